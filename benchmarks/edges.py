@@ -25,7 +25,6 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.options.table import LearnerName
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -44,7 +43,7 @@ class Result(NamedTuple):
 
 
 def one_run(
-    patches: Patches, start: int, seed: int, n_batches: int, with_moves: bool, learner: LearnerName
+    patches: Patches, start: int, seed: int, n_batches: int, with_moves: bool, learner: str
 ) -> Result:
     """Train once."""
     rng = np.random.default_rng(seed)
@@ -82,7 +81,7 @@ def one_run(
 @click.option("--moves/--no-moves", "with_moves", default=True)
 def main(starts: str, seeds: int, items: int, batches: int, with_moves: bool) -> None:
     """Print how each run ends."""
-    learners: tuple[LearnerName, ...] = ("memoized",) if with_moves else ("memoized", "full")
+    learners: tuple[str, ...] = ("memoized",) if with_moves else ("memoized", "full")
     one_run(edge_patches(np.random.default_rng(0), 2_000), 2, 0, 4, True, "memoized")  # compile
     click.echo("start  seed  learner      K  weights  covariances       ELBO  laps   CPU s")
     results = []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.base.wording import listed
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
 from sparsetopics.cli.printing import say, score_lines, show
 from sparsetopics.cli.shared_options import (
@@ -21,6 +22,7 @@ from sparsetopics.cli.shared_options import (
     threads_option,
 )
 from sparsetopics.options.option import Value, refuse
+from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import OPTION
 
 if TYPE_CHECKING:
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     type=TEXT,
     required=True,
     metavar="MODEL[:TOPICS],...",
-    help="Models to compare: lda, hdp, dp-mixture or mixture, each with an optional number of "
-    "topics or components, which it keeps or starts from.",
+    help=f"Models to compare: {listed(list(MODELS), 'or')}, each with an optional number of topics "
+    "or components, which it keeps or starts from.",
 )
 @click.option(
     "--out", type=NEW_PATH, required=True, help="Folder to write the runs and the page to."
@@ -90,7 +92,6 @@ def command(
         refuse("held-out-share", "cannot be combined with --heldout")
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.comparison.compare import (
-        ComparisonHooks,
         ComparisonPlan,
         compare_models,
         parse_models,
@@ -98,11 +99,11 @@ def command(
 
     make_plan: Callable[..., ComparisonPlan] = ComparisonPlan  # its fields are the options
     plan = make_plan(models=parse_models(models), **values)
-    hooks = ComparisonHooks(
-        say=lambda step: None if quiet else say(step),
-        progress=lambda options: show_progress(options, quiet=quiet),
+    made = compare_models(
+        plan,
+        lambda step: None if quiet else say(step),
+        lambda options: show_progress(options, quiet=quiet),
     )
-    made = compare_models(plan, hooks)
     record = {"report": str(made.report), "models": [each.as_dict() for each in made.models]}
     show(record, _lines(made), as_json=as_json)
 

@@ -22,21 +22,20 @@ from sparsetopics.cli.shared_options import (
     row_option,
 )
 from sparsetopics.options.option import Value, refuse
-from sparsetopics.options.table import LDA_ON_PATHS, PATH_OPTION
+from sparsetopics.options.table import LDA_ON_PATHS, PATH_MODEL, PATH_OPTION
 
 if TYPE_CHECKING:
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.runs.topic_path_files import RungScore, TopicPathFolder
 
-MODEL = "lda"
 ROWS = {**PATH_OPTION, **LDA_ON_PATHS}
 
 
 def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> None:
     """Refuse every other model: config files of runs name theirs."""
-    if model not in (None, MODEL):
+    if model not in (None, PATH_MODEL):
         hint = "An HDP learns its number of topics: `train --model hdp --start DIR/50`."
-        refuse("model", f"must be {MODEL} on a topic path, but is {model}", hint)
+        refuse("model", f"must be {PATH_MODEL} on a topic path, but is {model}", hint)
 
 
 @click.command(cls=TableCommand)

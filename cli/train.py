@@ -102,17 +102,15 @@ def _warn_of_idle_workers(plan: RunPlan) -> None:
 
 def outcome(result: RunResult, options: TrainingOptions) -> str:
     """What was trained, for how long, and why training ended."""
-    thing = "component" if options.is_mixture else "topic"
-    datum = "token" if options.counts_words else "item"
-    name = result.model if options.is_mixture else result.model.upper()
+    kind, datum = options.model_kind, "token" if options.counts_words else "item"
     n_used = result.active_topics
     used = "" if n_used == result.n_topics else f", {n_used:,} of them in use,"
     trained = (
-        f"Trained {quantity(result.n_topics, thing)} ({name}){used} in "
+        f"Trained {quantity(result.n_topics, kind.noun)} ({kind.title}){used} in "
         f"{quantity(result.laps, 'lap')} and {result.seconds:.1f} s; "
         f"ELBO {result.elbo_per_token:.4f} nats per {datum}."
     )
-    if options.model == "lda":
+    if kind.narrows:
         return trained
     if result.advice:
         return f"{trained} {result.advice}"
@@ -123,5 +121,4 @@ def outcome(result: RunResult, options: TrainingOptions) -> str:
 
 def settled(options: TrainingOptions) -> str:
     """Why training ended before its last lap."""
-    things = "components" if options.is_mixture else "topics"
-    return f"the bound and the number of {things} have settled"
+    return f"the bound and the number of {options.model_kind.noun}s have settled"

@@ -108,8 +108,8 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[rate]}"),
-        # All models except LDA may settle long before their last lap.
-        TextColumn("left:" if options.model == "lda" else "left at most:"),
+        # Most models may settle long before their last lap.
+        TextColumn("left:" if options.model_kind.narrows else "left at most:"),
         TimeRemainingColumn(),
     )
     with Progress(

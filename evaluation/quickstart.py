@@ -20,7 +20,7 @@ from sparsetopics.corpora.split import split_corpus
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.stop_words import ENGLISH, stop_words_of
 from sparsetopics.evaluation.report.page import write_page
-from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
+from sparsetopics.evaluation.report.report import scored_report
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard, score_topics
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -70,8 +70,8 @@ def run_quickstart(
         topics = replace(topics_of_run(load_run(run, TopicPosterior)), name=str(out / "run"))
         documents = Corpus.open(heldout)
         card = score_topics(topics, documents, Corpus.open(train_corpus))
-        basis = ScoreBasis(str(out / "heldout"), str(out / "train"), SEED)
-        page = scored_report([card], basis, documents)
+        parts = str(out / "heldout"), str(out / "train")
+        page = scored_report([card], *parts, SEED, documents)
         write_page(output_file(folder / "report.html", overwrite=False), page)
     return Quickstart(out / "run", out / "report.html", card)
 

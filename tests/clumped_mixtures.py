@@ -8,10 +8,10 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.model.allocations.mixture_weights import DPMixture, FiniteMixture
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.options.registry import VECTOR_LIKELIHOODS, Registered
+from sparsetopics.options.registry import VECTOR_LIKELIHOODS, imported
 from sparsetopics.runs.run import save_run
 
-LIKELIHOODS = Registered(VECTOR_LIKELIHOODS)
+LIKELIHOODS = {name: imported(kind.where) for name, kind in VECTOR_LIKELIHOODS.items()}
 LIKELIHOOD_NAMES = tuple(LIKELIHOODS)
 MODEL_NAMES = ("dp-mixture", "mixture")
 

@@ -16,7 +16,7 @@ from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms, Statistics, added
 from sparsetopics.model.variances import CountVariances
-from sparsetopics.options.training import LocalOptions
+from sparsetopics.options.training import LocalOptions, TopicPrior
 from word_models import globals_of, start_of, zero_statistics
 
 ETA = 0.1
@@ -32,7 +32,7 @@ def trained(folder, source, n_topics, local, seed, laps=2, *, budget=None):
     rng = np.random.default_rng(seed)
     learner = memoized(folder, False, budget=budget, whole_first_lap=True, keep_assignments=True)
     state = learner.init(start_of(rng.gamma(0.3, 10.0, (source.n_columns, n_topics))))
-    allocation = HDPAllocation.even(n_topics, source.n_docs, 10.0, 0.5)
+    allocation = HDPAllocation.first(n_topics, source.n_docs, TopicPrior())
     for _ in range(laps):
         for batch_ids in learner.rounds(state, source.n_batches, rng):
             counts = learner.components(state).table

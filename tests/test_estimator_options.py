@@ -14,9 +14,10 @@ from sparsetopics import (
 )
 from sparsetopics.cli.shared_options import is_given
 from sparsetopics.cli.train import command
+from sparsetopics.options.registry import MODELS
 from sparsetopics.options.resolve import ARGUMENTS as ARGUMENT
 from sparsetopics.options.resolve import from_arguments, resolve
-from sparsetopics.options.table import DEFAULT_LAPS, DEFAULT_TOPICS, OPTION
+from sparsetopics.options.table import OPTION
 from sparsetopics.runs.train import option_record
 
 DOCUMENTS = ("--likelihood", "multinomial")
@@ -121,7 +122,7 @@ def test_constructors_repeat_the_table(estimator):
     assert set(signature) == {argument_of(key) for key in (*keys, *BESIDE)}
     for argument, parameter in signature.items():
         option = ARGUMENT[argument]
-        usual = {"topics": DEFAULT_TOPICS[model], "laps": DEFAULT_LAPS[model]}
+        usual = {"topics": MODELS[model].n_topics, "laps": MODELS[model].laps}
         local_update = {"local-update": resolve(model, {}).local.update}
         default = (usual | local_update).get(option.name, option.default)
         assert parameter.default in (None, default), argument

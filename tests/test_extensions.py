@@ -3,9 +3,12 @@
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 
+import click
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -16,19 +19,23 @@ from collections_on_disk import documents_of
 from sparsetopics.answers.exports import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
 from sparsetopics.base.errors import OptionError, RunError, SourceError
 from sparsetopics.cli.main import COMMANDS, main
+from sparsetopics.cli.parameter_types import type_of
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS, Format
 from sparsetopics.inference.moves import rival_plans
 from sparsetopics.model.likelihoods.normals import mixture_log_densities
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options import registry as kinds
 from sparsetopics.options.registry import LearnerKind, LikelihoodKind, MoveKind
+from sparsetopics.options.table import OPTION
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.plan import RunPlan, plan_run
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
-from sparsetopics.runs.train import train_run
-from toy_likelihood import Rates
+from sparsetopics.runs.train import RunHooks, train_run
+from toy_likelihood import Counts, Rates
+from toy_model import Equal, Zipf
 from vectors_on_disk import ingested, values_of
 from worlds_on_disk import write_corpora
 
@@ -83,6 +90,39 @@ def test_a_likelihood_is_a_file_and_a_line(monkeypatch, tmp_path, corpora, seed)
         sparsetopics.load(whole)
 
 
+def test_an_added_likelihood_and_learner_answer_what_the_others_do(monkeypatch, tmp_path, corpora):
+    toy = LikelihoodKind(
+        "toy_likelihood:Poisson", words="Poisson", estimators={"mixture": "toy_likelihood:Counts"}
+    )
+    monkeypatch.setitem(kinds.VECTOR_LIKELIHOODS, "poisson", toy)
+    learner = LearnerKind("toy_learner", takes_all=True, words="half of the way")
+    monkeypatch.setitem(kinds.LEARNERS, "halfway", learner)
+    options = TrainingOptions(
+        3, 8, "halfway", MEAN_FIELD, model="mixture", likelihood="poisson"
+    )  # fmt: skip
+    run = trained(corpora / "counts", tmp_path / "run", options)
+
+    def called(*words):
+        result = CliRunner().invoke(main, [str(word) for word in words])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    (scores,) = json.loads(called("evaluate", run, corpora / "counts", "--json"))
+    assert (scores["likelihood"], scores["n_used_components"]) == ("poisson", 3)
+    called("report", run, "--corpus", corpora / "counts", "--out", tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text()
+    assert all(words in page for words in ("Poisson", "half of the way", "column 1"))
+    called("export", run, "--to", "parquet", "--out", tmp_path / "run.parquet")
+    table = pq.read_table(tmp_path / "run.parquet").to_pydict()
+    of_parameter = {name: table["parameter"].count(name) for name in table["parameter"]}
+    assert of_parameter == {"weight": 3, "mean": 9, "variance": 9}
+    counts = VectorCorpus.open(corpora / "counts")
+    found = sparsetopics.load(run)
+    assert isinstance(found, Counts)
+    assert found.score(counts) == pytest.approx(scores["log_likelihood_per_item"])
+    assert found.means_ == pytest.approx(found.covariances_)
+
+
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
 def test_an_added_likelihood_goes_with_what_is_there(monkeypatch, tmp_path, corpora, learner):
     toy = LikelihoodKind("toy_likelihood:Poisson")
@@ -101,6 +141,121 @@ def test_an_added_likelihood_goes_with_what_is_there(monkeypatch, tmp_path, corp
         replace(options, n_topics=1, learner="accelerated", moves=None)
     with pytest.raises(OptionError, match="alternating needs --model dp-mixture with --like"):
         replace(options, learner="alternating", moves=None)
+
+
+@pytest.fixture
+def called(monkeypatch, tmp_path, corpora):
+    """A function that runs a command beside the corpora; it knows two models more."""
+    zipf = kinds.TOPICS(
+        sharing="toy_model:FallingShares", estimator="toy_model:Zipf", title="Zipf LDA", n_topics=5
+    )
+    equal = kinds.MIXTURE(
+        sharing="toy_model:EqualWeights", estimator="toy_model:Equal", title="equal mixture",
+        n_topics=4,
+    )  # fmt: skip
+    for name, line in {"zipf": zipf, "equal": equal}.items():
+        monkeypatch.setitem(kinds.MODELS, name, line)
+    # Commands that were imported before have asked for the choices.
+    params = main.get_command(click.Context(main), "train").params
+    (choice,) = (each for each in params if each.name == "model")
+    monkeypatch.setattr(choice, "type", type_of(OPTION["model"]))
+    monkeypatch.chdir(tmp_path)
+    for name in ("documents", "vectors"):
+        (tmp_path / name).symlink_to(corpora / name)
+
+    def run(*words):
+        result = CliRunner().invoke(main, [str(word) for word in words])
+        return result.output if result.exit_code == 0 else result.stderr
+
+    return run
+
+
+OF_ZIPF = {"model": "zipf", "topics": 12, "laps": 6, "local-update": "mean-field", "alpha": 0.3}
+TRAIN = ("train", "documents", *(f"--{name}={value}" for name, value in OF_ZIPF.items()))
+
+
+def test_a_model_is_a_file_and_a_line(called, tmp_path):
+    def stop(entry):
+        if entry["lap"] == 3:
+            raise KeyboardInterrupt
+
+    said = called(*TRAIN, "--out", "whole")
+    plan = replace(plan_run(Path("documents"), tmp_path / "part", OF_ZIPF), checkpoint_every=1)
+    with pytest.raises(KeyboardInterrupt):
+        train_run(plan, RunHooks(stop))
+    called("resume", "part", "--quiet")
+
+    assert "Trained 12 topics (Zipf LDA)" in said
+    assert arrays_of(tmp_path / "part") == arrays_of(tmp_path / "whole")
+    run = load_run(tmp_path / "whole", TopicPosterior)
+    expected = 0.3 / np.arange(1, 13) / (1 / np.arange(1, 13)).sum()
+    assert np.sort(run.model.doc_concentration) == pytest.approx(np.sort(expected))
+    bounds = [entry["elbo_per_token"] for entry in run.trace]
+    assert np.all(np.diff(bounds) > -1e-9), bounds
+    assert bounds[-1] > bounds[0] + 0.1
+    assert called(*TRAIN, "--out", "other", "--validation-share", 0.1) == (
+        "Error: --validation-share: is for hdp, not for --model zipf.\n"
+    )
+
+
+def test_an_added_model_answers_what_the_others_do(called, tmp_path):
+    called(*TRAIN, "--out", "run")
+
+    (scores,) = json.loads(called("evaluate", "run", "documents", "--json"))
+    assert scores["model"] == "zipf"
+    assert scores["log_likelihood_per_token"] > scores["unigram_log_likelihood_per_token"] + 0.3
+    assert "Zipf LDA" in called("evaluate", "run", "documents", "--report", "scores.html")
+    assert "Zipf LDA, number given" in (tmp_path / "scores.html").read_text()
+    called("report", "run", "--corpus", "documents", "--out", "run.html")
+    assert "Zipf LDA, 12 topics" in (tmp_path / "run.html").read_text()
+    assert len(called("topics", "run").splitlines()) >= 12
+    called("infer", "run", "documents", "--out", "shares.parquet")
+    shares = pq.read_table(tmp_path / "shares.parquet")["proportions"].combine_chunks()
+    for target in ("csv", "gensim", "mallet"):
+        called("export", "run", "--to", target, "--out", f"topics.{target}")
+        assert (tmp_path / f"topics.{target}").stat().st_size > 100
+    called("compare", "documents", "--models", "zipf:4,lda:4", "--laps", 2, "--out", "both")
+    assert load_run(tmp_path / "both" / "zipf-4").model.name == "zipf"
+
+    found = sparsetopics.load(tmp_path / "run")
+    assert isinstance(found, Zipf)
+    assert (found.n_components, found.doc_concentration, found.max_iter) == (12, 0.3, 6)
+    corpus = Corpus.open(tmp_path / "documents")
+    assert found.transform(corpus) == pytest.approx(np.stack(shares.to_numpy(False)), abs=1e-6)
+    again = Zipf(**found.get_params()).fit(corpus)
+    assert again.components_ == pytest.approx(found.components_)
+    assert Zipf().n_components == kinds.MODELS["zipf"].n_topics
+    again.save(tmp_path / "again")
+    assert sparsetopics.load(tmp_path / "again").score(corpus) == found.score(corpus)
+
+
+def test_a_mixture_is_a_file_and_a_line(called, tmp_path):
+    train = ("train", "vectors", "--model", "equal", "--start", "random", "--seed", 3)
+    said = called(*train, "--laps", 6, "--out", "whole")
+    called(*train, "--laps", 3, "--keep-state", "--quiet", "--out", "part")
+    called("resume", "part", "--laps", 6, "--quiet")
+
+    assert "Trained 4 components (equal mixture)" in said
+    assert arrays_of(tmp_path / "part") == arrays_of(tmp_path / "whole")
+    (scores,) = json.loads(called("evaluate", "whole", "vectors", "--json"))
+    called("report", "whole", "--corpus", "vectors", "--out", "run.html")
+    assert "equal mixture, 4 components" in (tmp_path / "run.html").read_text()
+    found = sparsetopics.load(tmp_path / "whole")
+    assert isinstance(found, Equal)
+    assert found.weights_ == pytest.approx(np.full(4, 0.25))
+    vectors = VectorCorpus.open(tmp_path / "vectors")
+    assert found.score(vectors) == pytest.approx(scores["log_likelihood_per_item"])
+    assert Equal(**found.get_params()).fit(vectors).score(vectors) == found.score(vectors)
+
+
+def test_a_run_of_a_model_that_nobody_knows_is_refused(called, tmp_path, monkeypatch):
+    called(*TRAIN, "--out", "run")
+    monkeypatch.delitem(kinds.MODELS, "zipf")
+    known = "the model must be one of lda, hdp, dp-mixture, mixture, equal, but is 'zipf'"
+
+    assert called("report", "run", "--out", "run.html") == f"Error: run/model.json: {known}.\n"
+    with pytest.raises(RunError, match=known):
+        sparsetopics.load(tmp_path / "run")
 
 
 def test_a_learner_is_a_file_and_a_line(monkeypatch, tmp_path, corpora):
@@ -202,6 +357,11 @@ def test_an_export_is_a_file_and_a_line(monkeypatch, tmp_path, corpora):
 
 
 def test_every_line_leads_somewhere():
+    for kind in kinds.MODELS.values():
+        named = [value for value in kind if isinstance(value, str) and ":" in value]
+        assert len(named) >= 8
+        assert all(callable(kinds.imported(where)) for where in named)
+        assert set(kind.options) <= OPTION.keys()
     for likelihood in kinds.LIKELIHOODS.values():
         assert all(callable(kinds.imported(where)) for where in likelihood.estimators.values())
     for registry in (kinds.LIKELIHOODS, kinds.MOVES):

@@ -33,7 +33,7 @@ from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.likelihoods import words
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.model.topic_posterior import Sticks
-from sparsetopics.options.training import LocalOptions
+from sparsetopics.options.training import LocalOptions, TopicPrior
 from word_models import globals_of, zero_statistics
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "oracle_hdp.json").read_text())
@@ -257,7 +257,9 @@ def test_the_bound_never_exceeds_the_exact_evidence(counts, update, n_topics, pr
     batch = batch_of_counts(counts)
     evidence = reference_hdp.log_evidence(batch, n_topics, 3, prior)
     rng = np.random.default_rng(n_topics)
-    allocation = HDPAllocation.even(n_topics, batch.n_docs, prior.gamma, prior.alpha)
+    allocation = HDPAllocation.first(
+        n_topics, batch.n_docs, TopicPrior(prior.alpha, top_concentration=prior.gamma)
+    )
     of_words = rng.gamma(1.0, 1.0, (3, n_topics))
     for _ in range(10):
         current = globals_of(of_words, allocation, prior.eta)

@@ -144,7 +144,7 @@ def test_a_run_with_one_batch_equals_the_full_learner(fit, source):
 def test_a_stochastic_step_of_size_one_on_all_documents_equals_a_full_step(update):
     rng = np.random.default_rng(7)
     batch, counts = simulate(rng), rng.gamma(0.5, 10.0, (N_WORDS, 5))
-    allocation = HDPAllocation.even(5, batch.n_docs, 10.0, 0.5)
+    allocation = HDPAllocation.first(5, batch.n_docs, TopicPrior())
     current = globals_of(counts, allocation, 0.1)
     found = fit_documents(batch, current, LocalOptions(update), Executor())
     visit = Visit(0, found.summary, batch, found.responsibilities)

@@ -3,7 +3,7 @@
 import pytest
 
 from moved_collections import WORLDS, grown
-from sparsetopics.inference.moves.phase import PLANS, Mover
+from sparsetopics.inference.moves.phase import Mover, plans
 from sparsetopics.inference.moves.rival import entered
 from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
 from sparsetopics.options.training import MoveOptions
@@ -12,7 +12,7 @@ RIVALS = {"birth": plan_birth, "cull": plan_cull}
 
 
 def test_every_kind_of_rival_is_known():
-    assert PLANS == RIVALS
+    assert plans() == RIVALS
 
 
 @pytest.mark.parametrize("kind", RIVALS)

@@ -9,7 +9,6 @@ import math
 import shutil
 import warnings
 from itertools import takewhile
-from typing import get_args
 
 import click
 import numpy as np
@@ -21,7 +20,8 @@ from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.cli.main import COMMANDS, main
 from sparsetopics.cli.parameter_types import NEW_PATH, NameType, NumberType
 from sparsetopics.options.ingest_table import INGEST_OPTION
-from sparsetopics.options.table import MIXTURES, OPTION, ModelName
+from sparsetopics.options.registry import MODELS, models_with
+from sparsetopics.options.table import OPTION
 
 VALUES = ("0", "-1", "nan", "inf", "1e308", "1e-320", str(10**12), str(10**23), "")
 WRONG_NAME = "no-such-name"
@@ -185,9 +185,9 @@ def bases(command, option):
         return [[*base, *needed]]
     calls = []
     row = OPTION.get(typed(option).removeprefix("--"))
-    for model in row.only_for if row and row.only_for else get_args(ModelName):
+    for model in models_with(row.name) if row else MODELS:
         own = list(base)
-        if model in MIXTURES:
+        if MODELS[model].of_items:
             own[1] = "vectors"
         calls.append([*own, "--model", model, "--quiet", *needed])
     return calls
@@ -423,12 +423,9 @@ def test_an_option_of_ingest_is_refused_for_data_of_the_other_kind(kind, here):
     assert faults == []
 
 
-SOME = [row for row in OPTION.values() if row.only_for]
-MODELS = [(row.name, model) for row in SOME for model in get_args(ModelName)]
-
-
 @pytest.mark.parametrize(
-    ("name", "model"), [(name, model) for name, model in MODELS if not OPTION[name].is_for(model)]
+    ("name", "model"),
+    [(row.name, model) for row in OPTION.values() for model in MODELS if not row.is_for(model)],
 )
 def test_an_option_is_refused_by_models_that_ignore_it(name, model, here):
     options = options_of(lambda option: f"--{name}" in option.opts)

@@ -1,14 +1,13 @@
 """Options are checked once, and what is refused is refused in one line."""
 
 import math
-from typing import get_args
 
 import pytest
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import open_executor
+from sparsetopics.options.registry import MODELS
 from sparsetopics.options.resolve import resolve
-from sparsetopics.options.table import MIXTURES, ModelName
 from sparsetopics.options.training import (
     LocalOptions,
     MoveOptions,
@@ -88,7 +87,7 @@ REFUSED = [
     ),
     (
         lambda: TrainingOptions(3, learner="stochastic", learn_hyperparameters=True),
-        "learn-hyperparameters: needs --learner memoized or full.",
+        "learn-hyperparameters: needs another learner than stochastic.",
     ),
     (
         lambda: TopicPrior(top_concentration=0.0),
@@ -155,7 +154,7 @@ REFUSED = [
     ),
     (
         lambda: TrainingOptions(1, model="dp-mixture", local=MEAN_FIELD, tree_tolerance=0.1),
-        "tree-tolerance: needs --learner accelerated.",
+        "tree-tolerance: needs --learner accelerated, but found --learner memoized.",
     ),
     (
         lambda: TrainingOptions(
@@ -214,12 +213,12 @@ def test_restarts_are_on_for_mean_field_alone():
     assert LocalOptions("collapsed").n_restarts == 0
 
 
-@pytest.mark.parametrize("model", get_args(ModelName))
+@pytest.mark.parametrize("model", MODELS)
 def test_the_default_local_step_of_a_model_is_one_that_it_takes(model):
     local = resolve(model, {"sparsity": 2}).local
 
     assert TrainingOptions(3, model=model, local=local).local.sparsity == 2
-    assert local.update == ("mean-field" if model in MIXTURES else "collapsed")
+    assert local.update == ("mean-field" if MODELS[model].of_items else "collapsed")
     assert local.n_restarts == 0
 
 

@@ -155,9 +155,10 @@ def scene(tmp_path, monkeypatch):
         ledger = standing.ledger.refused(rival.move, standing.n_topics)
         return Verdict(standing._replace(ledger=ledger), None, False)
 
-    moves = {name: recorded(name) for name in trimming.MOVES}
-    monkeypatch.setattr(trimming, "MOVES", moves)
-    monkeypatch.setattr(phase, "PLANS", {name: planned(name) for name in phase.PLANS})
+    moves = {name: recorded(name) for name in trimming.moves()}
+    monkeypatch.setattr(trimming, "moves", lambda: moves)
+    plans = {name: planned(name) for name in phase.plans()}
+    monkeypatch.setattr(phase, "plans", lambda: plans)
     monkeypatch.setattr(phase, "reorder_topics", recorded("reorder"))
     monkeypatch.setattr(phase, "advanced", advanced)
     return Scene(standing, made, outcomes, monkeypatch)
@@ -179,15 +180,15 @@ class Scene:
         return list(self.made)
 
     def refuse_plan(self, name):
-        plans = {**phase.PLANS, name: lambda standing: self.made.append(f"no {name}")}
-        self.monkeypatch.setattr(phase, "PLANS", plans)
+        plans = {**phase.plans(), name: lambda standing: self.made.append(f"no {name}")}
+        self.monkeypatch.setattr(phase, "plans", lambda: plans)
 
     def shrink_once(self, name, n_gone):
         """The next ``name`` loses topics."""
-        moves = trimming.MOVES
+        moves = trimming.moves()
 
         def move(standing):
-            self.monkeypatch.setattr(trimming, "MOVES", moves)
+            self.monkeypatch.setattr(trimming, "moves", lambda: moves)
             kept = np.arange(standing.n_topics - n_gone)
             new_topics = np.where(np.arange(standing.n_topics) < len(kept), kept[0], -1)
             new_topics[: len(kept)] = kept
@@ -196,7 +197,7 @@ class Scene:
             fewer = standing._replace(reference=standing.reference[kept], ledger=ledger)
             return fewer, MoveTally(n_gone, n_gone)
 
-        self.monkeypatch.setattr(trimming, "MOVES", {**moves, name: move})
+        self.monkeypatch.setattr(trimming, "moves", lambda: {**moves, name: move})
 
 
 def test_merges_come_first_then_deletes_a_rival_and_the_order(scene):

@@ -14,13 +14,13 @@ from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.figures import trace_figure
 from sparsetopics.evaluation.report.page import render_page, write_page
-from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
+from sparsetopics.evaluation.report.report import scored_report
 from sparsetopics.evaluation.scoring.fixed_topics import read_topics, topics_of_run
 from sparsetopics.evaluation.scoring.topic_scores import score_topics
 from sparsetopics.measures.paired import paired_difference
 from sparsetopics.runs.run import load_run
 
-SETTING = ScoreBasis("heldout-news", "training-news", 5)
+SETTING = ("heldout-news", "training-news", 5)
 VOID = {"meta", "br", "input", "img"}
 
 
@@ -72,7 +72,7 @@ def matrix_card(tmp_path, model, vocabulary, training_batch):
 
 
 def test_one_run_shows_its_numbers_topics_and_settings(card, model):
-    text = re.sub(r"\s+", " ", " ".join(parsed(render_page(scored_report([card], SETTING))).text))
+    text = re.sub(r"\s+", " ", " ".join(parsed(render_page(scored_report([card], *SETTING))).text))
 
     score = card.completion
     for shown in (
@@ -97,7 +97,7 @@ def test_an_hdp_shows_how_it_came_to_its_number_of_topics(card, hdp_folder, trai
     heldout = HeldoutDocuments(training_batch)
     hdp_card = score_topics(topics_of_run(load_run(hdp_folder)), heldout, heldout)
 
-    page = render_page(scored_report([hdp_card], SETTING))
+    page = render_page(scored_report([hdp_card], *SETTING))
 
     text = re.sub(r"\s+", " ", " ".join(parsed(page).text))
     for shown in (
@@ -114,7 +114,7 @@ def test_an_hdp_shows_how_it_came_to_its_number_of_topics(card, hdp_folder, trai
     ):
         assert shown in text
     assert "{" not in text  # no raw options
-    both = " ".join(parsed(render_page(scored_report([card, hdp_card], SETTING))).text)
+    both = " ".join(parsed(render_page(scored_report([card, hdp_card], *SETTING))).text)
     for shown in ("LDA", "HDP", "−3.7000", "−3.2000"):
         assert shown in both
 
@@ -131,15 +131,15 @@ def test_a_number_that_never_changes_is_not_drawn(card):
     level = replace(run, trace=[{"lap": lap, "n_topics": 4} for lap in (1, 2, 3)])
     topics = replace(card.topics, run=level)
 
-    page = render_page(scored_report([replace(card, topics=topics)], SETTING))
+    page = render_page(scored_report([replace(card, topics=topics)], *SETTING))
 
     assert page.count("<svg") == 1  # the map of topics
 
 
 def test_the_page_asks_nothing_of_a_network(card, matrix_card):
     for page in (
-        render_page(scored_report([card], SETTING)),
-        render_page(scored_report([card, matrix_card], SETTING)),
+        render_page(scored_report([card], *SETTING)),
+        render_page(scored_report([card, matrix_card], *SETTING)),
     ):
         assert all(address.startswith("#") for address in parsed(page).addresses)
         assert "@import" not in page
@@ -147,14 +147,14 @@ def test_the_page_asks_nothing_of_a_network(card, matrix_card):
 
 
 def test_equal_input_gives_equal_bytes(card, tmp_path):
-    write_page(output_file(tmp_path / "a.html", overwrite=False), scored_report([card], SETTING))
-    write_page(output_file(tmp_path / "b.html", overwrite=False), scored_report([card], SETTING))
+    write_page(output_file(tmp_path / "a.html", overwrite=False), scored_report([card], *SETTING))
+    write_page(output_file(tmp_path / "b.html", overwrite=False), scored_report([card], *SETTING))
 
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
 def test_several_models_stand_side_by_side(card, matrix_card):
-    text = " ".join(parsed(render_page(scored_report([card, matrix_card], SETTING))).text)
+    text = " ".join(parsed(render_page(scored_report([card, matrix_card], *SETTING))).text)
 
     assert "Comparison of 2 topic models" in text
     assert "Side by side" in text
@@ -168,13 +168,13 @@ def test_the_best_model_and_the_paired_differences_from_it_are_named(card, matri
     best, worse = sorted(both, key=lambda each: -each.completion.log_likelihood_per_token)
     difference = paired_difference(worse.heldout, best.heldout)
 
-    page = render_page(scored_report(both, SETTING))
+    page = render_page(scored_report(both, *SETTING))
 
     cell = '<td class="number">{}</td>'
     shown = f"−{-difference.mean:.4f} ± {difference.standard_error:.4f}"
     assert page.count(cell.format(shown)) == page.count(cell.format("best")) == 1
     assert "difference from the best, per token" in page
-    assert "difference from" not in render_page(scored_report([card], SETTING))
+    assert "difference from" not in render_page(scored_report([card], *SETTING))
 
 
 def test_a_page_of_scores_begins_with_them_and_training_is_folded_at_the_end(
@@ -183,7 +183,7 @@ def test_a_page_of_scores_begins_with_them_and_training_is_folded_at_the_end(
     heldout = HeldoutDocuments(training_batch)
     card = score_topics(topics_of_run(load_run(hdp_folder)), heldout, heldout)
 
-    page = render_page(scored_report([card], SETTING))
+    page = render_page(scored_report([card], *SETTING))
 
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
         *("Topics", "Which topics are similar", "How it was scored", "How training went")
@@ -196,7 +196,7 @@ def test_a_page_of_scores_begins_with_them_and_training_is_folded_at_the_end(
 
 def test_numbers_have_minus_signs(card, matrix_card):
     silent = replace(card, topic_npmi=-np.abs(card.topic_npmi) - 0.1)
-    page = render_page(scored_report([silent, matrix_card], SETTING))
+    page = render_page(scored_report([silent, matrix_card], *SETTING))
 
     text = " ".join(parsed(page).text)
     assert "−" in text
@@ -204,7 +204,7 @@ def test_numbers_have_minus_signs(card, matrix_card):
 
 
 def test_more_models_than_colours_still_draw(card):
-    page = render_page(scored_report([card] * 8, SETTING))
+    page = render_page(scored_report([card] * 8, *SETTING))
 
     assert "var(--series-5)" in page
     assert "var(--series-6)" not in page
@@ -216,9 +216,7 @@ def test_words_cannot_inject_markup(card, vocabulary):
     renamed = replace(vocabulary, words=words)
     hostile = replace(card.topics, vocabulary=renamed, name="<b>run</b>")
 
-    page = render_page(
-        scored_report([replace(card, topics=hostile)] * 2, SETTING._replace(heldout="<i>h"))
-    )
+    page = render_page(scored_report([replace(card, topics=hostile)] * 2, "<i>h", *SETTING[1:]))
 
     found = parsed(page)
     assert found.tags.count("script") == 2  # data and code, both ours
@@ -236,7 +234,7 @@ def browser_data_of(page):
 
 
 def test_figures_hold_no_fixed_colours(card):
-    page = render_page(scored_report([card] * 2, SETTING))
+    page = render_page(scored_report([card] * 2, *SETTING))
     figures = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
 
     assert set(re.findall(r"#[0-9a-f]{6}\b", figures)) == set()
@@ -248,7 +246,7 @@ def test_undefined_numbers_show_as_a_dash(card):
     silent = replace(card, completion=lonely, topic_npmi=np.full_like(card.topic_npmi, np.nan))
 
     for cards in ([silent], [silent, card]):
-        assert "nan" not in " ".join(parsed(render_page(scored_report(cards, SETTING))).text)
+        assert "nan" not in " ".join(parsed(render_page(scored_report(cards, *SETTING))).text)
 
 
 def test_an_existing_page_is_kept(card, tmp_path):
@@ -256,7 +254,7 @@ def test_an_existing_page_is_kept(card, tmp_path):
 
     with pytest.raises(OutputError, match="--overwrite"):
         write_page(
-            output_file(tmp_path / "page.html", overwrite=False), scored_report([card], SETTING)
+            output_file(tmp_path / "page.html", overwrite=False), scored_report([card], *SETTING)
         )
 
     assert (tmp_path / "page.html").read_text() == "mine"

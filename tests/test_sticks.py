@@ -20,6 +20,7 @@ from sparsetopics.model.allocations import sticks
 from sparsetopics.model.allocations.hdp import CONCENTRATION_RANGE, HDPAllocation
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import Sticks
+from sparsetopics.options.training import TopicPrior
 from word_models import globals_of, zero_statistics
 
 # --- sticks -------------------------------------------------------------------------------------
@@ -93,7 +94,9 @@ def test_optimized_sticks_are_no_worse_and_stand_still(seed, n_topics, n_docs, a
 def test_the_optimum_does_not_depend_on_the_start(seed, n_topics, n_docs, alpha, gamma):
     rng = np.random.default_rng(seed)
     terms = draw_weight_terms(rng, n_topics, n_docs, alpha)
-    starts = [HDPAllocation.even(n_topics, n_docs, gamma, alpha).sticks]
+    starts = [
+        HDPAllocation.first(n_topics, n_docs, TopicPrior(alpha, top_concentration=gamma)).sticks
+    ]
     starts += [draw_sticks(rng, n_topics, gamma, alpha) for _ in range(2)]
 
     found = [sticks.objective(sticks.optimized(each, terms), terms)[0] for each in starts]
@@ -230,7 +233,7 @@ def test_known_lengths_do_not_change_the_bound():
 
 @pytest.mark.parametrize("n_topics", [1, 4, 50])
 def test_at_first_all_topics_and_the_tail_weigh_the_same(n_topics):
-    allocation = HDPAllocation.even(n_topics, 100.0, 10.0, 0.5)
+    allocation = HDPAllocation.first(n_topics, 100.0, TopicPrior())
 
     np.testing.assert_allclose(allocation.weights, 1 / (n_topics + 1))
     np.testing.assert_allclose(allocation.doc_concentration, 0.5 / (n_topics + 1))

@@ -15,7 +15,7 @@ def laps_of(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
 
     def run(lucky, names=("merge", "delete")):
-        made = {name: [] for name in trimming.MOVES}
+        made = {name: [] for name in trimming.moves()}
 
         def recorded(name):
             def move(standing):
@@ -24,7 +24,7 @@ def laps_of(tmp_path, monkeypatch):
 
             return move
 
-        monkeypatch.setattr(trimming, "MOVES", {name: recorded(name) for name in made})
+        monkeypatch.setattr(trimming, "moves", lambda: {name: recorded(name) for name in made})
         current = standing
         for lap in range(1, 41):
             current = current._replace(ledger=current.ledger._replace(lap=lap))
@@ -57,7 +57,9 @@ def test_only_moves_that_are_named_are_made(laps_of):
 def test_moves_are_verified_on_request(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
     worse = standing._replace(reference=2.0 * standing.reference)
-    monkeypatch.setattr(trimming, "MOVES", {"merge": lambda *given: (worse, MoveTally(1, 1))})
+    monkeypatch.setattr(
+        trimming, "moves", lambda: {"merge": lambda *given: (worse, MoveTally(1, 1))}
+    )
 
     trim_topics(standing, ("merge",))
     with pytest.raises(AssertionError, match="merge"):
@@ -78,6 +80,8 @@ def test_it_is_time_while_a_move_that_is_named_does_not_pause(tmp_path, names, e
 def test_what_all_moves_leave_is_a_collection(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
     other = standing._replace(reference=2.0 * standing.reference)
-    monkeypatch.setattr(trimming, "MOVES", {"delete": lambda *given: (other, MoveTally(1, 1))})
+    monkeypatch.setattr(
+        trimming, "moves", lambda: {"delete": lambda *given: (other, MoveTally(1, 1))}
+    )
 
     assert trim_topics(standing, DEFAULT_MOVES)[0].reference is other.reference

@@ -5,15 +5,17 @@ q(λ_kd) = Gamma(c m_d + Σ r x_d, c + N_k). What all components share, Σ log x
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import gammaln, psi
 
 from sparsetopics.base.batches import FloatArray, Vectors
+from sparsetopics.estimators.mixtures import VectorMixture
 from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, VECTORS, StoredAs
 from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 
 
@@ -99,3 +101,18 @@ class Poisson(VectorLikelihood):
 
     def point_estimates(self, posterior: GammaPosterior) -> Rates:
         return Rates(posterior.shapes / posterior.rates[:, None])
+
+    def normals(self, posterior: GammaPosterior) -> Normals:
+        rates = self.point_estimates(posterior).rates
+        return Normals(rates, rates)
+
+
+@dataclass(repr=False, eq=False)
+class Counts(VectorMixture):
+    """A mixture of such counts as an estimator."""
+
+    n_components: int = 3
+    _: KW_ONLY
+    likelihood: str = "poisson"
+
+    _model_name: ClassVar[str] = "mixture"

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,38 +19,34 @@ from sparsetopics.base.staging import refusing
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.split import check_alike, count_held_out, split_corpus
+from sparsetopics.evaluation.comparison.evaluate import score_model
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
-from sparsetopics.evaluation.report.report import ScoreBasis, score_facts, scored_subject
+from sparsetopics.evaluation.report.report import score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject
-from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
-from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixture
-from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, score_topics
+from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
+from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard
 from sparsetopics.measures.paired import Estimate, differences_from_best
-from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS
+from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, MODELS, models_of
 from sparsetopics.options.resolve import resolve
 from sparsetopics.options.table import (
     DEFAULT_DOCUMENT_LIKELIHOOD,
-    MIXTURES,
-    LikelihoodName,
-    ModelName,
+    PATH_MODEL,
 )
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import load_run, refuse_run
 from sparsetopics.runs.train import RunHooks, RunResult, result_of, train_run
 
-MODEL_NAMES: tuple[ModelName, ...] = get_args(ModelName)
 REPORT = "report.html"
 TRAIN, HELDOUT = "train", "heldout"  # folders beside the run folders
 LDA_PATH = "lda-path"  # beside them too, with the runs of several LDA models
+Progress = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
 
 
 class ModelSpec(NamedTuple):
     """A model to train: its kind, and its number of topics or None for the default."""
 
-    model: ModelName
+    model: str
     n_topics: int | None = None
 
     @property
@@ -70,11 +66,18 @@ class ComparisonPlan:
     share: float = 0.1  # of ``corpus`` in that part
     laps: int | None = None
     sparsity: int | None = None
-    likelihood: LikelihoodName | None = None  # of mixtures; None: multinomial for documents
+    likelihood: str | None = None  # of mixtures; None: multinomial for documents
     seed: int = 0  # of the split, of training and of the scores
     workers: int = 1
     every_lap: bool = False  # also score after every lap
     overwrite: bool = False
+
+    @property
+    def parts(self) -> tuple[Path, Path]:
+        """The corpora to train on and to score on."""
+        if self.heldout is not None:
+            return self.corpus, self.heldout
+        return self.out / TRAIN, self.out / HELDOUT
 
 
 class ComparedModel(NamedTuple):
@@ -115,29 +118,6 @@ class Comparison(NamedTuple):
         return [[each for each in self.models if type(each.card) is kind] for kind in kinds]
 
 
-class ComparisonHooks(NamedTuple):
-    """How to report progress."""
-
-    say: Callable[[str], None] = lambda step: None  # gets a sentence about each step
-    progress: Callable[[TrainingOptions], AbstractContextManager[RunHooks]] = lambda options: (
-        nullcontext(RunHooks())
-    )
-
-
-class Trained(NamedTuple):
-    """A run folder, and what its last lap says."""
-
-    run: Path
-    result: RunResult
-
-
-class _Parts(NamedTuple):
-    """Folders of the two parts of the corpus."""
-
-    train: Path
-    heldout: Path
-
-
 def parse_models(text: str) -> tuple[ModelSpec, ...]:
     """Parse a list such as ``lda:50,hdp``. An OptionError proposes the nearest valid name."""
     specs = tuple(_parse_model(each.strip()) for each in text.split(","))
@@ -150,11 +130,11 @@ def parse_models(text: str) -> tuple[ModelSpec, ...]:
 
 def _parse_model(text: str) -> ModelSpec:
     name, colon, number = text.partition(":")
-    if name not in MODEL_NAMES:
+    if name not in MODELS:
         number = number or text[len(text.rstrip("0123456789")) :]  # of lda50 too
-        close = get_close_matches(name.lower(), MODEL_NAMES, n=1, cutoff=0.0)
+        close = get_close_matches(name.lower(), MODELS, n=1, cutoff=0.0)
         near = f"{close[0]}:{number}" if number else close[0]
-        known = ", ".join(MODEL_NAMES)
+        known = ", ".join(MODELS)
         problem = f"expected {known}, or one with a number as in lda:50, but found {text!r}"
         raise OptionError("models", problem, f"Did you mean {near}?")
     # Python reads no numbers of thousands of digits.
@@ -168,7 +148,8 @@ def _parse_model(text: str) -> ModelSpec:
 
 def compare_models(
     plan: ComparisonPlan,
-    hooks: ComparisonHooks = ComparisonHooks(),  # noqa: B008
+    say: Callable[[str], None] = lambda step: None,
+    progress: Progress = lambda options: nullcontext(RunHooks()),
 ) -> Comparison:
     """Train each model on the same documents or items and score it on the same held-out ones.
 
@@ -178,13 +159,14 @@ def compare_models(
     runs. Each of these is written whole or not at all. Finished parts stay if a later model fails
     or is interrupted.
 
+    ``say`` gets a sentence about each step, and ``progress`` opens what is told about training.
     Raises OptionError, CorpusError, RunError or OutputError, if possible before any training.
     """
     refuse_run(plan.corpus)
     corpus = open_corpus(plan.corpus)
     with _topics_named_as_models():
         options = [_options(plan, spec, corpus) for spec in plan.models]
-    if plan.likelihood is not None and not any(each.is_mixture for each in options):
+    if plan.likelihood is not None and not any(each.model_kind.of_items for each in options):
         raise OptionError("likelihood", "is for mixtures, but --models names none")
     if plan.heldout is None:
         count_held_out(corpus, plan.share)
@@ -193,19 +175,23 @@ def compare_models(
         check_alike(corpus, open_corpus(plan.heldout), plan.corpus, str(plan.heldout))
     # All checks come before the folder is made and before training, which takes long.
     with _folder(plan):
-        parts = _divide(plan, hooks)
-        heldout, training = open_corpus(parts.heldout), open_corpus(parts.train)
-        trained = _train_path(plan, parts, options, hooks)
+        _divide(plan, say)
+        training, heldout = map(open_corpus, plan.parts)
+        trained = _train_path(plan, options, say, progress)
         models = []
         for spec, own in zip(plan.models, options, strict=True):
             if spec not in trained:
-                hooks.say(f"Training {spec.name}.")
-                trained[spec] = _train(plan, parts, spec, own, hooks)
+                say(f"Training {spec.name}.")
+                folder = plan.out / spec.name
+                trained[spec] = folder, _train_run(plan, folder, own, progress)
             run, result = trained[spec]
-            card = _score(run, plan, own, heldout, training)
+            # As ``evaluate`` does, but coherence is counted in the training documents.
+            card = score_model(
+                load_run(run), heldout, training, seed=plan.seed, workers=plan.workers
+            )
             models.append(ComparedModel(spec.name, result, card))
-        hooks.say("Writing the page.")
-        page = _report(models, plan, parts, heldout)
+        say("Writing the page.")
+        page = _report(models, plan, heldout)
         write_page(output_file(plan.out / REPORT, overwrite=plan.overwrite), page)
     return _paired(Comparison(models, plan.out / REPORT))
 
@@ -224,12 +210,12 @@ def _paired(made: Comparison) -> Comparison:
 
 def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> TrainingOptions:
     """Return options as ``train`` has them; OptionError if they do not fit model and corpus."""
-    is_mixture, of_words = spec.model in MIXTURES, isinstance(corpus, Corpus)
-    if not is_mixture and not of_words:
+    of_items, of_words = MODELS[spec.model].of_items, isinstance(corpus, Corpus)
+    if not of_items and not of_words:
         problem = f"{spec.model} cannot be trained on {plan.corpus}, which holds vectors"
-        raise OptionError("models", problem, f"Use {' or '.join(MIXTURES)}.")
+        raise OptionError("models", problem, f"Use {' or '.join(models_of(items=True))}.")
     likelihood = plan.likelihood or (DEFAULT_DOCUMENT_LIKELIHOOD if of_words else None)
-    if is_mixture and (likelihood in DOCUMENT_LIKELIHOODS) != of_words:
+    if of_items and (likelihood in DOCUMENT_LIKELIHOODS) != of_words:
         held = "documents" if of_words else "vectors"
         problem = f"{likelihood} does not fit {plan.corpus}, which holds {held}"
         hint = f"Use {' or '.join(DOCUMENT_LIKELIHOODS)} for documents, another for vectors."
@@ -238,7 +224,7 @@ def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> Traini
         "topics": spec.n_topics,
         "laps": plan.laps,
         "sparsity": plan.sparsity,
-        "likelihood": likelihood if is_mixture else None,
+        "likelihood": likelihood if of_items else None,
     }
     return resolve(spec.model, given)
 
@@ -267,14 +253,11 @@ def _folder(plan: ComparisonPlan) -> Iterator[None]:
         raise
 
 
-def _divide(plan: ComparisonPlan, hooks: ComparisonHooks) -> _Parts:
-    if plan.heldout is not None:
-        return _Parts(plan.corpus, plan.heldout)
-    parts = _Parts(plan.out / TRAIN, plan.out / HELDOUT)
-    hooks.say(f"Holding out {100 * plan.share:g} % of {plan.corpus}.")
-    rng = np.random.default_rng(plan.seed)
-    split_corpus(plan.corpus, parts.train, parts.heldout, plan.share, plan.overwrite, rng)
-    return parts
+def _divide(plan: ComparisonPlan, say: Callable[[str], None]) -> None:
+    if plan.heldout is None:
+        say(f"Holding out {100 * plan.share:g} % of {plan.corpus}.")
+        rng = np.random.default_rng(plan.seed)
+        split_corpus(plan.corpus, *plan.parts, plan.share, plan.overwrite, rng)
 
 
 def on_path(plan: ComparisonPlan) -> list[ModelSpec]:
@@ -283,97 +266,65 @@ def on_path(plan: ComparisonPlan) -> list[ModelSpec]:
     They are those of LDA with a given number of topics. A path has no number of laps that all
     models share, and its models are not scored in every lap.
     """
-    rungs = [spec for spec in plan.models if spec.model == "lda" and spec.n_topics is not None]
+    rungs = [spec for spec in plan.models if spec.model == PATH_MODEL and spec.n_topics is not None]
     may_be = plan.laps is None and not plan.every_lap and len(rungs) > 1
     return sorted(rungs, key=lambda spec: -(spec.n_topics or 0)) if may_be else []
 
 
 def _train_path(
     plan: ComparisonPlan,
-    parts: _Parts,
     options: Sequence[TrainingOptions],
-    hooks: ComparisonHooks,
-) -> dict[ModelSpec, Trained]:
-    """Train the models that are on a topic path; return the run of each."""
+    say: Callable[[str], None],
+    progress: Progress,
+) -> dict[ModelSpec, tuple[Path, RunResult]]:
+    """Train the models that are on a topic path; return the run of each, and its last lap."""
     rungs = on_path(plan)
     if not rungs:
         return {}
-    hooks.say(f"Training {listed([spec.name for spec in rungs])} as one topic path.")
+    say(f"Training {listed([spec.name for spec in rungs])} as one topic path.")
     first, *others = rungs
     lower = tuple(spec.n_topics or 0 for spec in others)
     own = replace(options[plan.models.index(first)], lower_rungs=lower)
     folder = plan.out / LDA_PATH
-    _train_run(plan, parts, folder, own, hooks)
+    _train_run(plan, folder, own, progress)
     found = {}
     for spec in rungs:
-        run = load_run(folder / str(spec.n_topics), TopicPosterior)
-        found[spec] = Trained(run.path, result_of("lda", run.model.n_topics, run.trace))
+        run = load_run(folder / str(spec.n_topics))
+        found[spec] = (run.path, result_of(spec.model, run.model.n_topics, run.trace))
     return found
 
 
-def _train(
-    plan: ComparisonPlan,
-    parts: _Parts,
-    spec: ModelSpec,
-    options: TrainingOptions,
-    hooks: ComparisonHooks,
-) -> Trained:
-    run = plan.out / spec.name
-    return Trained(run, _train_run(plan, parts, run, options, hooks))
-
-
 def _train_run(
-    plan: ComparisonPlan,
-    parts: _Parts,
-    out: Path,
-    options: TrainingOptions,
-    hooks: ComparisonHooks,
+    plan: ComparisonPlan, out: Path, options: TrainingOptions, progress: Progress
 ) -> RunResult:
+    training, heldout = plan.parts
     run = RunPlan(
-        corpus=parts.train,
+        corpus=training,
         out=out,
         options=options,
         seed=plan.seed,
         workers=plan.workers,
-        heldout=parts.heldout if plan.every_lap else None,
+        heldout=heldout if plan.every_lap else None,
         overwrite=plan.overwrite,
     )
-    with hooks.progress(options) as run_hooks, _topics_named_as_models():
+    with progress(options) as run_hooks, _topics_named_as_models():
         return train_run(run, run_hooks)
 
 
-def _score(
-    run: Path,
-    plan: ComparisonPlan,
-    options: TrainingOptions,
-    heldout: AnyCorpus,
-    training: AnyCorpus,
-) -> AnyCard:
-    """Score as ``evaluate`` does, but count coherence in the training documents."""
-    if options.is_mixture:
-        return score_mixture(load_run(run, MixturePosterior), heldout)
-    assert isinstance(heldout, Corpus), "refused by _options"
-    assert isinstance(training, Corpus), "refused by _options"
-    topics = topics_of_run(load_run(run, TopicPosterior))
-    return score_topics(topics, heldout, training, seed=plan.seed, workers=plan.workers)
-
-
-def _report(
-    models: Sequence[ComparedModel], plan: ComparisonPlan, parts: _Parts, heldout: AnyCorpus
-) -> Report:
+def _report(models: Sequence[ComparedModel], plan: ComparisonPlan, heldout: AnyCorpus) -> Report:
+    training, name = map(str, plan.parts)
     rows = f"{heldout.sizes.n_docs:,}"
     facts: dict[str, Fact] = {heldout.noun: rows}
-    basis = ScoreBasis(str(parts.heldout), str(parts.train), plan.seed)
     scored = [each.card for each in models if isinstance(each.card, Scorecard)]
-    facts |= score_facts(scored[0].completion, basis) if scored else {}
+    facts |= score_facts(scored[0].completion, training, plan.seed) if scored else {}
     return Report(
         title="Topic model evaluation" if isinstance(heldout, Corpus) else "Mixture evaluation",
         subjects=[_subject(each, heldout, plan.workers) for each in models],
         scored_on=f"{rows} held-out {heldout.noun}",
-        heldout=str(parts.heldout),
-        coherence_corpus=str(parts.train) if scored else "",
-        examples_corpus=str(parts.heldout),
-        panels=[Panel(str(parts.heldout), facts)],
+        heldout=name,
+        coherence_corpus=training if scored else "",
+        examples_corpus=name,
+        panels=[Panel(name, facts)],
     )
 
 

@@ -11,18 +11,19 @@ from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.base.outputs import Output, output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
-from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, read_topics, topics_of_run
-from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixture
+from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, read_topics
+from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.evaluation.scoring.topic_scores import score_topics
 from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here, open_broadcast_map
-from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import check_extension
+from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.options.workplace import Workplace
-from sparsetopics.runs.run import SWAPPED, AnyRun, MixtureRun, Run, load_run, refuse_run
+from sparsetopics.runs.run import SWAPPED, AnyRun, Run, load_run, refuse_run
+
+ScoreRun = Callable[..., AnyCard]  # takes what ``score_model`` takes, for one kind of run
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,53 +60,54 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     if plan.texts:
         assert isinstance(heldout, Corpus), "refused by _check_options"
         texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field, say)
-    score = partial(score_model, texts=texts, seed=plan.seed or 0, workers=plan.place.threads)
+    score = partial(
+        score_model, concentration=plan.concentration, texts=texts, seed=plan.seed or 0,
+        workers=plan.place.threads,
+    )  # fmt: skip
     with open_broadcast_map(plan.place) as broadcast:
         cards = [score(model, heldout, counted_in, broadcast=broadcast) for model in models]
     if output is not None:
         # The page draws figures, and matplotlib is slow to import.
         from sparsetopics.evaluation.report.page import write_page
-        from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
+        from sparsetopics.evaluation.report.report import scored_report
 
-        basis = ScoreBasis(str(plan.heldout), str(other or plan.heldout), plan.seed or 0)
-        write_page(output, scored_report(cards, basis, heldout, workers=plan.place.workers))
+        names = str(plan.heldout), str(other or plan.heldout)
+        page = scored_report(cards, *names, plan.seed or 0, heldout, workers=plan.place.workers)
+        write_page(output, page)
     return cards
 
 
 def score_model(
-    model: FixedTopics | MixtureRun,
+    model: FixedTopics | AnyRun,
     heldout: AnyCorpus,
     counted_in: AnyCorpus,
     *,
+    concentration: float | None = None,
     texts: TokenizedTexts | None = None,
     seed: int = 0,
     workers: int = 1,
     broadcast: BroadcastMap = broadcast_map_here,
 ) -> AnyCard:
-    """Score one model, which fits ``heldout``; coherence of topics is in ``counted_in``."""
+    """Score a run, or topics of another toolkit, that fit ``heldout``.
+
+    Scores of topics also depend on where coherence is ``counted_in``, and on ``concentration``
+    (that of ``topics_of_run``), ``texts`` and ``seed``.
+    """
+    score: ScoreRun = score_topics
     if isinstance(model, Run):
-        return score_mixture(model, heldout, broadcast=broadcast)
-    assert isinstance(heldout, Corpus), "topics are over words"
-    assert isinstance(counted_in, Corpus), "the held-out corpus or opened as one"
-    return score_topics(
-        model, heldout, counted_in, texts=texts, seed=seed, workers=workers, broadcast=broadcast
-    )
-
-
-def scorable(run: AnyRun, concentration: float | None = None) -> FixedTopics | MixtureRun:
-    """Return a run as ``score_model`` takes it; ``concentration`` is that of ``topics_of_run``."""
-    mixture, topics = run.of(MixturePosterior), run.of(TopicPosterior)
-    if mixture is not None:
-        return mixture
-    assert topics is not None, "there are two kinds"
-    return topics_of_run(topics, concentration)
+        score = imported(MODELS[model.model.name].score)
+    return score(
+        model, heldout, counted_in,
+        concentration=concentration, texts=texts, seed=seed, workers=workers, broadcast=broadcast,
+    )  # fmt: skip
 
 
 def _check_options(
-    plan: ScoringPlan, models: Sequence[FixedTopics | MixtureRun], heldout: AnyCorpus
+    plan: ScoringPlan, models: Sequence[FixedTopics | AnyRun], heldout: AnyCorpus
 ) -> None:
     """Raise OptionError for models of two kinds, or mixtures with options of topic models."""
-    n_mixtures = sum(isinstance(model, Run) for model in models)
+    runs = [model for model in models if isinstance(model, Run)]
+    n_mixtures = sum(MODELS[run.model.name].of_items for run in runs)
     if 0 < n_mixtures < len(models):
         problem = "mixtures and topic models cannot be scored together"
         raise OptionError("runs", problem, "Score them separately: their scores do not compare.")
@@ -139,14 +141,14 @@ def _page(plan: ScoringPlan) -> Output | None:
     return output
 
 
-def _opened(path: Path, plan: ScoringPlan, heldout: AnyCorpus) -> FixedTopics | MixtureRun:
+def _opened(path: Path, plan: ScoringPlan, heldout: AnyCorpus) -> FixedTopics | AnyRun:
     where = str(plan.heldout)
     refuse_pending(path, (STATE_FOLDER,))
     # A path that is neither a file nor named like one of another toolkit names a run folder.
     if path.is_dir() or not (path.exists() or path.suffix in READERS):
         run = load_run(path)
         run.check_corpus(heldout, where)
-        return scorable(run, plan.concentration)
+        return run
     if isinstance(heldout, VectorCorpus):
         raise ShapeError(where, f"holds vectors, but the topics of {path} need documents")
     return read_topics(path, heldout.vocabulary, plan.concentration, unpickle=plan.unpickle)

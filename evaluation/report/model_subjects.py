@@ -29,7 +29,7 @@ from sparsetopics.evaluation.report.subject import (
 from sparsetopics.evaluation.report.topic_browser import browser_words
 from sparsetopics.evaluation.report.topic_map import TopicMap, map_topics
 from sparsetopics.evaluation.report.topic_path import score_curve
-from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
+from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 from sparsetopics.evaluation.scoring.topic_scores import (
     DIVERSITY_WORDS,
@@ -40,7 +40,8 @@ from sparsetopics.evaluation.scoring.topic_scores import (
 from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.top_words import top_words, topic_diversity, topic_table
-from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
+from sparsetopics.options.registry import MODELS
+from sparsetopics.runs.run import AnyRun, MixtureRun, Run, TopicRun
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
@@ -50,8 +51,8 @@ OF_DOCUMENTS, OF_VECTORS = "Mixtures of documents", "Mixtures"
 
 
 def topic_subject(
-    topics: FixedTopics,
-    corpus: Corpus | None = None,
+    topics: FixedTopics | TopicRun,
+    corpus: AnyCorpus | None = None,
     card: Scorecard | None = None,
     names: GivenNames = NONE_GIVEN,
     *,
@@ -62,12 +63,15 @@ def topic_subject(
     Example documents are from ``corpus``. Scores and coherence are those of ``card``; without a
     card, coherence is counted in ``corpus``.
     """
+    if isinstance(topics, Run):
+        topics = topics_of_run(topics)
     run, topic_word = topics.run, topics.topic_word
     trace, weights = ((), None) if run is None else (run.trace, run.model.weights)
     is_empty = _are_empty(run, len(topic_word))
     coherence = None if card is None else card.topic_npmi
     found, note = None, ""
     if corpus is not None:
+        assert not isinstance(corpus, VectorCorpus), "refused by check_corpus"
         if coherence is None:
             coherence = coherence_in(corpus, topic_word)
         shares = proportions_under(topic_word, topics.doc_concentration, workers=workers)
@@ -75,8 +79,7 @@ def topic_subject(
         note = examples_note(found.n_seen, found.n_docs, "documents")
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
-    kind = "topic-word matrix" if run is None else run.model.name.upper()
-    learned = "number learned" if kind == "HDP" else "number given"
+    kind = "topic-word matrix" if run is None else MODELS[run.model.name].title
     return Subject(
         path=topics.name,
         kind=kind,
@@ -88,7 +91,7 @@ def topic_subject(
         facts={"model": kind, "topics": len(topic_word)} if run is None else topic_facts(run),
         tiles=[
             *_topic_tiles(npmi, diversity, card),
-            Tile("Topics", f"{len(topic_word):,}", _number_note(kind, learned, is_empty)),
+            Tile("Topics", f"{len(topic_word):,}", _number_note(run, kind, is_empty)),
         ],
         columns=_empty_column(is_empty) | _topic_columns(npmi, diversity, card),
         trace=trace,
@@ -130,8 +133,10 @@ def _topic_map(topic_word: FloatArray) -> TopicMap | None:
     return map_topics(topic_word) if len(topic_word) >= FEWEST_MAPPED else None
 
 
-def _number_note(kind: str, learned: str, is_empty: NDArray[np.bool_]) -> str:
+def _number_note(run: AnyRun | None, kind: str, is_empty: NDArray[np.bool_]) -> str:
+    is_learned = run is not None and MODELS[run.model.name].learns_number
     n_empty = int(is_empty.sum())
+    learned = "number learned" if is_learned else "number given"
     return f"{kind}, {learned}{f'; {n_empty:,} empty' if n_empty else ''}"
 
 
@@ -189,6 +194,8 @@ def mixture_subject(
     corpus: AnyCorpus | None = None,
     card: MixtureCard | None = None,
     names: GivenNames = NONE_GIVEN,
+    *,
+    workers: int = 1,
 ) -> Subject:
     """Return what a page shows of a mixture; examples are from ``corpus``, scores from ``card``.
 
@@ -207,14 +214,14 @@ def mixture_subject(
         means, coherence, found = model.topic_word_mean, None, None
         if isinstance(corpus, Corpus):
             coherence = coherence_in(corpus, means)
-            found = _examples(shares_of(model), means, words, corpus)
+            found = _examples(shares_of(model, workers=workers), means, words, corpus)
             note = examples_note(found.n_seen, found.n_docs, "documents")
         topics = report_topics(means, model.weights, run.words, coherence, is_empty, found, names)
     n_empty = int(is_empty.sum())
-    learned = "number learned" if model.name == "dp-mixture" else "number given"
+    kind = MODELS[model.name].title
     return Subject(
         path=str(run.path),
-        kind=f"{model.name}, {model.likelihood_name}",
+        kind=f"{kind}, {model.likelihood_name}",
         noun="components",
         n_topics=model.n_topics,
         family=OF_DOCUMENTS if of_words else OF_VECTORS,
@@ -223,7 +230,7 @@ def mixture_subject(
         facts=mixture_facts(run, n_empty),
         tiles=[
             *([] if card is None else _mixture_tiles(card)),
-            Tile("Components", f"{model.n_topics:,}", _number_note(model.name, learned, is_empty)),
+            Tile("Components", f"{model.n_topics:,}", _number_note(run, kind, is_empty)),
             Tile("Largest component", f"{model.weights[0]:.1%}", _half(run)),
         ],
         columns=_empty_column(is_empty) | ({} if card is None else _mixture_columns(card)),

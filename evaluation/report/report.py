@@ -2,57 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from sparsetopics.answers.prevalence import prevalence
 from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, names_of
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.outputs import output_file
-from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.evaluation.report.groups import GroupSection, group_section
-from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
+from sparsetopics.evaluation.report.model_subjects import topic_subject
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.report.topic_path import TopicPathSection, topic_path_section
-from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
-from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, MixtureCard
+from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
 from sparsetopics.measures.completion import CompletionScore
-from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import check_extension, refuse
+from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.runs.run import AnyRun, load_run, refuse_run
 from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 
-
-class ScoreBasis(NamedTuple):
-    """What topic models were scored on."""
-
-    heldout: str  # name of the corpus
-    coherence_corpus: str  # name of the corpus in which coherence was counted
-    seed: int  # of the split of documents
+# Of a run, a corpus with examples, its scores, names of topics and a number of threads.
+RunSubject = Callable[..., Subject]
 
 
 def scored_report(
     cards: Sequence[AnyCard],
-    basis: ScoreBasis,
+    name: str,
+    coherence_corpus: str,
+    seed: int,
     heldout: AnyCorpus | None = None,
     *,
     workers: int = 1,
 ) -> Report:
-    """Return a page about scored models, all topic models or all mixtures.
+    """Return a page about models scored on the corpus ``name``, all topic models or all mixtures.
 
+    Coherence was counted in ``coherence_corpus``, and ``seed`` is that of the split of documents.
     Examples are from ``heldout``; without it the page has none.
     """
-    first, coherence_corpus = cards[0], basis.coherence_corpus
+    first = cards[0]
     if isinstance(first, Scorecard):
         title, noun, n_scored = "Topic model evaluation", "documents", first.completion.n_documents
-        facts = score_facts(first.completion, basis)
+        facts = score_facts(first.completion, coherence_corpus, seed)
     else:
         title, n_scored = "Mixture evaluation", first.n_items
         of_words = isinstance(heldout, Corpus)
@@ -62,30 +57,35 @@ def scored_report(
         title=title,
         subjects=[scored_subject(card, heldout, workers=workers) for card in cards],
         scored_on=f"{n_scored:,} held-out {noun}",
-        heldout=basis.heldout,
+        heldout=name,
         coherence_corpus=coherence_corpus,
-        examples_corpus="" if heldout is None else basis.heldout,
-        panels=[Panel(basis.heldout, facts)],
+        examples_corpus="" if heldout is None else name,
+        panels=[Panel(name, facts)],
     )
 
 
 def scored_subject(card: AnyCard, heldout: AnyCorpus | None, *, workers: int) -> Subject:
     """Return what a page shows of a scored model, with examples from ``heldout``."""
-    if isinstance(card, MixtureCard):
-        return mixture_subject(card.run, heldout, card)
-    assert not isinstance(heldout, VectorCorpus), "topics are scored on documents"
-    return topic_subject(card.topics, heldout, card, workers=workers)
+    scored = card.topics if isinstance(card, Scorecard) else card.run
+    subject: RunSubject = topic_subject if card.run is None else _subject_of(card.run)
+    return subject(scored, heldout, card, workers=workers)
 
 
-def score_facts(score: CompletionScore, basis: ScoreBasis) -> dict[str, Fact]:
+def _subject_of(run: AnyRun) -> RunSubject:
+    """Return the function that says what a page shows of a run, without or with its scores."""
+    found: RunSubject = imported(MODELS[run.model.name].subject)
+    return found
+
+
+def score_facts(score: CompletionScore, coherence_corpus: str, seed: int) -> dict[str, Fact]:
     """Say what was scored and how, for a panel of the page."""
     return {
         "documents scored": f"{score.n_documents:,}",
         "hidden tokens scored": f"{score.n_tokens:,.0f}",
         "documents skipped": f"{score.n_skipped_documents:,} with fewer than two known words",
         "tokens unknown": f"{score.n_unknown_tokens:,} outside the training vocabulary",
-        "split": f"by word type, one fifth hidden, seed {basis.seed}",
-        "coherence counted in": basis.coherence_corpus,
+        "split": f"by word type, one fifth hidden, seed {seed}",
+        "coherence counted in": coherence_corpus,
     }
 
 
@@ -122,8 +122,7 @@ def write_run_report(
     grouping = page_grouping(by, over, has_corpus=corpus is not None, n_runs=len(runs))
     section = _topic_path(runs, names)
     shown = map(load_run, runs if section is None else [section.run])
-    source = None if opened is None else ExampleSource(str(corpus), opened)
-    page = run_report(shown, source, names, section, grouping, workers=workers)
+    page = run_report(shown, opened, str(corpus), names, section, grouping, workers=workers)
     write_page(output, page)
 
 
@@ -144,16 +143,10 @@ def page_grouping(
     return Grouping.parse(by, over)
 
 
-class ExampleSource(NamedTuple):
-    """Where the examples on a page come from."""
-
-    name: str
-    corpus: AnyCorpus
-
-
 def run_report(
     runs: Iterable[AnyRun],
-    source: ExampleSource | None = None,
+    corpus: AnyCorpus | None = None,
+    corpus_name: str = "",
     names: GivenNames = NONE_GIVEN,
     section: TopicPathSection | None = None,
     grouping: Grouping | None = None,
@@ -163,15 +156,17 @@ def run_report(
     """Return a page about runs, which are taken one by one; see ``write_run_report``.
 
     ``section`` is about the topic path to which the only run belongs. ``grouping`` divides the
-    documents of ``source``, for the topics of the only run.
+    documents of ``corpus``, for the topics of the only run.
     """
-    groups = None
-    if grouping is not None and source is not None:
-        (run,) = runs = list(runs)
-        groups = _groups(run, source, grouping, names, workers)
-    subjects = [_subject(run, source, names, workers) for run in runs]
+    groups, subjects = None, []
+    for run in runs:
+        if corpus is not None:
+            run.check_corpus(corpus, corpus_name)
+            if grouping is not None:
+                groups = _groups(run, corpus, grouping, names, workers)
+        subjects.append(_subject_of(run)(run, corpus, names=names, workers=workers))
     has_words = any(subject.topics for subject in subjects)
-    examples = "" if source is None else source.name
+    examples = "" if corpus is None else corpus_name
     return Report(
         title="Topic path" if section else "Topic model" if has_words else "Mixture",
         subjects=subjects,
@@ -184,14 +179,13 @@ def run_report(
 
 
 def _groups(
-    run: AnyRun, source: ExampleSource, grouping: Grouping, names: GivenNames, workers: int
+    run: AnyRun, corpus: AnyCorpus, grouping: Grouping, names: GivenNames, workers: int
 ) -> GroupSection:
     """Return the part of the page about groups, estimated as ``sparsetopics prevalence`` does.
 
     With groups and periods, documents are divided by groups alone, too.
     """
-    run.check_corpus(source.corpus, source.name)
-    corpus, words = source.corpus, () if run.vocabulary is None else run.vocabulary.words
+    words = () if run.vocabulary is None else run.vocabulary.words
     if not isinstance(corpus, Corpus):
         refuse("by" if grouping.over is None else "over", "needs a corpus of documents")
     found = prevalence(run.model, corpus, words, grouping, workers=workers)
@@ -212,15 +206,3 @@ def _topic_path(runs: Sequence[Path], names: GivenNames) -> TopicPathSection | N
         hint = f"Name runs in it instead, such as {found[0] / 'NUMBER'}."
         raise RunError(str(found[0]), problem, hint)
     return topic_path_section(load_topic_path(found[0]), names)
-
-
-def _subject(run: AnyRun, source: ExampleSource | None, names: GivenNames, workers: int) -> Subject:
-    corpus = None if source is None else source.corpus
-    if source is not None:
-        run.check_corpus(source.corpus, source.name)
-    mixture, topics = run.of(MixturePosterior), run.of(TopicPosterior)
-    if mixture is not None:
-        return mixture_subject(mixture, corpus, names=names)
-    assert topics is not None, "there are two kinds"
-    assert not isinstance(corpus, VectorCorpus), "refused by check_corpus"
-    return topic_subject(topics_of_run(topics), corpus, names=names, workers=workers)

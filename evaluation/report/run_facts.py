@@ -6,18 +6,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sparsetopics.evaluation.report.subject import Fact, minus
+from sparsetopics.options.registry import (
+    LEARNERS,
+    LIKELIHOODS,
+    MODELS,
+    LearnerKind,
+    LikelihoodKind,
+)
 from sparsetopics.options.table import OPTION
 from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
 from sparsetopics.runs.run_files import CorpusFacts, Nested, Plain
 
-LEARNERS = {
-    "memoized": "memoized: an update after each batch, with exact sums over all batches",
-    "stochastic": "stochastic: a step after each batch, smaller and smaller",
-    "full": "full: an update after each pass over all data",
-    "accelerated": "accelerated: components are added one by one, on a kd-tree of the items",
-    "alternating": "alternating: every item in its best component, then every component anew",
-    "gradient": "gradient: steps along the gradient, with every item in one component",
-}
 UPDATES = {"collapsed": "by the collapsed update", "mean-field": "by the mean-field update"}
 CRITERIA = {"bound": "the ELBO", "collapsed": "the collapsed criterion"}
 VALIDATED = (
@@ -25,13 +24,6 @@ VALIDATED = (
     "merges and deletes, as long as these documents are predicted as well"
 )
 MOVES = {"merge": "merges", "delete": "deletes", "birth": "births"}
-LIKELIHOODS = {
-    "zero-mean-gaussian": "Gaussian around zero",
-    "gaussian": "Gaussian",
-    "diagonal-gaussian": "Gaussian without correlations",
-    "isotropic-gaussian": "Gaussian, equally wide in all directions",
-    "multinomial": "multinomial over words",
-}
 # Options that have a sentence or number of their own; the others are shown as they are typed.
 SAID = {
     *("model", "topics", "laps", "seed", "likelihood", "moves", "criterion"),
@@ -42,14 +34,15 @@ SAID = {
 def topic_facts(run: TopicRun) -> dict[str, Fact]:
     """Return how a topic model was trained: labels and what they say; None if it is not known."""
     model, options, sticks = run.model, run.settings.get("options", {}), run.model.sticks
+    kind = MODELS[model.name]
     first, found = _entry(options, "n_topics"), f"{model.n_topics:,} topics"
-    if model.name == "hdp" and first is not None:
+    if kind.learns_number and first is not None:
         found = f"began with {first} topics and learned {model.n_topics:,}"
     learned = ", learned from the data" if options.get("learn_hyperparameters") else ""
     return {
-        "model": f"{model.name.upper()}, {found}",
+        "model": f"{kind.words or kind.title}, {found}",
         **_data_facts(run),
-        "learner": _in_words(_entry(options, "learner"), LEARNERS),
+        "learner": _in_words(_entry(options, "learner"), _words_of(LEARNERS)),
         "topics of a document": _in_words(_entry(options, "local.update"), UPDATES),
         "moves": VALIDATED if "number_of_topics" in run.settings else _moves(options),
         "α, for the topics of a document": _concentration(model.doc_concentration.sum(), learned),
@@ -64,15 +57,15 @@ def topic_facts(run: TopicRun) -> dict[str, Fact]:
 def mixture_facts(run: MixtureRun, n_empty: int) -> dict[str, Fact]:
     """Return how a mixture was trained, as ``topic_facts`` does."""
     model, options = run.model, run.settings.get("options", {})
-    name = "mixture" if model.name == "mixture" else "Dirichlet process mixture"
+    kind = MODELS[model.name]
     empty = f", {n_empty:,} of them empty" if n_empty else ""
     columns = "words" if run.vocabulary is not None else "columns"
     return {
-        "model": f"{name}, {model.n_topics:,} components{empty}",
-        "each component": _in_words(model.likelihood_name, LIKELIHOODS),
+        "model": f"{kind.words or kind.title}, {model.n_topics:,} components{empty}",
+        "each component": _in_words(model.likelihood_name, _words_of(LIKELIHOODS)),
         **_data_facts(run),
         columns: f"{model.n_columns:,}",
-        "learner": _in_words(_entry(options, "learner"), LEARNERS),
+        "learner": _in_words(_entry(options, "learner"), _words_of(LEARNERS)),
         "moves": _moves(options),
         "γ, for the weights of components": _concentration(model.mixture.concentration),
         **_closing_facts(run),
@@ -138,6 +131,13 @@ def _entry(options: Nested, place: str) -> Plain:
     group = options.get(part, {}) if part else options
     value = group.get(name) if isinstance(group, Mapping) else None
     return None if isinstance(value, Mapping) else value
+
+
+def _words_of(
+    kinds: Mapping[str, LearnerKind] | Mapping[str, LikelihoodKind],
+) -> dict[str, str]:
+    """Return how pages describe the kinds of a registry."""
+    return {name: kind.words or name for name, kind in kinds.items()}
 
 
 def _in_words(name: Plain, words: Mapping[str, str]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.measures.clustering import ClusteringScore, score_clustering
 from sparsetopics.measures.paired import HeldoutScores, mean_score
 from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.run import MixtureRun
 
 
@@ -55,7 +56,7 @@ class MixtureCard:
     @property
     def kind(self) -> str:
         """Kind of model: mixture or dp-mixture."""
-        return self.run.model.name
+        return MODELS[self.run.model.name].title
 
     @property
     def log_likelihood_per_token(self) -> float | None:
@@ -97,11 +98,19 @@ AnyCard: TypeAlias = Scorecard | MixtureCard
 
 
 def score_mixture(
-    run: MixtureRun, items: AnyCorpus, *, broadcast: BroadcastMap = broadcast_map_here
+    run: MixtureRun,
+    items: AnyCorpus,
+    counted_in: AnyCorpus | None = None,
+    *,
+    concentration: float | None = None,
+    texts: Iterable[Sequence[str]] | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    broadcast: BroadcastMap = broadcast_map_here,
 ) -> MixtureCard:
     """Score ``items`` by their mean log density and, if any has a label, by agreement.
 
-    ``items`` fit the columns or words of ``run``.
+    ``items`` fit the columns or words of ``run``. All but ``broadcast`` is for topics, and ignored.
     """
     groups: Sequence[AnyRowGroup] = items.row_groups
     found = list(broadcast(_score_group, groups, run.model))

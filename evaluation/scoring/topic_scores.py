@@ -10,13 +10,15 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
+from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.measures import coherence
 from sparsetopics.measures.completion import CompletionScore, document_completion
 from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.measures.top_words import inverted_rbo, top_words, topic_diversity
+from sparsetopics.options.registry import MODELS
+from sparsetopics.runs.run import Run, TopicRun
 
 COHERENCE_WORDS = 10  # top words of a topic that coherence and rank-biased overlap use
 DIVERSITY_WORDS = 25
@@ -97,14 +99,14 @@ class Scorecard:
         )
 
     @property
-    def model_name(self) -> str | None:
-        """Kind of model: "lda" or "hdp"; None for a plain matrix."""
-        return None if self.topics.run is None else self.topics.run.model.name
+    def run(self) -> TopicRun | None:
+        """None for topics of another toolkit."""
+        return self.topics.run
 
     @property
     def kind(self) -> str:
         """Kind of model as tables print it: LDA, HDP or matrix."""
-        return "matrix" if self.model_name is None else self.model_name.upper()
+        return "matrix" if self.run is None else MODELS[self.run.model.name].title
 
     def as_dict(self) -> Record:
         """Return the record that ``evaluate --json`` prints; undefined scores are None.
@@ -112,13 +114,13 @@ class Scorecard:
         The fields of ``CompletionScore`` are keys of it, and ``cli.printing`` prints them.
         """
         # A plain matrix has no trace.
-        trace = () if self.topics.run is None else self.topics.run.trace
+        trace, model = ((), None) if self.run is None else (self.run.trace, self.run.model.name)
         record = {
             "run": self.topics.name,
             **self.completion._asdict(),
             "npmi": self.npmi,
             "diversity": self.diversity,
-            "model": self.model_name,
+            "model": model,
             "n_topics": self.n_topics,
             "elbo_per_token": last_known(trace, "elbo_per_token"),
             "criterion_per_token": last_known(trace, "criterion_per_token"),
@@ -144,10 +146,11 @@ def _mean_of_known(scores: FloatArray) -> float | None:
 
 
 def score_topics(
-    topics: FixedTopics,
-    heldout: Corpus,
-    coherence_documents: Corpus,
+    topics: FixedTopics | TopicRun,
+    heldout: AnyCorpus,
+    coherence_documents: AnyCorpus,
     *,
+    concentration: float | None = None,
     texts: Iterable[Sequence[str]] | None = None,
     seed: int = 0,
     workers: int = 1,
@@ -155,11 +158,16 @@ def score_topics(
 ) -> Scorecard:
     """Score ``topics``: completion of ``heldout``, coherence, and diversity.
 
+    Those of a run are scored with the total document ``concentration``, if there is one.
     Coherence is counted in ``coherence_documents``, and also in windows of ``texts`` if these are
     given: lists of words that can be iterated over repeatedly. The same ``seed`` splits the
     documents alike for all models, so that their scores compare. Raises CorpusError if there is no
     document to score.
     """
+    assert not isinstance(heldout, VectorCorpus), "topics are over words"
+    assert not isinstance(coherence_documents, VectorCorpus), "so are these"
+    if isinstance(topics, Run):
+        topics = topics_of_run(topics, concentration)
     topic_word, alpha = topics.topic_word, topics.doc_concentration
     completion, documents = document_completion(
         heldout, topic_word, alpha, topics.unigram, seed=seed, workers=workers, broadcast=broadcast

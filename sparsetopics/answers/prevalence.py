@@ -29,9 +29,9 @@ from sparsetopics.measures.prevalence import (
     sum_groups,
     unbiased_projection,
 )
-from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown
+from sparsetopics.options.registry import MODELS
 
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
@@ -145,7 +145,7 @@ def prevalence(
     field that the corpus lacks, for values that cannot be divided and for more than 10,000 groups;
     CorpusError if no document has a value.
     """
-    if isinstance(model, MixturePosterior):
+    if MODELS[model.name].of_items:
         hint = "`infer` writes the responsibilities of a mixture."
         refuse("run", "must have topics, but is a mixture", hint)
     grouping.check(corpus.fields)
@@ -155,12 +155,12 @@ def prevalence(
     task = _Task(grouping, projection, workers)
     totals = GroupTotals(len(topics), len(words))
     number_of: dict[GroupKey, int] = {}
-    for part in broadcast(_sum_part, corpus.row_groups, task):
-        numbers = [number_of.setdefault(key, len(number_of)) for key in part.keys]
+    for keys, sums in broadcast(_sum_part, corpus.row_groups, task):
+        numbers = [number_of.setdefault(key, len(number_of)) for key in keys]
         if len(number_of) > MOST_GROUPS:
             option = "by" if grouping.over is None else "over"
             refuse(option, f"makes more than {MOST_GROUPS:,} groups", "Use fewer, larger groups.")
-        totals.add(part.sums, numbers)
+        totals.add(sums, numbers)
     if not number_of:
         hint = "Was it made with labels?" if LABEL in grouping.columns.values() else ""
         fields = listed([shown(column) for column in grouping.columns.values()])
@@ -185,17 +185,11 @@ class _Task(NamedTuple):
     workers: int
 
 
-class _Part(NamedTuple):
+def _sum_part(rows: RowGroup[DocumentBatch], task: _Task) -> tuple[list[GroupKey], GroupSums]:
     """The groups of one row group, and their sums."""
-
-    keys: list[GroupKey]
-    sums: GroupSums
-
-
-def _sum_part(rows: RowGroup[DocumentBatch], task: _Task) -> _Part:
     codes, keys = task.grouping.of(rows)
     with open_executor(task.workers) as executor:
-        return _Part(keys, sum_groups(rows.read(), codes, len(keys), task.projection, executor))
+        return keys, sum_groups(rows.read(), codes, len(keys), task.projection, executor)
 
 
 def _order(key: GroupKey, by_number: bool) -> tuple[float, str, Start]:

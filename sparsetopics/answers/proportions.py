@@ -12,6 +12,7 @@ import pyarrow as pa
 from sparsetopics.answers.table_files import open_table, table_format
 from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
+from sparsetopics.base.wording import plural
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import AnyRowGroup
@@ -19,26 +20,34 @@ from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.inference.training import Model
 from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.registry import MODELS, imported
 
 Rows = DocumentBatch | VectorBatch
 Shares = Callable[[Rows], FloatArray]  # (n_rows, n_topics); rows sum to one
+SharesOf = Callable[[Model, int], Shares]  # of a kind of model, with this number of threads
 
 
 def shares_of(model: Model, *, workers: int = 1) -> Shares:
     """A function that says how much each document or item of a batch is of each topic.
 
-    For topics these are the proportions E[π_d], with topics at their posterior mean. A document
-    without known words has those of the prior. For mixtures they are responsibilities. The function
-    can be pickled.
+    The function can be pickled.
     """
-    if isinstance(model, MixturePosterior):
-        return partial(_responsibilities, model)
+    of_kind: SharesOf = imported(MODELS[model.name].shares)
+    return of_kind(model, workers)
+
+
+def proportions_of(model: TopicPosterior, workers: int) -> Shares:
+    """The proportions E[π_d], with topics at their posterior mean.
+
+    A document without known words has those of the prior.
+    """
     return proportions_under(model.topic_word_mean, model.doc_concentration, workers=workers)
 
 
-def share_name(model: Model) -> str:
-    """What the share of a topic in a document is called under ``model``."""
-    return "responsibility" if isinstance(model, MixturePosterior) else "proportion"
+def responsibilities_of(model: MixturePosterior, workers: int) -> Shares:
+    """The probabilities of components."""
+    return partial(_responsibilities, model)
 
 
 def proportions_under(
@@ -110,7 +119,7 @@ class ShareColumns(NamedTuple):
     ) -> ShareColumns:
         """The columns for the rows of ``corpus`` under ``model``."""
         row_id = "doc_id" if isinstance(corpus, Corpus) else "item_id"
-        return cls(row_id, share_name(model), model.n_topics, top)
+        return cls(row_id, MODELS[model.name].share, model.n_topics, top)
 
     @property
     def schema(self) -> pa.Schema:
@@ -118,8 +127,7 @@ class ShareColumns(NamedTuple):
         row_id = (self.row_id, pa.string())
         if self.top is not None:
             return pa.schema([row_id, ("topic", pa.int64()), (self.share, pa.float32())])
-        name = "responsibilities" if self.share == "responsibility" else "proportions"
-        return pa.schema([row_id, (name, pa.list_(pa.float32(), self.n_topics))])
+        return pa.schema([row_id, (plural(self.share), pa.list_(pa.float32(), self.n_topics))])
 
     def table(self, ids: Sequence[str], shares: FloatArray) -> pa.Table:
         """The rows of ``ids`` (n_rows,) with ``shares`` (n_rows, n_topics)."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
-from sparsetopics.answers.proportions import Shares, share_name, shares_of
+from sparsetopics.answers.proportions import Shares, shares_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import LABEL, Grouping
@@ -27,6 +27,7 @@ from sparsetopics.measures.representatives import (
 )
 from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown
+from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.runs.run import AnyRun
 
@@ -71,7 +72,8 @@ class TopicsToShow(NamedTuple):
         used = np.flatnonzero(in_use(model.sizes)).tolist()
         chosen = used if topics is None else list(dict.fromkeys(topics))
         shares = shares_of(model, workers=workers)
-        return cls(shares, model.topic_word_mean, words, chosen, share_name(model))
+        share_name = MODELS[model.name].share
+        return cls(shares, model.topic_word_mean, words, chosen, share_name)
 
 
 class Representatives(NamedTuple):

@@ -44,9 +44,14 @@ def kind_and_reason_of(error: BaseException) -> str:
     return kind if reason == kind else f"{kind}: {reason}"
 
 
-def quantity(number: float, noun: str, plural: str = "") -> str:
-    """``1 topic``, ``2,000 topics``; ``plural`` is for nouns that need more than an s."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+def plural(noun: str) -> str:
+    """``topics``, ``responsibilities``."""
+    return f"{noun.removesuffix('y')}ies" if noun.endswith("y") else f"{noun}s"
+
+
+def quantity(number: float, noun: str, several: str = "") -> str:
+    """``1 topic``, ``2,000 topics``; ``several`` is for nouns with another plural."""
+    return f"{number:,} {noun if number == 1 else several or plural(noun)}"
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

@@ -32,9 +32,6 @@ from sparsetopics.options.registry import LEARNERS
 from sparsetopics.options.resolve import argument_for, from_arguments, resolve
 from sparsetopics.options.table import (
     MOST_WORKERS,
-    LearnerName,
-    LikelihoodName,
-    ModelName,
     StartName,
 )
 from sparsetopics.options.training import TrainingOptions
@@ -76,15 +73,15 @@ class Estimator(BaseEstimator):
     n_components: int | None = None
     _: KW_ONLY  # all other arguments are given by name
     sparsity: int | None = None
-    learner: LearnerName = "memoized"
+    learner: str = "memoized"
     max_iter: int | None = None
     n_batches: int | None = None
     start: StartName | None = None
     n_jobs: int | None = 1
     random_state: int | None = 0
 
-    _model_name: ClassVar[ModelName]
-    _likelihood_name: ClassVar[LikelihoodName | None] = None  # where it is not an argument
+    _model_name: ClassVar[str]
+    _likelihood_name: ClassVar[str | None] = None  # where it is not an argument
     _reads_vectors: ClassVar[bool] = False
 
     @naming_arguments()

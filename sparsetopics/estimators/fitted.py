@@ -24,6 +24,7 @@ from sparsetopics.options.option import (
     path_of,
     refuse,
 )
+from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import PAGE_EXTENSIONS
 
 if TYPE_CHECKING:
@@ -164,11 +165,11 @@ class FittedEstimator(Estimator):
         Raises ShapeError or VocabularyError for other columns, and CorpusError without a document
         to score.
         """
-        from sparsetopics.evaluation.comparison.evaluate import scorable, score_model
+        from sparsetopics.evaluation.comparison.evaluate import score_model
 
         run = self._run()
         heldout = self._more_rows(X).corpus
-        return score_model(scorable(run), heldout, heldout, workers=self._n_threads).as_dict()
+        return score_model(run, heldout, heldout, workers=self._n_threads).as_dict()
 
     @naming_parameters()
     def prevalence(
@@ -204,10 +205,9 @@ class FittedEstimator(Estimator):
         from sparsetopics.answers.prevalence import prevalence
         from sparsetopics.answers.topic_names import names_of
         from sparsetopics.corpora.grouping import Grouping
-        from sparsetopics.model.mixture_posterior import MixturePosterior
 
         run = self._run()
-        if isinstance(run.model, MixturePosterior):
+        if MODELS[run.model.name].of_items:
             problem = "is a mixture, which has responsibilities instead of proportions"
             refuse(type(self).__name__, problem, "predict_proba returns them.")
         grouping = Grouping.parse(_column("by", by), _column("over", over))
@@ -249,18 +249,19 @@ class FittedEstimator(Estimator):
         """
         from sparsetopics.base.outputs import output_file
         from sparsetopics.evaluation.report.page import write_page
-        from sparsetopics.evaluation.report.report import ExampleSource, page_grouping, run_report
+        from sparsetopics.evaluation.report.report import page_grouping, run_report
         from sparsetopics.evaluation.report.topic_path import topic_path_section
 
         run = self._run()
         output = output_file(path_of("path", path), overwrite=_checked(overwrite))
         check_extension("path", output.path, PAGE_EXTENSIONS)
         grouping = page_grouping(by, over, has_corpus=corpus is not None)
-        source = None if corpus is None else ExampleSource(GIVEN, self._more_rows(corpus).corpus)
+        rows = None if corpus is None else self._more_rows(corpus).corpus
         found, given = self._topic_path(), {} if names is None else names
         section = None if found is None else topic_path_section(found, given)
         n_threads = self._n_threads
-        write_page(output, run_report([run], source, given, section, grouping, workers=n_threads))
+        page = run_report([run], rows, GIVEN, given, section, grouping, workers=n_threads)
+        write_page(output, page)
 
     @naming_parameters()
     def export(

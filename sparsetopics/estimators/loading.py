@@ -19,7 +19,6 @@ from sparsetopics.inference.training import Model
 from sparsetopics.options.option import path_of
 from sparsetopics.options.registry import LIKELIHOODS, MODELS, imported
 from sparsetopics.options.resolve import arguments_of
-from sparsetopics.options.table import WITH_MOVES
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.run import Run, load_run
 from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE
@@ -55,7 +54,7 @@ def load(path: str | Path) -> AnyEstimator:
 
 def _class_of(model: Model, path: Path) -> type[AnyEstimator]:
     where = MODELS[model.name].estimator
-    if model.likelihood_name is not None:
+    if where is None and model.likelihood_name is not None:
         where = LIKELIHOODS[model.likelihood_name].estimators.get(model.name)
     if where is None:
         problem = f"no estimator stands for a {model.name} with {model.likelihood_name}"
@@ -71,7 +70,7 @@ def _arguments(run: Run[Model]) -> dict[str, object]:
     """
     where = f"{run.path / SETTINGS_FILE}, options"
     record = {"n_topics": run.model.n_topics, **run.settings.get("options", {})}
-    if run.model.name not in WITH_MOVES:
+    if not MODELS[run.model.name].learns_number:
         record.pop("moves", None)  # in earlier versions, LDA had a move that no model has now
     options = decoded(record, TrainingOptions, where, DAMAGE)
     batches = decoded(record, Batching, where, DAMAGE).batches

@@ -15,15 +15,11 @@ from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.option import NATURAL, check_type, counts_from, refuse
+from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import (
-    DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
-    DEFAULT_TOPICS,
     DEFAULT_WORD_CONCENTRATION,
     GradientName,
-    LikelihoodName,
-    ModelName,
-    MoveName,
 )
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import OnLap
@@ -94,7 +90,7 @@ class VectorMixture(MixtureEstimator):
     """What mixtures of vectors share."""
 
     _: KW_ONLY
-    likelihood: LikelihoodName = "gaussian"
+    likelihood: str = "gaussian"
     variance: float | None = None
 
     _reads_vectors: ClassVar[bool] = True
@@ -162,11 +158,11 @@ class GaussianMixture(VectorMixture):
         model_: The whole posterior.
     """
 
-    n_components: int = DEFAULT_TOPICS["mixture"]
+    n_components: int = MODELS["mixture"].n_topics
     _: KW_ONLY
-    max_iter: int = DEFAULT_LAPS["mixture"]
+    max_iter: int = MODELS["mixture"].laps
 
-    _model_name: ClassVar[ModelName] = "mixture"
+    _model_name: ClassVar[str] = "mixture"
 
 
 @dataclass(repr=False, eq=False)
@@ -203,10 +199,10 @@ class DPGaussianMixture(VectorMixture):
 
     _: KW_ONLY
     gradient: GradientName | None = None
-    moves: Sequence[MoveName] | None = None
+    moves: Sequence[str] | None = None
     tree_tolerance: float | None = None
 
-    _model_name: ClassVar[ModelName] = "dp-mixture"
+    _model_name: ClassVar[str] = "dp-mixture"
 
 
 @dataclass(repr=False, eq=False)
@@ -216,7 +212,7 @@ class DocumentMixture(MixtureEstimator):
     _: KW_ONLY
     word_concentration: float = DEFAULT_WORD_CONCENTRATION
 
-    _likelihood_name: ClassVar[LikelihoodName | None] = "multinomial"
+    _likelihood_name: ClassVar[str | None] = "multinomial"
 
     def _set_arrays(self) -> None:
         super()._set_arrays()
@@ -257,11 +253,11 @@ class MultinomialMixture(DocumentMixture):
         model_: The whole posterior.
     """
 
-    n_components: int = DEFAULT_TOPICS["mixture"]
+    n_components: int = MODELS["mixture"].n_topics
     _: KW_ONLY
-    max_iter: int = DEFAULT_LAPS["mixture"]
+    max_iter: int = MODELS["mixture"].laps
 
-    _model_name: ClassVar[ModelName] = "mixture"
+    _model_name: ClassVar[str] = "mixture"
 
 
 @dataclass(repr=False, eq=False)
@@ -279,9 +275,9 @@ class DPMultinomialMixture(DocumentMixture):
             learner and for none with the others.
     """
 
-    n_components: int = DEFAULT_TOPICS["dp-mixture"]
+    n_components: int = MODELS["dp-mixture"].n_topics
     _: KW_ONLY
-    max_iter: int = DEFAULT_LAPS["dp-mixture"]
-    moves: Sequence[MoveName] | None = None
+    max_iter: int = MODELS["dp-mixture"].laps
+    moves: Sequence[str] | None = None
 
-    _model_name: ClassVar[ModelName] = "dp-mixture"
+    _model_name: ClassVar[str] = "dp-mixture"

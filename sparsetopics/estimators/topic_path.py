@@ -19,7 +19,6 @@ from sparsetopics.options.table import (
     DEFAULT_MOST_TOPICS,
     DEFAULT_VALIDATION_SHARE,
     PATH_OPTION,
-    ModelName,
 )
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
@@ -71,7 +70,7 @@ class TopicPath(TopicEstimator):
     rungs: Sequence[int] | None = None
     validation_share: float = DEFAULT_VALIDATION_SHARE
 
-    _model_name: ClassVar[ModelName] = "lda"
+    _model_name: ClassVar[str] = "lda"
 
     scores_: Scores = field(init=False)
     tree_: TopicTree = field(init=False)

@@ -14,16 +14,14 @@ from sparsetopics.base.errors import ShapeError
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data, Names
 from sparsetopics.options.option import OneOf
+from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import (
     DEFAULT_DOC_CONCENTRATION,
     DEFAULT_TOP_CONCENTRATION,
-    DEFAULT_TOPICS,
     DEFAULT_WORD_CONCENTRATION,
     OPTION,
     Criterion,
     LocalUpdate,
-    ModelName,
-    MoveName,
 )
 
 if TYPE_CHECKING:
@@ -59,16 +57,12 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         Raises UnfittedError before ``fit``, and ShapeError or VocabularyError if the words are
         not those that were fitted.
         """
-        from sparsetopics.inference.document_step import topic_proportions
+        from sparsetopics.answers.proportions import shares_of
 
         self._check_fitted()
         rows, prior = self._more_rows(X), self.model_.doc_concentration
-        topics = self.model_.topic_word_mean
-        found = (
-            topic_proportions(batch, topics, prior, workers=self._n_threads)
-            for batch in rows.documents.batches()
-        )
-        return rows.joined(found, prior / prior.sum())
+        shares = shares_of(self.model_, workers=self._n_threads)
+        return rows.joined(map(shares, rows.documents.batches()), prior / prior.sum())
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Document-completion log-likelihood of held-out documents, in nats per token.
@@ -175,10 +169,10 @@ class LDA(TopicEstimator):
         model_: The whole posterior.
     """
 
-    n_components: int = DEFAULT_TOPICS["lda"]
+    n_components: int = MODELS["lda"].n_topics
     _: KW_ONLY
 
-    _model_name: ClassVar[ModelName] = "lda"
+    _model_name: ClassVar[str] = "lda"
 
 
 @dataclass(repr=False, eq=False)
@@ -217,14 +211,14 @@ class HDP(TopicEstimator):
             no documents were kept out.
     """
 
-    n_components: int = DEFAULT_TOPICS["hdp"]
+    n_components: int = MODELS["hdp"].n_topics
     _: KW_ONLY
     top_concentration: float = DEFAULT_TOP_CONCENTRATION
-    moves: Sequence[MoveName] | None = None
+    moves: Sequence[str] | None = None
     criterion: Criterion | None = None
     validation_share: float | None = None
 
-    _model_name: ClassVar[ModelName] = "hdp"
+    _model_name: ClassVar[str] = "hdp"
 
     @property
     def scores_(self) -> Scores | None:

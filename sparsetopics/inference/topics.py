@@ -1,4 +1,4 @@
-"""How training of LDA and HDP begins, and the model it ends with."""
+"""How training of topic models begins, and the model it ends with."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.inference.document_step import TopicGlobals
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.room import check_room
-from sparsetopics.model.allocations.allocation import Allocation, DocumentAllocation
-from sparsetopics.model.allocations.hdp import HDPAllocation
-from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.allocations.allocation import DocumentAllocation
 from sparsetopics.model.likelihoods.document_seeds import (
     SEED_SHARES,
     distant_documents,
@@ -22,6 +20,7 @@ from sparsetopics.model.statistics import DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.option import refuse
+from sparsetopics.options.registry import imported
 from sparsetopics.options.training import TrainingOptions
 
 TopicParameters = Parameters[WordCounts, PairCounts, DocumentTerms]
@@ -54,7 +53,9 @@ def begin_with(
 ) -> tuple[Statistics[WordCounts, DocumentTerms], TopicParameters]:
     """The topics that have these ``counts``, (n_words, n_topics), and the first weights."""
     likelihood = Words(source.n_columns, options.prior.word_concentration)
-    parameters = Parameters(_allocation(source, options), likelihood)
+    sharing: type[DocumentAllocation] = imported(options.model_kind.sharing)
+    allocation = sharing.first(options.n_topics, source.n_docs, options.prior)
+    parameters: TopicParameters = Parameters(allocation, likelihood)
     return Statistics(WordCounts(counts), parameters.allocation.zero_terms()), parameters
 
 
@@ -62,15 +63,6 @@ def _check_start(start: TopicPosterior, n_topics: int, n_words: int) -> None:
     if (start.n_topics, start.n_words) != (n_topics, n_words):
         given = f"the model has {quantity(start.n_topics, 'topic')} over {start.n_words} words"
         refuse("start", f"{given}, but must have {n_topics} over {n_words}")
-
-
-def _allocation(
-    source: Source[DocumentBatch], options: TrainingOptions
-) -> Allocation[DocumentTerms]:
-    alpha = options.prior.doc_concentration
-    if options.model == "lda":
-        return LDAAllocation.symmetric(options.n_topics, alpha)
-    return HDPAllocation.even(options.n_topics, source.n_docs, options.prior.gamma, alpha)
 
 
 def order_by_weight(sizes: FloatArray) -> IntArray:
@@ -86,11 +78,10 @@ def make_topic_model(current: TopicGlobals, options: TrainingOptions) -> TopicPo
     posterior = current.components.table.T[order] + likelihood.word_concentration
     allocation = current.allocation.reordered(order)
     assert isinstance(allocation, DocumentAllocation), "topics are shared by documents"
-    sticks = allocation.sticks if isinstance(allocation, HDPAllocation) else None
     return TopicPosterior(
         options.model,
         posterior,
         allocation.doc_concentration,
         likelihood.word_concentration,
-        sticks,
+        allocation.sticks,
     )

@@ -214,7 +214,7 @@ class _Training(Generic[S, D, C, P, T]):
     ) -> tuple[S, Parameters[C, P, T], PathMemory]:
         """Merge topics if there are more than wanted in this lap."""
         options, wanted = self.options, wanted_number(self.options, lap)
-        is_merged = options.model == "lda" or (
+        is_merged = options.model_kind.narrows or (
             options.is_validated and lap <= options.last_path_lap
         )
         if not is_merged or parameters.allocation.n_topics <= wanted:
@@ -284,7 +284,7 @@ def _bound(statistics: Statistics[C, T], current: Globals[C, P, T], lap: int) ->
 def _is_over(
     infos: list[LapInfo], mover: TopicMover[S, D, C, P, T] | None, options: TrainingOptions
 ) -> bool:
-    if options.model == "lda":  # which has too many topics if it is resumed with fewer laps
+    if options.model_kind.narrows:  # it has too many topics if it is resumed with fewer laps
         return len(infos) >= options.n_laps and infos[-1].n_topics <= wanted_number(
             options, options.n_laps
         )

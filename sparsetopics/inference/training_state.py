@@ -22,8 +22,6 @@ from sparsetopics.inference.moves.phase import MoverRecord
 from sparsetopics.inference.moves.rival_plans import MOST_BORN
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.topic_path import PathMemory
-from sparsetopics.model.allocations.hdp import HDPAllocation
-from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemAllocation
 from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.allocations.nested import NestedAllocation
@@ -165,28 +163,26 @@ def _check_parameters(
     parameters: Parameters[C, P, T], source: Source[D], options: TrainingOptions, n_laps: int
 ) -> None:
     allocation, likelihood = parameters
-    of_items = options.is_mixture
+    of_items = options.model_kind.of_items
     wanted = imported(LIKELIHOODS[options.likelihood_name].where) if of_items else Words
     require(type(likelihood) is wanted, "the likelihood of another model")
     found, n_columns = likelihood.n_columns, source.n_columns
     require(found == n_columns, f"data of {found} words or columns, not {n_columns}")
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")
-    require(type(allocation) is _allocation_of(options), "the weights of another model")
+    sharing = type(allocation.mixture if isinstance(allocation, ItemAllocation) else allocation)
+    require(sharing is _sharing_of(options), "the weights of another model")
     allocation.check()
     n_topics = allocation.n_topics
     # Moves cannot have added more; a file that says so would exhaust the memory.
     most = options.n_topics + (n_laps + 1) * max(MOST_BORN, options.n_topics)
     require(n_topics <= most, f"{n_topics:,} topics")
-    if isinstance(allocation, ItemAllocation):
-        kind = sharing_of(options.model, at_modes=options.at_modes)
-        require(type(allocation.mixture) is kind, "the weights of another mixture")
 
 
-def _allocation_of(options: TrainingOptions) -> type:
-    if options.is_mixture:
-        return NestedAllocation if options.grows else ItemAllocation
-    return LDAAllocation if options.model == "lda" else HDPAllocation
+def _sharing_of(options: TrainingOptions) -> type:
+    if options.grows:
+        return NestedAllocation
+    return sharing_of(options.model, at_modes=options.at_modes)
 
 
 def _check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:

@@ -18,8 +18,8 @@ from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import Categoricals, DirichletPosterior
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.model.likelihoods.scorers import Scorer, steady
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.options.registry import LIKELIHOODS, imported
-from sparsetopics.options.table import LikelihoodName, ModelName
 
 # Components and their sums for a batch are of the likelihood's own types.
 AnyItemLikelihood = ItemLikelihood[Rows, Any, Any]  # a run folder names it: not known before
@@ -32,8 +32,8 @@ _COUNTS = COMPONENTS._replace(lower=-np.finfo(float).tiny)
 class MixturePosterior:
     """Components of a mixture, in falling order of weight."""
 
-    name: ModelName
-    likelihood_name: LikelihoodName
+    name: str  # of its kind, in ``registry.MODELS``
+    likelihood_name: str
     likelihood: AnyItemLikelihood  # the prior
     mixture: MixtureWeights
     posterior: tuple[FloatArray, ...]  # the NamedTuple of the likelihood: WishartPosterior, ...
@@ -77,11 +77,11 @@ class MixturePosterior:
         """Each component at its posterior mean."""
         return self.likelihood.point_estimates(self.posterior)
 
-    @property
+    @cached_property
     def normals(self) -> Normals:
         """Posterior means of each component's mean and covariance; only for vectors."""
-        assert isinstance(self.estimates, Normals), "a mixture of vectors"
-        return self.estimates
+        assert isinstance(self.likelihood, VectorLikelihood), "a mixture of vectors"
+        return self.likelihood.normals(self.posterior)
 
     @property
     def topic_word_posterior(self) -> FloatArray:
@@ -150,7 +150,7 @@ class MixturePosterior:
         return Stored(settings, arrays)
 
     @classmethod
-    def from_stored(cls, name: ModelName, reader: StoredReader) -> MixturePosterior:
+    def from_stored(cls, name: str, reader: StoredReader) -> MixturePosterior:
         """The posterior that ``stored`` described; the reader's error for anything else.
 
         Raises RunError if the arrays do not make distributions with a density.

@@ -10,7 +10,7 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COMPONENTS, TOPIC_WORDS, Stored, StoredReader
-from sparsetopics.options.table import ModelName
+from sparsetopics.options.registry import models_with
 
 _LDA_ARRAYS = {"topic_word_posterior": TOPIC_WORDS, "doc_concentration": COMPONENTS}
 _HDP_ARRAYS = {
@@ -42,7 +42,7 @@ class Sticks(NamedTuple):
 class TopicPosterior:
     """Topics and how documents mix them, in falling order of weight."""
 
-    name: ModelName
+    name: str  # of its kind, in ``registry.MODELS``
     topic_word_posterior: FloatArray  # (n_topics, n_words)  λ
     doc_concentration: FloatArray  # (n_topics,)  α_k; for an HDP αE[β_k]
     word_concentration: float  # η
@@ -50,14 +50,6 @@ class TopicPosterior:
 
     def __repr__(self) -> str:
         return short_repr(self, "name", "n_topics", "n_words")
-
-    @classmethod
-    def of_hdp(
-        cls, topic_word_posterior: FloatArray, word_concentration: float, sticks: Sticks
-    ) -> TopicPosterior:
-        """An HDP, whose document concentrations αE[β_k] follow from its sticks."""
-        doc_concentration = sticks.doc_concentration * sticks.global_topic_weights
-        return cls("hdp", topic_word_posterior, doc_concentration, word_concentration, sticks)
 
     @property
     def n_topics(self) -> int:
@@ -104,7 +96,7 @@ class TopicPosterior:
         return self.doc_concentration
 
     def stored(self) -> Stored:
-        """What a run folder keeps; TypeError for an HDP without sticks."""
+        """What a run folder keeps; TypeError if sticks are missing."""
         settings: dict[str, str | float | bool] = {
             "model": self.name,
             "n_topics": self.n_topics,
@@ -112,12 +104,12 @@ class TopicPosterior:
             "word_concentration": float(self.word_concentration),
         }
         arrays = {"topic_word_posterior": self.topic_word_posterior}
-        if self.name == "lda":
+        if self.name not in models_with("gamma"):
             settings["doc_concentration"] = float(self.doc_concentration.sum())
             arrays["doc_concentration"] = self.doc_concentration
             return Stored(settings, arrays)
         if self.sticks is None:
-            raise TypeError("an HDP without sticks cannot be saved")
+            raise TypeError(f"an {self.name} without sticks cannot be saved")
         settings["doc_concentration"] = float(self.sticks.doc_concentration)
         settings["top_concentration"] = float(self.sticks.top_concentration)
         arrays["stick_means"] = self.sticks.means
@@ -125,10 +117,10 @@ class TopicPosterior:
         return Stored(settings, arrays)
 
     @classmethod
-    def from_stored(cls, name: ModelName, reader: StoredReader) -> TopicPosterior:
+    def from_stored(cls, name: str, reader: StoredReader) -> TopicPosterior:
         """The posterior that ``stored`` described; the reader's error for anything else."""
         numbers = reader.numbers(("doc_concentration", "word_concentration"))
-        if name == "lda":
+        if name not in models_with("gamma"):
             arrays = reader.arrays(_LDA_ARRAYS)
             posterior, concentration = arrays["topic_word_posterior"], arrays["doc_concentration"]
             return cls(name, posterior, concentration, numbers["word_concentration"])
@@ -140,4 +132,7 @@ class TopicPosterior:
             numbers["top_concentration"],
             numbers["doc_concentration"],
         )
-        return cls.of_hdp(arrays["topic_word_posterior"], numbers["word_concentration"], sticks)
+        # α_k = αE[β_k]
+        concentration = sticks.doc_concentration * sticks.global_topic_weights
+        posterior, eta = arrays["topic_word_posterior"], numbers["word_concentration"]
+        return cls(name, posterior, concentration, eta, sticks)

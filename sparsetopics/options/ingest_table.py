@@ -27,6 +27,7 @@ from sparsetopics.options.table import OPTION
 INGEST, FROM_TEXTS, FROM_TABLE = "ingest", "from_texts", "from_table"
 _FILES, _RECORDS = (INGEST,), (INGEST, FROM_TABLE)
 _DOCUMENTS, _VECTORS = ("documents",), ("vectors",)  # the kinds of corpora
+_BOTH = (*_DOCUMENTS, *_VECTORS)
 MOST_WORKERS = 4  # by default, since each takes some 150 MB
 _COUNT = Interval(1, whole=True)
 
@@ -39,7 +40,7 @@ def _alike(
 
 
 # fmt: off
-INGEST_OPTION: Table = in_sections({
+_ROWS = in_sections({
     "Words": _alike((
         Option("stop-words", frozenset, None, "pruning.stop_words", everyday=True,
                metavar="english|none|CODE|FILE", help=(
@@ -135,3 +136,6 @@ INGEST_OPTION: Table = in_sections({
     ),
 })
 # fmt: on
+INGEST_OPTION: Table = {
+    name: replace(row, only_for=row.only_for or _BOTH) for name, row in _ROWS.items()
+}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
+from sparsetopics.options.registry import models_with
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -239,7 +240,8 @@ class Option:
             or ``prior.doc_concentration``; of ``RunPlan``, as ``run.seed``.
         argument: Its name as a parameter of the estimators; "" if that is ``field``, None if they
             have no such parameter.
-        only_for: The models or the kinds of corpora that it is for; empty if it is for all.
+        only_for: The kinds of corpora that an option of ingest is for. The registry says which
+            models an option of training is for.
         needs: The option without which it means nothing; "" if there is none.
         doors: The commands and functions that have it; empty if all that the table is for do.
         everyday: Whether ``--help`` lists it, or only ``--help-all``.
@@ -282,12 +284,13 @@ class Option:
 
     def is_for(self, kind: str) -> bool:
         """Whether the option means anything for a model or a kind of corpora."""
-        return not self.only_for or kind in self.only_for
+        return kind in (self.only_for or models_with(self.name))
 
     def check_model(self, model: str) -> None:
         """Raise OptionError if the option means nothing for a model."""
         if not self.is_for(model):
-            refuse(self.name, f"is for {listed(self.only_for)}, not for --model {model}")
+            takers = listed(models_with(self.name))
+            refuse(self.name, f"is for {takers}, not for --model {model}")
 
     def check(self, value: object) -> None:  # whatever users' Python code passes
         """Raise OptionError for a value that the option does not take, whatever the others are."""

@@ -8,19 +8,37 @@ from __future__ import annotations
 
 import importlib
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
-
-T = TypeVar("T")  # what lines stand for
+from typing import Any, NamedTuple
 
 
 class ModelKind(NamedTuple):
-    """A kind of model: how its training begins, and what it ends with."""
+    """A kind of model: all that is asked about it, by the commands and by everything else."""
 
     begin: str  # module:function of type ``training.Begin``
     finish: str  # module:function of type ``training.Finish``
+    sharing: str  # module:class, how data share topics: an ``Allocation`` or ``MixtureWeights``
+    posterior: str  # module:class of the model that runs hold, with ``stored`` and ``from_stored``
+    shares: str  # module:function of type ``proportions.SharesOf``
+    lap_score: str  # module:function of type ``data.LapScore``
+    score: str  # module:function of type ``evaluate.ScoreRun``
+    subject: str  # module:function of type ``report.RunSubject``
+    title: str  # how pages and tables name it
     estimator: str | None = None  # module:class to load a run as; None: its likelihood says
+    options: Collection[str] = ()  # of ``train``, among those that not all models take
+    words: str = ""  # how pages describe it; "": by its title
+    noun: str = "topic"  # what it learns
+    share: str = "proportion"  # of a topic in a document
+    n_topics: int = 100  # by default
+    laps: int = 100  # by default, at most
+    of_items: bool = False  # a vector or document is in one component, found by an exact step
+    narrows: bool = False  # it begins with more topics than wanted, and merges them between laps
+
+    @property
+    def learns_number(self) -> bool:
+        """Whether moves can change its number of topics."""
+        return "moves" in self.options
 
 
 class LikelihoodKind(NamedTuple):
@@ -30,6 +48,7 @@ class LikelihoodKind(NamedTuple):
     grows: bool = False  # it has ``natural_parameters``, which score nodes of a tree
     at_modes: bool = False  # its parameters may be points, and its variance given
     has_means: bool = True  # components differ in their means, where they are densest
+    words: str = ""  # how pages describe it; "": by its name
     estimators: Mapping[str, str] = {}  # module:class to load a run as, by model
 
 
@@ -45,6 +64,8 @@ class LearnerKind(NamedTuple):
     passes_on: bool = False  # ``partial_fit`` can continue from its statistics
     remembers: bool = False  # keeps the topics that documents had at their last visit
     takes_more: str | None = None  # module:function, ``learning.TakesMore``; None: it cannot
+    options: Collection[str] = ()  # of ``train``, that only this learner takes
+    words: str = ""  # how pages describe it; "": by its name
 
 
 class MoveKind(NamedTuple):
@@ -56,18 +77,60 @@ class MoveKind(NamedTuple):
     most_refusals: int = 1  # of a rival on the same topics, before it is not tried again
 
 
-_TOPICS = ModelKind(
-    "sparsetopics.inference.topics:begin_topics", "sparsetopics.inference.topics:make_topic_model"
+OF_TOPICS = ("alpha", "learn-hyperparameters", "restarts", "minimum-mass")
+OF_MIXTURES = ("likelihood", "variance", "gamma")
+OF_MOVES = ("moves", "criterion")
+TOPICS = partial(
+    ModelKind,
+    "sparsetopics.inference.topics:begin_topics",
+    "sparsetopics.inference.topics:make_topic_model",
+    posterior="sparsetopics.model.topic_posterior:TopicPosterior",
+    shares="sparsetopics.answers.proportions:proportions_of",
+    lap_score="sparsetopics.runs.data:completion_score",
+    score="sparsetopics.evaluation.scoring.topic_scores:score_topics",
+    subject="sparsetopics.evaluation.report.model_subjects:topic_subject",
+    options=OF_TOPICS,
 )
-_MIXTURE = ModelKind(
+MIXTURE = partial(
+    ModelKind,
     "sparsetopics.inference.mixtures:begin_mixture",
     "sparsetopics.inference.mixtures:make_mixture_model",
+    posterior="sparsetopics.model.mixture_posterior:MixturePosterior",
+    shares="sparsetopics.answers.proportions:responsibilities_of",
+    lap_score="sparsetopics.runs.data:density_score",
+    score="sparsetopics.evaluation.scoring.mixture_scores:score_mixture",
+    subject="sparsetopics.evaluation.report.model_subjects:mixture_subject",
+    options=OF_MIXTURES,
+    noun="component",
+    share="responsibility",
+    of_items=True,
 )
 MODELS: dict[str, ModelKind] = {
-    "lda": _TOPICS._replace(estimator="sparsetopics.estimators.topics:LDA"),
-    "hdp": _TOPICS._replace(estimator="sparsetopics.estimators.topics:HDP"),
-    "dp-mixture": _MIXTURE,
-    "mixture": _MIXTURE,
+    "lda": TOPICS(
+        sharing="sparsetopics.model.allocations.lda:LDAAllocation",
+        estimator="sparsetopics.estimators.topics:LDA",
+        title="LDA",
+        laps=20,
+        narrows=True,
+    ),
+    "hdp": TOPICS(
+        sharing="sparsetopics.model.allocations.hdp:HDPAllocation",
+        estimator="sparsetopics.estimators.topics:HDP",
+        options=(*OF_TOPICS, *OF_MOVES, "gamma", "validation-share"),
+        title="HDP",
+    ),
+    "dp-mixture": MIXTURE(
+        sharing="sparsetopics.model.allocations.mixture_weights:DPMixture",
+        options=(*OF_MIXTURES, *OF_MOVES, "tree-tolerance", "gradient"),
+        title="dp-mixture",
+        words="Dirichlet process mixture",
+        n_topics=1,
+    ),
+    "mixture": MIXTURE(
+        sharing="sparsetopics.model.allocations.mixture_weights:FiniteMixture",
+        title="mixture",
+        n_topics=10,
+    ),
 }
 
 _OF_GAUSSIANS = {
@@ -77,20 +140,26 @@ _OF_GAUSSIANS = {
 _GAUSSIAN = partial(LikelihoodKind, grows=True, estimators=_OF_GAUSSIANS)
 VECTOR_LIKELIHOODS: dict[str, LikelihoodKind] = {
     "zero-mean-gaussian": _GAUSSIAN(
-        "sparsetopics.model.likelihoods.zero_mean_gaussian:ZeroMeanGaussian", has_means=False
+        "sparsetopics.model.likelihoods.zero_mean_gaussian:ZeroMeanGaussian",
+        has_means=False,
+        words="Gaussian around zero",
     ),
-    "gaussian": _GAUSSIAN("sparsetopics.model.likelihoods.gaussian:Gaussian"),
+    "gaussian": _GAUSSIAN("sparsetopics.model.likelihoods.gaussian:Gaussian", words="Gaussian"),
     "diagonal-gaussian": _GAUSSIAN(
-        "sparsetopics.model.likelihoods.diagonal_gaussian:DiagonalGaussian"
+        "sparsetopics.model.likelihoods.diagonal_gaussian:DiagonalGaussian",
+        words="Gaussian without correlations",
     ),
     "isotropic-gaussian": _GAUSSIAN(
-        "sparsetopics.model.likelihoods.isotropic_gaussian:IsotropicGaussian", at_modes=True
+        "sparsetopics.model.likelihoods.isotropic_gaussian:IsotropicGaussian",
+        at_modes=True,
+        words="Gaussian, equally wide in all directions",
     ),
 }
 DOCUMENT_LIKELIHOODS: dict[str, LikelihoodKind] = {
     "multinomial": LikelihoodKind(
         "sparsetopics.model.likelihoods.multinomial:Multinomial",
         has_means=False,
+        words="multinomial over words",
         estimators={
             "mixture": "sparsetopics.estimators.mixtures:MultinomialMixture",
             "dp-mixture": "sparsetopics.estimators.mixtures:DPMultinomialMixture",
@@ -106,22 +175,41 @@ LEARNERS: dict[str, LearnerKind] = {
         passes_on=True,
         remembers=True,
         takes_more="sparsetopics.estimators.learning:memoize_more",
+        words="memoized: an update after each batch, with exact sums over all batches",
     ),
     "stochastic": LearnerKind(
         "sparsetopics.inference.learners.stochastic",
         knows_all=False,
         passes_on=True,
         takes_more="sparsetopics.estimators.learning:step_more",
+        words="stochastic: a step after each batch, smaller and smaller",
     ),
-    "full": LearnerKind("sparsetopics.inference.learners.full", takes_all=True, passes_on=True),
+    "full": LearnerKind(
+        "sparsetopics.inference.learners.full",
+        takes_all=True,
+        passes_on=True,
+        words="full: an update after each pass over all data",
+    ),
     "accelerated": LearnerKind(
-        "sparsetopics.inference.learners.accelerated", takes_all=True, grows=True
+        "sparsetopics.inference.learners.accelerated",
+        takes_all=True,
+        grows=True,
+        options=("tree-tolerance",),
+        words="accelerated: components are added one by one, on a kd-tree of the items",
     ),
     # The full learner; only its start differs.
     "alternating": LearnerKind(
-        "sparsetopics.inference.learners.full", takes_all=True, at_modes=True
+        "sparsetopics.inference.learners.full",
+        takes_all=True,
+        at_modes=True,
+        words="alternating: every item in its best component, then every component anew",
     ),
-    "gradient": LearnerKind("sparsetopics.inference.learners.gradient", at_modes=True),
+    "gradient": LearnerKind(
+        "sparsetopics.inference.learners.gradient",
+        at_modes=True,
+        options=("gradient",),
+        words="gradient: steps along the gradient, with every item in one component",
+    ),
 }
 
 MOVE_COUNTS: dict[str, str] = {  # what the trace counts, and how progress reports a number of it
@@ -145,6 +233,17 @@ RIVALS: dict[str, MoveKind] = {  # ``moves.phase.Plan``, one at a time
 MOVES: Mapping[str, MoveKind] = ChainMap(RIVALS, TRIMS)
 
 
+def models_with(option: str) -> list[str]:
+    """The models that take an option of ``train``: all, if none of them names it."""
+    takers = [name for name, kind in MODELS.items() if option in kind.options]
+    return takers or list(MODELS)
+
+
+def models_of(*, items: bool) -> list[str]:
+    """The models that put each item into one component, or those that mix topics."""
+    return [name for name, kind in MODELS.items() if kind.of_items == items]
+
+
 def move_options() -> list[str]:
     """The names that ``--moves`` takes."""
     return list(dict.fromkeys(kind.option or name for name, kind in MOVES.items()))
@@ -154,20 +253,3 @@ def imported(where: str) -> Any:  # each caller knows the type of what it names
     """Import what ``module:name`` stands for."""
     module, _, name = where.partition(":")
     return getattr(importlib.import_module(module), name)
-
-
-class Registered(Mapping[str, T]):
-    """What the lines of a registry stand for, by name; imported when looked up."""
-
-    def __init__(self, lines: Mapping[str, LikelihoodKind] | Mapping[str, MoveKind]) -> None:
-        self._lines = lines
-
-    def __getitem__(self, name: str) -> T:
-        thing: T = imported(self._lines[name].where)
-        return thing
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
-
-    def __len__(self) -> int:
-        return len(self._lines)

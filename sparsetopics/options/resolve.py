@@ -14,12 +14,10 @@ from sparsetopics.options.option import (
     refuse,
     taken,
 )
-from sparsetopics.options.registry import LEARNERS
+from sparsetopics.options.registry import LEARNERS, MODELS
 from sparsetopics.options.table import (
     DEFAULT_LEARNER,
-    DEFAULT_TOPICS,
     DEFAULT_TRUNCATION,
-    MIXTURES,
     OPTION,
     PATH_OPTION,
 )
@@ -53,7 +51,8 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     if "criterion" in said and "moves" not in said:
         _check_moves_by_default(model, learner)
     # The local step of a mixture is exact: mean-field, without restarts.
-    local: dict[str, Value] = {"update": "mean-field", "restarts": 0} if model in MIXTURES else {}
+    exact: dict[str, Value] = {"update": "mean-field", "restarts": 0}
+    local = exact if MODELS[model].of_items else {}
     parts = {
         "local": made(LocalOptions, local | own["local"]),
         "prior": made(TopicPrior, own["prior"]),
@@ -120,7 +119,7 @@ def arguments_of(options: TrainingOptions) -> dict[str, Value]:
 def default_topics(model: str, learner: str) -> int:
     """The number of topics or components where none is given."""
     has_points = learner in LEARNERS and LEARNERS[learner].at_modes
-    return DEFAULT_TRUNCATION if has_points else DEFAULT_TOPICS[model]
+    return DEFAULT_TRUNCATION if has_points else MODELS[model].n_topics
 
 
 def _given_in(options: TrainingOptions) -> dict[str, Value]:

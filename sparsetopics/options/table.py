@@ -6,11 +6,12 @@ single values are made from its rows. ``training`` checks what options mean toge
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
+from sparsetopics.base.wording import listed
 from sparsetopics.options.option import (
     NATURAL,
     SHARE,
@@ -23,31 +24,28 @@ from sparsetopics.options.option import (
     counts_from,
     in_sections,
 )
-from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, move_options
+from sparsetopics.options.registry import (
+    LEARNERS,
+    LIKELIHOODS,
+    MODELS,
+    models_of,
+    models_with,
+    move_options,
+)
 
-ModelName = Literal["lda", "hdp", "dp-mixture", "mixture"]
 LocalUpdate = Literal["mean-field", "collapsed"]
 GradientName = Literal["plain", "momentum", "fisher"]
 StartName = Literal["random", "distant"]
 Criterion = Literal["bound", "collapsed"]
 ExecutorName = Literal["serial", "threads", "dask"]
-# The names of these are in the registry, which can be extended.
-LikelihoodName = str
-LearnerName = str
-MoveName = str
 
 TRAIN, PATH = "train", "path"  # the commands that have options of this table
-TOPIC_MODELS: tuple[ModelName, ...] = ("lda", "hdp")
-MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
-WITH_GAMMA: tuple[ModelName, ...] = ("hdp", *MIXTURES)
-WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # they learn the number of topics
 
-DEFAULT_MODEL: ModelName = "hdp"
-DEFAULT_LEARNER: LearnerName = "memoized"
-DEFAULT_TOPICS: Mapping[str, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
+DEFAULT_MODEL: str = "hdp"
+PATH_MODEL: str = "lda"  # of topic paths
+DEFAULT_LEARNER: str = "memoized"
 DEFAULT_MOST_TOPICS, DEFAULT_FEWEST_TOPICS = 400, 5  # on a topic path
 DEFAULT_TRUNCATION = 50  # components of alternating and gradient, which leave some empty
-DEFAULT_LAPS: Mapping[str, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
 GRADUAL_LAPS = 10  # of LDA with the memoized learner and the collapsed update
 PATH_LAPS = 7  # of the first rung of a topic path: the laps after it go on fitting its topics
 LAPS_PER_STEP = 2  # of a topic path, after each merge
@@ -62,10 +60,10 @@ DEFAULT_MASSES: Mapping[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1
 DEFAULT_COLD_EVERY = 3  # laps of collapsed LDA
 FEWEST_GRADUAL_LAPS = 7  # of LDA: in fewer laps, topics would not settle after they are merged
 DEFAULT_START: StartName = "distant"  # better than random documents under both updates
-DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
+DEFAULT_MOVES: tuple[str, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, which predict better
-DEFAULT_LIKELIHOOD: LikelihoodName = "gaussian"
-DEFAULT_DOCUMENT_LIKELIHOOD: LikelihoodName = "multinomial"  # where the data have words
+DEFAULT_LIKELIHOOD: str = "gaussian"
+DEFAULT_DOCUMENT_LIKELIHOOD: str = "multinomial"  # where the data have words
 DEFAULT_DOC_CONCENTRATION = 0.5  # total over the topics
 DEFAULT_WORD_CONCENTRATION = 0.1  # of each word
 DEFAULT_TOP_CONCENTRATION = 10.0
@@ -90,36 +88,41 @@ LAST_LAPS = 8  # with the chosen number of topics, on all documents
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
 
 
-def _by_model(defaults: Mapping[str, int]) -> str:
-    """``20 (lda), 100 (hdp, dp-mixture, mixture)``"""
+def _by_model(numbers: Sequence[int]) -> str:
+    """``20 (lda), 100 (hdp, dp-mixture, mixture)``; ``numbers`` has one for each model."""
     models: dict[int, list[str]] = {}
-    for model, number in defaults.items():
+    for model, number in zip(MODELS, numbers, strict=True):
         models.setdefault(number, []).append(model)
     return ", ".join(f"{number} ({', '.join(names)})" for number, names in models.items())
+
+
+def _for(option: str) -> str:
+    """The models that an option is for, in parentheses."""
+    return f"({', '.join(models_with(option))})"
 
 
 # fmt: off
 OPTION: Table = in_sections({  # those of the first section are what most people want
     "": (
-        Option("model", OneOf(get_args(ModelName)), DEFAULT_MODEL, "model", None, doors=(TRAIN,),
+        Option("model", OneOf(MODELS), DEFAULT_MODEL, "model", None, doors=(TRAIN,),
                everyday=True, help=(
-            "Topic models (lda, hdp) give each document several topics. Mixtures (mixture, "
-            "dp-mixture) put each vector or document into one component. hdp and dp-mixture learn "
-            "the number of topics or components; lda and mixture keep the number that they are "
-            "given.")),
+            f"Topic models ({', '.join(models_of(items=False))}) give each document several "
+            f"topics. Mixtures ({', '.join(models_of(items=True))}) put each vector or document "
+            f"into one component. {listed(models_with('moves'))} learn the number of topics or "
+            "components; the others keep the number that they are given.")),
         Option("topics", counts_from(1), None, "n_topics", "n_components", doors=(TRAIN,),
                everyday=True, help=(
             "Number of topics or components. dp-mixture and hdp start from it, hdp from "
             f"{DEFAULT_MOST_TOPICS} or more if --validation-share chooses the number. lda "
             "begins with up to three times as many and merges them before laps 4 and 5 (memoized "
             f"learner, collapsed update, {FEWEST_GRADUAL_LAPS} laps or more, no --start RUN). "
-            f"Default: {_by_model(DEFAULT_TOPICS)}, {DEFAULT_TRUNCATION} (alternating and gradient "
-            "learners), or the number in the run given by --start.")),
+            f"Default: {_by_model([kind.n_topics for kind in MODELS.values()])}, "
+            f"{DEFAULT_TRUNCATION} (alternating and gradient learners), or the number in the run given by --start.")),
         Option("laps", counts_from(1), None, "laps", "max_iter", everyday=True, help=(
             "Passes over the corpus at most. All models except lda stop earlier when the bound and "
             f"the number of topics have settled. Default: {GRADUAL_LAPS} (lda with the memoized "
-            f"learner and the collapsed update), {_by_model(DEFAULT_LAPS)}, {GROWTH_LAPS} "
-            "(accelerated learner, which adds a component in each lap).")),
+            f"learner and the collapsed update), {_by_model([kind.laps for kind in MODELS.values()])}, "
+            f"{GROWTH_LAPS} (accelerated learner, which adds a component in each lap).")),
         Option("seed", NATURAL, 0, "run.seed", "random_state", everyday=True, help=(
             "Seed of the random numbers. The same seed gives the same result, byte for byte.")),
         Option("workers", Interval(1, MOST_WORKERS, whole=True), 1, "run.workers", "n_jobs",
@@ -131,44 +134,45 @@ OPTION: Table = in_sections({  # those of the first section are what most people
     ),
     "Model": (
         Option("likelihood", OneOf(LIKELIHOODS), DEFAULT_LIKELIHOOD, "likelihood",
-               only_for=MIXTURES, everyday=True, help=(
+               everyday=True, help=(
             "(mixtures) Distribution of each component: multinomial for documents, the others for "
             "vectors.")),
-        Option("variance", VARIANCE, None, "variance", only_for=MIXTURES, help=(
+        Option("variance", VARIANCE, None, "variance", help=(
             "(isotropic-gaussian) Known variance σ² of every component. Default: the mean variance "
             "of the columns; for the alternating and gradient learners tr C² / tr C, where C is "
             "the covariance of the columns.")),
         Option("moves", SomeOf(move_options, noun="move"), None, "moves.names", "moves",
-               only_for=WITH_MOVES, everyday=True, metavar="NAME,NAME|none", help=(
+               everyday=True, metavar="NAME,NAME|none", help=(
             "(hdp and dp-mixture, memoized learner) Moves that change the number of topics or "
             f"components after a lap: merge, delete and birth. Default: {','.join(DEFAULT_MOVES)}, "
             "or none (other learners).")),
         Option("criterion", OneOf(get_args(Criterion)), None, "moves.criterion",
-               only_for=WITH_MOVES, help=(
-            "(hdp, dp-mixture) What a move must raise to be accepted: bound is the ELBO; "
+               help=(
+            f"{_for('criterion')} What a move must raise to be accepted: bound is the ELBO; "
             "collapsed, for hdp only, is not a bound, but finds more topics and predicts better. "
             f"Default: {DEFAULT_CRITERION} (hdp), bound (dp-mixture).")),
         Option("validation-share", SHARE, None, "run.validation_share", "validation_share",
-               only_for=("hdp",), help=(
-            "(hdp) Share of CORPUS that is kept out of training until the number of topics is "
-            "chosen: the smallest that predicts them about as well as the best. Default: "
-            f"{DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of a corpus of "
+               help=(
+            f"{_for('validation-share')} Share of CORPUS that is kept out of training until "
+            "the number of topics is chosen: the smallest that predicts them about as well as the "
+            f"best. Default: {DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of a corpus of "
             f"{FEWEST_VALIDATED:,} or more. The criterion of the moves decides instead if "
             "you pass 0, --moves, --criterion, --laps, --start RUN, another learner or mean-field, "
             "or if the corpus is smaller.")),
         Option("alpha", CONCENTRATION, DEFAULT_DOC_CONCENTRATION, "prior.doc_concentration",
-               only_for=TOPIC_MODELS, help=(
-            "(lda, hdp) α, the concentration of a document's topics, summed over all topics.")),
+               help=(
+            f"{_for('alpha')} α, the concentration of a document's topics, summed over all "
+            "topics.")),
         Option("gamma", CONCENTRATION, DEFAULT_TOP_CONCENTRATION, "prior.top_concentration",
-               only_for=WITH_GAMMA, help=(
+               help=(
             "(hdp, mixtures) γ, the concentration of the weights of topics or components. A "
             "greater γ expects more of them.")),
         Option("eta", CONCENTRATION, DEFAULT_WORD_CONCENTRATION, "prior.word_concentration", help=(
             "(lda, hdp, multinomial mixtures) η, the concentration of each word in a topic or "
             "component.")),
-        Option("learn-hyperparameters", bool, False, "learn_hyperparameters", only_for=TOPIC_MODELS,
+        Option("learn-hyperparameters", bool, False, "learn_hyperparameters", 
                help=(
-            "(lda, hdp) Also learn η, α and, for hdp, γ from the corpus.")),
+            f"{_for('learn-hyperparameters')} Also learn η, α and, for hdp, γ from the corpus.")),
     ),
     "Learning": (
         Option("learner", OneOf(LEARNERS), DEFAULT_LEARNER, "learner", doors=(TRAIN,), help=(
@@ -196,27 +200,27 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "L, the number of topics that a word of a document may use at once. 1 assigns each "
             "word to one topic; with the number of topics, the step is dense. Default: "
             f"{DEFAULT_SPARSITY}, or the number of topics if that is smaller.")),
-        Option("restarts", counts_from(0), None, "local.restarts", only_for=TOPIC_MODELS,
+        Option("restarts", counts_from(0), None, "local.restarts", 
                doors=(TRAIN,), help=(
             f"(mean-field) Restarts to try in each document. Default: {DEFAULT_RESTARTS} (lda and "
             "hdp with mean-field), 0 (otherwise).")),
         Option("minimum-mass", Interval(0, below_high=True, unit="tokens"), None,
-               "local.minimum_mass", only_for=TOPIC_MODELS, help=(
-            "(lda, hdp) Remove a topic from a document where it has fewer tokens than this and "
-            "less than 2 % of the document. Default: 3 (collapsed), 1 (collapsed, while lda has "
-            "more topics than wanted), next to nothing (mean-field).")),
+               "local.minimum_mass", help=(
+            f"{_for('minimum-mass')} Remove a topic from a document where it has fewer "
+            "tokens than this and less than 2 % of the document. Default: 3 (collapsed), 1 "
+            "(collapsed, while lda has more topics than wanted), next to nothing (mean-field).")),
         Option("cold-every", counts_from(1, "lap"), None, "cold_every", help=(
             "(memoized learner, without moves) Reconsider all topics for every document only once "
             "in this many laps. In the others a document uses only the topics of its last visit, "
             f"which takes half the time. Default: {DEFAULT_COLD_EVERY} (lda with collapsed and the "
             "memoized learner), 1 (otherwise).")),
         Option("tree-tolerance", Interval(0, below_high=True, unit="nats"), DEFAULT_TREE_TOLERANCE,
-               "tree_tolerance", only_for=("dp-mixture",), help=(
+               "tree_tolerance", help=(
             "(accelerated learner) Largest loss that the kd-tree may cause, in nats per value, "
             "because items of a node share responsibilities. If the tree cannot be fine enough, "
             "training continues on all items. 0 uses all items from the start.")),
         Option("gradient", OneOf(get_args(GradientName)), DEFAULT_GRADIENT, "gradient.rule",
-               "gradient", only_for=("dp-mixture",), help=(
+               "gradient", help=(
             "(gradient learner) Take plain steps, steps with momentum, or steps divided by the "
             "Fisher information.")),
     ),
@@ -267,5 +271,5 @@ _WORDED_FOR_PATHS = {
 LDA_ON_PATHS: Table = {  # the options of LDA that a topic path has too
     name: replace(row, help=_WORDED_FOR_PATHS.get(name, row.help))
     for name, row in OPTION.items()
-    if row.is_at(PATH) and row.is_for("lda")
+    if row.is_at(PATH) and row.is_for(PATH_MODEL)
 }

@@ -6,26 +6,27 @@ from dataclasses import dataclass, fields, replace
 from typing import get_args
 
 from sparsetopics.base.showing import short_repr
+from sparsetopics.base.wording import listed
 from sparsetopics.options import table
 from sparsetopics.options.ladder import check_rungs, steps_of
 from sparsetopics.options.option import SHARE, Interval, OneOf, check_values, counts_from, refuse
-from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, LEARNERS, LIKELIHOODS, LearnerKind
+from sparsetopics.options.registry import (
+    DOCUMENT_LIKELIHOODS,
+    LEARNERS,
+    LIKELIHOODS,
+    MODELS,
+    LearnerKind,
+    ModelKind,
+    models_with,
+)
 from sparsetopics.options.table import (
-    MIXTURES,
     OPTION,
     PATH_OPTION,
-    WITH_MOVES,
     Criterion,
     GradientName,
-    LearnerName,
-    LikelihoodName,
     LocalUpdate,
-    ModelName,
-    MoveName,
     StartName,
 )
-
-_ONE_COMPONENT = "Each vector or document of a mixture is in one component."
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class GradientOptions:
 class MoveOptions:
     """Which moves change the topics after a lap, and what each of them must raise."""
 
-    names: tuple[MoveName, ...] = table.DEFAULT_MOVES
+    names: tuple[str, ...] = table.DEFAULT_MOVES
     criterion: Criterion | None = None  # None: the default of the model
     verify: bool = False  # recompute everything after each accepted move; slow, for tests
 
@@ -137,15 +138,15 @@ class TrainingOptions:
 
     n_topics: int
     laps: int | None = None  # None: the default of the model
-    learner: LearnerName = table.DEFAULT_LEARNER
+    learner: str = table.DEFAULT_LEARNER
     local: LocalOptions = LocalOptions()
     prior: TopicPrior = TopicPrior()
     start: StartName | None = None  # None: distant
     step_sizes: StepSizes = StepSizes()
     learn_hyperparameters: bool = False
-    model: ModelName = "lda"
+    model: str = "lda"
     moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
-    likelihood: LikelihoodName | None = None  # of a mixture; None: gaussian
+    likelihood: str | None = None  # of a mixture; None: gaussian
     tree_tolerance: float | None = None  # of the accelerated learner, nats per value; None: 5e-3
     variance: float | None = None  # of isotropic Gaussians; None: made from the data
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
@@ -163,12 +164,11 @@ class TrainingOptions:
         PATH_OPTION["rungs"].check(self.rungs)
         OneOf(get_args(StartName)).check("start", self.start)
         _check_model(self)
-        _check_moves(self)
+        _check_statistics(self)
         _check_sparsity(self)
         _check_growth(self)
         _check_points(self)
         _check_round_and_cold(self)
-        _check_learning(self)
         _check_path(self)
 
     @property
@@ -203,14 +203,14 @@ class TrainingOptions:
     @property
     def is_validated(self) -> bool:
         """Whether documents that are kept out of training choose the number of topics of an HDP."""
-        return self.model == "hdp" and bool(self.lower_rungs)
+        return OPTION["validation-share"].is_for(self.model) and bool(self.lower_rungs)
 
     @property
     def may_be_validated(self) -> bool:
         """Whether nothing that was asked for keeps validation from choosing the number."""
-        is_usual = self.moves is None and self.laps is None
-        collapsed = self.local.update == "collapsed"
-        return self.model == "hdp" and self.learner == "memoized" and collapsed and is_usual
+        is_usual = self.moves is None and self.laps is None and self.local.update == "collapsed"
+        is_for = OPTION["validation-share"].is_for(self.model)
+        return is_for and is_usual and self.learner_kind.remembers
 
     @property
     def makes_moves(self) -> bool:
@@ -226,21 +226,22 @@ class TrainingOptions:
             return table.PATH_LAPS
         if self._may_start_gradually:
             return table.GRADUAL_LAPS
-        return table.GROWTH_LAPS if self.grows else table.DEFAULT_LAPS[self.model]
+        return table.GROWTH_LAPS if self.grows else self.model_kind.laps
 
     @property
     def active_moves(self) -> MoveOptions:
         """The moves that are made, given or by default."""
-        has_moves = self.model in WITH_MOVES and self.learner_kind.makes_moves
+        has_moves = self.model_kind.learns_number and self.learner_kind.makes_moves
         moves = self.moves or MoveOptions(table.DEFAULT_MOVES if has_moves else ())
         if not moves.names or moves.criterion is not None:
             return moves
-        return replace(moves, criterion="bound" if self.is_mixture else table.DEFAULT_CRITERION)
+        of_items = self.model_kind.of_items
+        return replace(moves, criterion="bound" if of_items else table.DEFAULT_CRITERION)
 
     @property
-    def is_mixture(self) -> bool:
-        """Whether each vector or document is in one component, instead of mixing topics."""
-        return self.model in MIXTURES
+    def model_kind(self) -> ModelKind:
+        """What the registry says of the model."""
+        return MODELS[self.model]
 
     @property
     def keeps_better(self) -> bool:
@@ -248,7 +249,7 @@ class TrainingOptions:
 
         The bound does not judge collapsed responsibilities, and those of items are optimal.
         """
-        return self.local.update == "mean-field" and not self.is_mixture
+        return self.local.update == "mean-field" and not self.model_kind.of_items
 
     @property
     def keeps_assignments(self) -> bool:
@@ -256,7 +257,8 @@ class TrainingOptions:
 
         Moves need them, and the word counts of topics are nothing else.
         """
-        return self.learner == "memoized" and (bool(self.active_moves.names) or not self.is_mixture)
+        is_needed = bool(self.active_moves.names) or not self.model_kind.of_items
+        return self.learner_kind.makes_moves and is_needed
 
     @property
     def at_modes(self) -> bool:
@@ -288,13 +290,14 @@ class TrainingOptions:
         """
         if self.cold_every is not None:
             return self.cold_every
-        stays = (self.model == "lda" or self.is_validated) and self.can_remember
+        stays = (self.model_kind.narrows or self.is_validated) and self.can_remember
         return table.DEFAULT_COLD_EVERY if stays and self.local.update == "collapsed" else 1
 
     @property
     def can_remember(self) -> bool:
         """Whether topics keep their numbers, and the learner keeps the topics of documents."""
-        return self.learner_kind.remembers and not self.makes_moves and not self.is_mixture
+        stay = not self.makes_moves and not self.model_kind.of_items
+        return self.learner_kind.remembers and stay
 
     @property
     def starts_gradually(self) -> bool:
@@ -306,15 +309,15 @@ class TrainingOptions:
     def _may_start_gradually(self) -> bool:
         """Whether topics could be merged: the bound may fall, and assignments are kept."""
         collapsed = self.local.update == "collapsed"
-        return self.model == "lda" and collapsed and self.can_remember
+        return self.model_kind.narrows and collapsed and self.can_remember
 
     @property
     def counts_words(self) -> bool:
         """Whether the data are documents."""
-        return not self.is_mixture or self.likelihood_name in DOCUMENT_LIKELIHOODS
+        return not self.model_kind.of_items or self.likelihood_name in DOCUMENT_LIKELIHOODS
 
     @property
-    def likelihood_name(self) -> LikelihoodName:
+    def likelihood_name(self) -> str:
         """The likelihood of a mixture."""
         return self.likelihood or table.DEFAULT_LIKELIHOOD
 
@@ -324,38 +327,44 @@ class TrainingOptions:
             self,
             laps=self.n_laps if self.is_validated else self.first_laps,
             lower_rungs=() if self.is_validated else self.lower_rungs,
-            moves=self.active_moves if self.model in WITH_MOVES else None,
+            moves=self.active_moves if self.model_kind.learns_number else None,
             local=self.local_step,
-            likelihood=self.likelihood_name if self.is_mixture else None,
+            likelihood=self.likelihood_name if self.model_kind.of_items else None,
         )
 
 
 def _check_model(options: TrainingOptions) -> None:
     """Refuse what the model does not have."""
     local, model = options.local, options.model
-    if options.active_moves.names:
-        OPTION["moves"].check_model(model)
-    if not options.is_mixture:
-        if options.likelihood is not None:
-            OPTION["likelihood"].check_model(model)
-        if options.prior.top_concentration is not None:
-            OPTION["gamma"].check_model(model)
+    asked = {
+        "moves": options.active_moves.names,
+        "likelihood": options.likelihood,
+        "gamma": options.prior.top_concentration,
+        "learn-hyperparameters": options.learn_hyperparameters,
+    }
+    for name, value in asked.items():
+        if value:
+            OPTION[name].check_model(model)
+    if not options.model_kind.of_items:
         return
     if local.update != "mean-field":
-        refuse("local-update", f"must be mean-field with --model {model}", _ONE_COMPONENT)
+        hint = "Each vector or document of a mixture is in one component."
+        refuse("local-update", f"must be mean-field with --model {model}", hint)
     if local.restarts:
         refuse("restarts", f"must be 0 with --model {model}, whose local step is exact")
     if options.active_moves.criterion == "collapsed":
-        refuse("criterion", f"must be bound with --model {model}: collapsed is for hdp")
-    if options.learn_hyperparameters:
-        OPTION["learn-hyperparameters"].check_model(model)
+        able = listed([name for name in models_with("moves") if not MODELS[name].of_items])
+        refuse("criterion", f"must be bound with --model {model}: collapsed is for {able}")
 
 
-def _check_moves(options: TrainingOptions) -> None:
-    """Refuse moves that the learner cannot make."""
+def _check_statistics(options: TrainingOptions) -> None:
+    """Refuse what needs statistics that the learner does not keep."""
     if options.active_moves.names and not options.learner_kind.makes_moves:
         hint = "A move is accepted by the whole-data bound, which only memoized batches keep."
         refuse("moves", f"must be none with --learner {options.learner}", hint)
+    if options.learn_hyperparameters and not options.learner_kind.knows_all:
+        hint = "Concentrations are learned from statistics of the whole collection: take memoized."
+        refuse("learn-hyperparameters", f"needs another learner than {options.learner}", hint)
 
 
 def _check_sparsity(options: TrainingOptions) -> None:
@@ -367,15 +376,12 @@ def _check_sparsity(options: TrainingOptions) -> None:
 
 def _check_growth(options: TrainingOptions) -> None:
     """Refuse what the accelerated learner cannot do, and its options elsewhere."""
-    likelihood = options.likelihood_name
+    if options.tree_tolerance is not None:
+        _check_own_option("tree-tolerance", options)
     if not options.grows:
-        if options.tree_tolerance is not None:
-            refuse("tree-tolerance", "needs --learner accelerated")
         return
-    growing = [name for name, kind in LIKELIHOODS.items() if kind.grows]
-    if options.model != "dp-mixture" or likelihood not in growing:
-        kinds = f"{', '.join(growing[:-1])} or {growing[-1]}"
-        refuse("learner", f"accelerated needs --model dp-mixture with --likelihood {kinds}")
+    able = [name for name, kind in LIKELIHOODS.items() if kind.grows]
+    _check_learner("tree-tolerance", able, options)
     if options.start is not None:
         refuse("start", f"needs another learner than {options.learner}, which draws no documents")
     if options.n_topics != 1:
@@ -386,22 +392,36 @@ def _check_growth(options: TrainingOptions) -> None:
 def _check_points(options: TrainingOptions) -> None:
     """Refuse what learners and likelihoods of points cannot do, and their options elsewhere."""
     learner = f"--learner {options.learner}"
-    if options.gradient is not None and options.learner != "gradient":
-        refuse("gradient", f"needs --learner gradient, but found {learner}")
-    may_be_points = options.is_mixture and LIKELIHOODS[options.likelihood_name].at_modes
+    if options.gradient is not None:
+        _check_own_option("gradient", options)
+    points = [name for name, kind in LIKELIHOODS.items() if kind.at_modes]
+    may_be_points = options.model_kind.of_items and options.likelihood_name in points
     if options.variance is not None and not may_be_points:
         hint = "Other likelihoods learn their variances."
-        refuse("variance", "needs a mixture with --likelihood isotropic-gaussian", hint)
+        refuse("variance", f"needs a mixture with --likelihood {listed(points, 'or')}", hint)
     if not options.at_modes:
         return
-    if options.model != "dp-mixture" or not may_be_points:
-        needs = "needs --model dp-mixture with --likelihood isotropic-gaussian"
-        refuse("learner", f"{options.learner} {needs}")
+    _check_learner("gradient", points, options)
     if options.local.sparsity not in (None, 1):
         refuse("sparsity", f"must be 1 with {learner}, which gives every item to one component")
     if options.prior.gamma < 1:
         hint = "With a smaller value, sticks have no most probable length."
         refuse("gamma", f"must be at least 1 with {learner}, but is {options.prior.gamma:g}", hint)
+
+
+def _check_own_option(name: str, options: TrainingOptions) -> None:
+    """Refuse an option of one learner with another."""
+    able = [learner for learner, kind in LEARNERS.items() if name in kind.options]
+    if options.learner not in able:
+        refuse(name, f"needs --learner {listed(able, 'or')}, but found --learner {options.learner}")
+
+
+def _check_learner(option: str, likelihoods: list[str], options: TrainingOptions) -> None:
+    """Refuse a learner unless the model takes its ``option``, and has one of the likelihoods."""
+    models = models_with(option)
+    if options.model not in models or options.likelihood_name not in likelihoods:
+        needs = f"--model {listed(models, 'or')} with --likelihood {listed(likelihoods, 'or')}"
+        refuse("learner", f"{options.learner} needs {needs}")
 
 
 def _check_round_and_cold(options: TrainingOptions) -> None:
@@ -410,7 +430,7 @@ def _check_round_and_cold(options: TrainingOptions) -> None:
         refuse("round", f"must be 1 with --learner {options.learner}: all batches are one round")
     if options.cold_every in (None, 1) or options.can_remember:
         return
-    if options.is_mixture:
+    if options.model_kind.of_items:
         refuse("cold-every", f"must be 1 with --model {options.model}: its local step is exact")
     if options.active_moves.names:
         hint = "New topics must be found in documents that have not had them."
@@ -419,18 +439,12 @@ def _check_round_and_cold(options: TrainingOptions) -> None:
     refuse("cold-every", f"must be 1 with --learner {options.learner}", hint)
 
 
-def _check_learning(options: TrainingOptions) -> None:
-    """Refuse to learn concentrations from a part of the data."""
-    if options.learn_hyperparameters and not options.learner_kind.knows_all:
-        hint = "Learning concentrations needs statistics of the whole collection."
-        refuse("learn-hyperparameters", "needs --learner memoized or full", hint)
-
-
 def _check_path(options: TrainingOptions) -> None:
     """Refuse a topic path where topics cannot be merged between laps."""
     if not options.lower_rungs:
         return
     check_rungs(options.rungs)
     if not (options._may_start_gradually or options.may_be_validated):
-        needs = "needs --model lda with --learner memoized and --local-update collapsed"
-        refuse("rungs", needs, "Only there are topics merged between laps.")
+        needs = f"needs --model {table.PATH_MODEL} with --learner memoized"
+        hint = "Only there are topics merged between laps."
+        refuse("rungs", f"{needs} and --local-update collapsed", hint)

@@ -45,7 +45,7 @@ from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import Sticks
 from sparsetopics.model.word_counts import WordCounts
-from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, imported
+from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, imported
 from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
@@ -108,16 +108,17 @@ CLASSES: Mapping[str, type] = {
 def stored_classes() -> dict[str, type]:
     """All classes that may be stored, by their stored names.
 
-    Registered likelihoods and the states of registered learners come with ``CLASSES``. A state is
+    Registered likelihoods, states of learners and ways of sharing come with ``CLASSES``. A state is
     named by its position in ``STATES`` of the learner's module, which is part of the format.
     """
+    sharing = {f"model {name}": imported(kind.sharing) for name, kind in MODELS.items()}
     likelihoods = {f"likelihood {name}": imported(kind.where) for name, kind in LIKELIHOODS.items()}
     states = {
         f"state {name} {position}": state
         for name, learner in LEARNERS.items()
         for position, state in enumerate(importlib.import_module(learner.where).STATES)
     }
-    return {**states, **likelihoods, **CLASSES}
+    return {**states, **likelihoods, **CLASSES, **sharing}
 
 
 class _Node(msgspec.Struct, frozen=True, tag_field="type"):

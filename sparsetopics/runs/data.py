@@ -22,7 +22,8 @@ from sparsetopics.measures.completion import document_completion, unigram_probab
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import BatchSums, Components
-from sparsetopics.options.table import MIXTURES, RESIDENT_PAIRS
+from sparsetopics.options.registry import imported, models_of
+from sparsetopics.options.table import RESIDENT_PAIRS
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import refuse_run
@@ -30,15 +31,18 @@ from sparsetopics.runs.run_files import CorpusFacts
 
 VALIDATION_SEED = 0
 Score = Callable[[Model], float]  # nats per token; per vector for vectors
+# How a kind of model is scored on held-out data, given the training data and the threads.
+LapScore = Callable[[Corpus | VectorCorpus, Corpus | VectorCorpus, int], Score]
 AnyComponents = Components[StoredBatch, BatchSums]  # only the options say of which model
 
 
 def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
     """The training data; CorpusFormatError if the model needs data of the other kind."""
     path, model = plan.at(plan.corpus), plan.options.model
-    if not plan.options.is_mixture and kind_of(path) == VECTORS:
+    if not plan.options.model_kind.of_items and kind_of(path) == VECTORS:
         problem = f"holds vectors, but {model} learns from documents"
-        raise CorpusFormatError(str(path), problem, f"Use --model {listed(MIXTURES, 'or')}.")
+        hint = f"Use --model {listed(models_of(items=True), 'or')}."
+        raise CorpusFormatError(str(path), problem, hint)
     return Corpus.open(path) if plan.options.counts_words else VectorCorpus.open(path)
 
 
@@ -87,7 +91,7 @@ def source_of(
     if isinstance(corpus, VectorCorpus):
         return plan_vector_batches(corpus, n_batches, rng)
     source = plan_batches(corpus, n_batches, rng, resident_pairs=resident_pairs)
-    return DocumentItemSource(source) if options.is_mixture else source
+    return DocumentItemSource(source) if options.model_kind.of_items else source
 
 
 def facts_of(corpus: Corpus | VectorCorpus) -> CorpusFacts:
@@ -127,21 +131,17 @@ def heldout_of(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Corpus | VectorC
 def lap_score(
     plan: RunPlan, corpus: Corpus | VectorCorpus, heldout: Corpus | VectorCorpus | None
 ) -> Score | None:
-    """How to score the model of a lap on held-out data; None if there are none.
-
-    Topics are scored by document completion, mixtures by the mean log density of a vector or log
-    probability of a token.
-    """
+    """How to score the model of a lap on held-out data; None if there are none."""
     if heldout is None:
         return None
-    if plan.options.is_mixture:
-        return _density_score(heldout)
-    assert isinstance(corpus, Corpus), "topics are over words"
-    assert isinstance(heldout, Corpus), "it is like the training corpus"
-    return _completion_score(heldout, corpus, plan.workers)
+    scoring: LapScore = imported(plan.options.model_kind.lap_score)
+    return scoring(heldout, corpus, plan.workers)
 
 
-def _density_score(heldout: Corpus | VectorCorpus) -> Score:
+def density_score(
+    heldout: Corpus | VectorCorpus, corpus: Corpus | VectorCorpus, workers: int
+) -> Score:
+    """By the mean log density of a vector, or log probability of a token of whole documents."""
     n_data = heldout.n_tokens if isinstance(heldout, Corpus) else heldout.n_items
 
     def score(model: Model) -> float:
@@ -152,7 +152,12 @@ def _density_score(heldout: Corpus | VectorCorpus) -> Score:
     return score
 
 
-def _completion_score(heldout: Corpus, corpus: Corpus, workers: int) -> Score:
+def completion_score(
+    heldout: Corpus | VectorCorpus, corpus: Corpus | VectorCorpus, workers: int
+) -> Score:
+    """By document completion."""
+    assert isinstance(corpus, Corpus), "topics are over words"
+    assert isinstance(heldout, Corpus), "it is like the training corpus"
     unigram = unigram_probabilities(corpus.vocabulary.term_frequency)
 
     def score(model: Model) -> float:

@@ -48,6 +48,7 @@ from sparsetopics.options.table import (
     HDP_VALIDATION,
     OPTION,
     PATH,
+    PATH_MODEL,
     PATH_OPTION,
     RESIDENT_PAIRS,
     ExecutorName,
@@ -179,9 +180,9 @@ def plan_topic_path(corpus: Path, out: Path, given: Given, *, overwrite: bool = 
     usual = 0.0 if "heldout" in said else DEFAULT_VALIDATION_SHARE
     share = PATH_OPTION["validation-share"].taken(said.get("validation-share", usual))
     assert isinstance(share, int | float), "the option takes a number"
-    of_lda: dict[str, Value | None] = {"model": "lda", "topics": rungs[0]}
-    of_lda |= {name: value for name, value in said.items() if name not in PATH_OPTION}
-    plan = plan_run(corpus, out, of_lda, overwrite=overwrite)
+    given = {name: value for name, value in said.items() if name not in PATH_OPTION}
+    given = {"model": PATH_MODEL, "topics": rungs[0], **given}
+    plan = plan_run(corpus, out, given, overwrite=overwrite)
     options = replace(plan.options, lower_rungs=rungs[1:])
     return replace(plan, options=options, validation_share=share)
 

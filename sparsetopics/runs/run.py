@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, overload
@@ -20,7 +20,7 @@ from sparsetopics.inference.training import Model
 from sparsetopics.model.array_formats import StoredReader
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.table import ModelName
+from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.run_files import (
@@ -42,14 +42,6 @@ from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
 P_co = TypeVar("P_co", bound=Model, covariant=True)
 P = TypeVar("P", bound=Model)
 SWAPPED = "Are the run and the corpus swapped? The run comes first."
-
-# The class that says how each model is stored. All else in a run folder is the same for all models.
-POSTERIORS: Mapping[ModelName, type[Model]] = {
-    "lda": TopicPosterior,
-    "hdp": TopicPosterior,
-    "dp-mixture": MixturePosterior,
-    "mixture": MixturePosterior,
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,14 +171,17 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     settings = decoded(content, RunSettings, str(file), DAMAGE)
     if "number_of_topics" in settings:
         settings["number_of_topics"].check(file, DAMAGE)
-    known = [name for name, own in POSTERIORS.items() if kind in (None, own)]
-    name = next((each for each in known if each == settings["model"]), None)
-    if name is None:
-        problem = f"the model must be one of {', '.join(known)}, but is {settings['model']!r}"
+    posteriors: dict[str, type[Model]] = {
+        name: imported(each.posterior) for name, each in MODELS.items()
+    }
+    known = [name for name, own in posteriors.items() if kind is None or issubclass(own, kind)]
+    name = settings["model"]
+    if name not in known:
+        problem = f"the model must be one of {', '.join(known)}, but is {name!r}"
         raise RunError(str(file), problem)
     arrays = check_file(path, settings, ARRAYS_FILE)
     reader = StoredReader(file, content, settings, arrays, DAMAGE)
-    model = POSTERIORS[name].from_stored(name, reader)
+    model = posteriors[name].from_stored(name, reader)
     vocabulary = None if model.n_words is None else load_words(path, settings)
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
 

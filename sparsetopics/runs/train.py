@@ -275,7 +275,7 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
     Raises SparsetopicsError of the kind that fits if the data or the run to start from do not.
     """
     refuse_run(plan.at(plan.corpus), "To start from its topics use --start.")
-    if plan.start_run is not None and plan.options.is_mixture:
+    if plan.start_run is not None and plan.options.model_kind.of_items:
         problem = f"a mixture cannot start from a run, here {plan.start_run}"
         raise OptionError("start", problem, f"Give one of {', '.join(get_args(StartName))}.")
     corpus = corpus_of(plan)

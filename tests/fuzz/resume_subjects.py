@@ -132,7 +132,7 @@ def _source(options: TrainingOptions, *, is_streamed: bool) -> Source:
     if options.counts_words:
         batch = simulate(np.random.default_rng(1), 18, N_WORDS, 3, 15)
         source: Any = as_source(batch, N_WORDS, N_BATCHES)
-        source = DocumentItemSource(source) if options.is_mixture else source
+        source = DocumentItemSource(source) if options.model_kind.of_items else source
     else:
         n_items = 60 if options.grows else 30
         values = draw_clumps(0, n_items, 2, 4).values

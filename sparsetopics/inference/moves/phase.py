@@ -22,7 +22,7 @@ from sparsetopics.inference.moves.standing import Made, Moved, MoveTally, Standi
 from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics, verify_move
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.statistics import B, C, P, T
-from sparsetopics.options.registry import RIVALS, Registered
+from sparsetopics.options.registry import RIVALS, imported
 from sparsetopics.options.table import DEFAULT_CRITERION
 from sparsetopics.options.training import MoveOptions
 
@@ -36,7 +36,9 @@ class Plan(Protocol):
     def __call__(self, standing: Standing[B, C, P, T], /) -> RivalPlan[B, C, T] | None: ...
 
 
-PLANS: Mapping[str, Plan] = Registered(RIVALS)
+def plans() -> dict[str, Plan]:
+    """All plans by the kind of their rivals."""
+    return {name: imported(kind.where) for name, kind in RIVALS.items()}
 
 
 class MoverRecord(NamedTuple, Generic[B, C, P, T]):
@@ -136,7 +138,7 @@ def _advanced(standing: Standing[B, C, P, T], rival: Rival[B, C, P, T] | None) -
 
 def is_exhausted(ledger: Ledger, names: tuple[str, ...]) -> bool:
     """Whether every kind of rival was refused since the last one was accepted."""
-    return not any(_may_challenge(kind, ledger, names) for kind in PLANS)
+    return not any(_may_challenge(kind, ledger, names) for kind in RIVALS)
 
 
 def _may_challenge(kind: str, ledger: Ledger, names: tuple[str, ...]) -> bool:
@@ -150,7 +152,7 @@ def _challenged(
 ) -> tuple[Standing[B, C, P, T], Rival[B, C, P, T] | None]:
     """Enter a rival of the kind that last succeeded, or of another if that was refused."""
     ledger = standing.ledger
-    for kind, plan in sorted(PLANS.items(), key=lambda item: item[0] != ledger.preferred):
+    for kind, plan in sorted(plans().items(), key=lambda item: item[0] != ledger.preferred):
         if not _may_challenge(kind, ledger, names):
             continue
         planned = plan(standing)

@@ -6,13 +6,13 @@ settled, laps therefore take hardly longer than without moves.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import reduce
 from typing import Protocol
 
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing
 from sparsetopics.model.statistics import B, C, P, T, added
-from sparsetopics.options.registry import TRIMS, Registered
+from sparsetopics.options.registry import TRIMS, imported
 
 VERIFIED_TO = 1e-8  # relative difference of scores
 
@@ -23,7 +23,9 @@ class Move(Protocol):
     def __call__(self, standing: Standing[B, C, P, T], /) -> Made[B, C, P, T]: ...
 
 
-MOVES: Mapping[str, Move] = Registered(TRIMS)
+def moves() -> dict[str, Move]:
+    """All moves, in the order in which they are made."""
+    return {name: imported(kind.where) for name, kind in TRIMS.items()}
 
 
 def trim_topics(
@@ -31,7 +33,7 @@ def trim_topics(
 ) -> tuple[Standing[B, C, P, T], dict[str, MoveTally]]:
     """Make merges, then deletes, if they are among ``names`` and not paused."""
     tallies = {}
-    for name, move in MOVES.items():
+    for name, move in moves().items():
         n_topics = standing.n_topics
         if name not in names or not standing.ledger.may_try(name, n_topics):
             continue
@@ -45,7 +47,7 @@ def trim_topics(
 
 def may_trim(standing: Standing[B, C, P, T], names: Collection[str]) -> bool:
     """Whether any of the moves among ``names`` is not paused."""
-    return any(name in names and standing.ledger.may_try(name, standing.n_topics) for name in MOVES)
+    return any(name in names and standing.ledger.may_try(name, standing.n_topics) for name in TRIMS)
 
 
 def make_move(name: str, move: Move, standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:

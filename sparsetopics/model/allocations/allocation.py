@@ -11,6 +11,8 @@ from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.pair_gains import PairGains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import B, DocumentLengths, DocumentTerms, T
+from sparsetopics.model.topic_posterior import Sticks
+from sparsetopics.options.training import TopicPrior
 
 
 class Allocation(Protocol[T]):
@@ -81,6 +83,14 @@ class MovableAllocation(Allocation[T], Protocol[B, T]):
 @runtime_checkable
 class DocumentAllocation(Allocation[DocumentTerms], Protocol):
     """A rule by which each document has its own proportions of topics."""
+
+    @classmethod
+    def first(cls, n_topics: int, n_docs: float, prior: TopicPrior) -> Self:
+        """The rule that training begins with, under which all topics are alike."""
+
+    @property
+    def sticks(self) -> Sticks | None:
+        """How topics share their weight, if they do so as those of an HDP."""
 
     @property
     def doc_concentration(self) -> FloatArray:

@@ -20,6 +20,7 @@ from sparsetopics.model.allocations.pair_gains import PairGains, document_pair_g
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
 from sparsetopics.model.topic_posterior import Sticks
+from sparsetopics.options.training import TopicPrior
 
 CONCENTRATION_RANGE = (1e-3, 1e4)  # of learned α and γ
 
@@ -34,11 +35,11 @@ class HDPAllocation:
     lengths: DocumentLengths | None = None
 
     @classmethod
-    def even(cls, n_topics: int, n_docs: float, gamma: float, alpha: float) -> HDPAllocation:
+    def first(cls, n_topics: int, n_docs: float, prior: TopicPrior) -> HDPAllocation:
         """All topics and the tail with the same weight."""
         # The optimum that concentrations would have without the documents' linear terms.
-        concentrations = 1.0 + gamma + n_docs * (1.0 + np.arange(n_topics, 0.0, -1.0))
-        empty = Sticks(np.zeros(0), np.zeros(0), gamma, alpha)
+        concentrations = 1.0 + prior.gamma + n_docs * (1.0 + np.arange(n_topics, 0.0, -1.0))
+        empty = Sticks(np.zeros(0), np.zeros(0), prior.gamma, prior.doc_concentration)
         weights = np.full(n_topics, 1.0 / (n_topics + 1))
         return cls(sticks.reweighted(weights, concentrations, empty))
 

@@ -6,6 +6,7 @@ The concentration that users set is the total Σ_k α_k.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.special import gammaln
@@ -15,6 +16,7 @@ from sparsetopics.base.soundness import require
 from sparsetopics.model.allocations import documents
 from sparsetopics.model.hyperparameters import learn_doc_concentration
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
+from sparsetopics.options.training import TopicPrior
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,8 +26,16 @@ class LDAAllocation:
     doc_concentration: FloatArray  # (n_topics,)  α_k
 
     @classmethod
-    def symmetric(cls, n_topics: int, total: float) -> LDAAllocation:
+    def symmetric(cls, n_topics: int, total: float) -> Self:
         return cls(np.full(n_topics, total / n_topics))
+
+    @classmethod
+    def first(cls, n_topics: int, n_docs: float, prior: TopicPrior) -> Self:
+        return cls.symmetric(n_topics, prior.doc_concentration)
+
+    @property
+    def sticks(self) -> None:
+        return None
 
     def zero_terms(self) -> DocumentTerms:
         return DocumentTerms.zeros(len(self.doc_concentration))
@@ -63,21 +73,21 @@ class LDAAllocation:
             by_topic.sum() + documents.bound_of_totals(terms, total) - terms.n_docs * log_normalizer
         )
 
-    def updated(self, terms: DocumentTerms) -> LDAAllocation:
+    def updated(self, terms: DocumentTerms) -> Self:
         """This rule itself: in LDA documents share no weights."""
         return self
 
-    def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> LDAAllocation:
+    def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> Self:
         """The rule with α at its optimum for ``terms``."""
-        return LDAAllocation(learn_doc_concentration(self.doc_concentration, terms))
+        return type(self)(learn_doc_concentration(self.doc_concentration, terms))
 
     @property
     def n_topics(self) -> int:
         return len(self.doc_concentration)
 
-    def joined(self, new_topics: IntArray, n_topics: int) -> LDAAllocation:
+    def joined(self, new_topics: IntArray, n_topics: int) -> Self:
         """Topic k becomes part of ``new_topics[k]``; all get equal parts of the same total."""
-        return LDAAllocation.symmetric(n_topics, self.total_concentration)
+        return self.symmetric(n_topics, self.total_concentration)
 
-    def reordered(self, order: IntArray) -> LDAAllocation:
-        return LDAAllocation(self.doc_concentration[order])
+    def reordered(self, order: IntArray) -> Self:
+        return type(self)(self.doc_concentration[order])

@@ -8,7 +8,6 @@ items than the items whose bound is computed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -18,7 +17,7 @@ from scipy.special import betaln, gammaln, psi, xlogy
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.soundness import require
-from sparsetopics.options.table import ModelName
+from sparsetopics.options.registry import MODELS, imported
 
 NEVER = -1e30  # log weight of a component without items: below all others, and finite
 
@@ -39,6 +38,11 @@ class MixtureWeights(ABC):
         require(self.counts.ndim == 1 and len(self.counts) > 0, "no items of components")
         require(self.counts.min() >= 0.0, "items of components below zero")
         require(self.concentration > 0.0, "a concentration that is not positive")
+
+    @classmethod
+    def at_modes(cls) -> type[MixtureWeights]:
+        """The class of weights that are points; this one if there is none."""
+        return cls
 
     @property
     @abstractmethod
@@ -69,6 +73,10 @@ class DPMixture(MixtureWeights):
 
     def __repr__(self) -> str:
         return short_repr(self, "n_topics", "concentration")
+
+    @classmethod
+    def at_modes(cls) -> type[MixtureWeights]:
+        return DPModes
 
     @property
     def expected_log_weights(self) -> FloatArray:
@@ -178,13 +186,10 @@ class DPModes(MixtureWeights):
         return later(counts) + self.concentration - 1.0
 
 
-def sharing_of(
-    model: ModelName, *, at_modes: bool
-) -> Callable[[FloatArray, float], MixtureWeights]:
+def sharing_of(model: str, *, at_modes: bool) -> type[MixtureWeights]:
     """The class of the weights of a kind of mixture."""
-    if model == "mixture":
-        return FiniteMixture
-    return DPModes if at_modes else DPMixture
+    kind: type[MixtureWeights] = imported(MODELS[model].sharing)
+    return kind.at_modes() if at_modes else kind
 
 
 def later(counts: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.model.array_formats import StoredAs
 from sparsetopics.model.likelihoods.likelihood import Estimates, Posterior
 from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.model.likelihoods.scorers import NaturalParameters, Scorer
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.options.training import TrainingOptions
@@ -73,6 +74,12 @@ class VectorLikelihood(ABC):
 
     @abstractmethod
     def point_estimates(self, posterior: Posterior) -> Estimates[Vectors]: ...
+
+    def normals(self, posterior: Posterior) -> Normals:
+        """The mean and covariance of each component: ``point_estimates``, if these are Gaussian."""
+        estimates = self.point_estimates(posterior)
+        assert isinstance(estimates, Normals), "a likelihood that is not Gaussian says them"
+        return estimates
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
