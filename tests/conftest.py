@@ -27,7 +27,8 @@ from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution import dask_cluster
 from sparsetopics.execution.executors import open_executor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.training import train
 from sparsetopics.model.allocations.mixture_weights import FiniteMixture
 from sparsetopics.model.likelihoods.multinomial import DirichletPosterior, Multinomial
 from sparsetopics.model.mixture_posterior import MixturePosterior

@@ -13,6 +13,7 @@ from sparsetopics import LDA
 from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import gradual_start
+from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.gradual_start import (
     first_number,
     large_counts,
@@ -20,7 +21,7 @@ from sparsetopics.inference.gradual_start import (
     wanted_number,
 )
 from sparsetopics.inference.laps import StepsHere
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import nothing_under
 from sparsetopics.options.table import HELP
 from sparsetopics.options.training import LocalOptions, TrainingOptions
@@ -213,7 +214,7 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
         return after, parameters, new_topics
 
     learners = []
-    monkeypatch.setattr("sparsetopics.inference.training.narrowed", checking)
+    monkeypatch.setattr("sparsetopics.inference.gradual_start.narrowed", checking)
     made = StepsHere(bars(), SerialExecutor())
     from sparsetopics.inference.learners import memoized
 

@@ -18,7 +18,7 @@ from sparsetopics.corpora.grouping import LABEL, Grouping, GroupKey, Start
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here, open_executor
-from sparsetopics.inference.training import Model
+from sparsetopics.inference.course import Model
 from sparsetopics.measures.group_differences import group_differences
 from sparsetopics.measures.group_words import telling_group_words
 from sparsetopics.measures.prevalence import (

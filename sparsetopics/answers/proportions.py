@@ -16,8 +16,8 @@ from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.inference.course import Model
 from sparsetopics.inference.document_step import topic_proportions
-from sparsetopics.inference.training import Model
 from sparsetopics.model.mixture_posterior import MixturePosterior
 
 Rows = DocumentBatch | VectorBatch

@@ -25,10 +25,12 @@ from scipy.special import gammaln
 
 from sparsetopics.base.batches import Batch, DocumentBatch, FloatArray, IntArray, Source
 from sparsetopics.base.wording import quantity
+from sparsetopics.inference.course import Course
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.moves.merge import disjoint_pairs
 from sparsetopics.inference.moves.standing import with_terms
 from sparsetopics.inference.topics import TopicParameters
+from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels.types import SparseShares
@@ -37,7 +39,7 @@ from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms
-from sparsetopics.model.word_counts import WordCounts, cut_rows
+from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 FACTORS = (3.0, 3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
@@ -50,6 +52,33 @@ ROUND_SHARE = 0.5  # of the surplus topics, that one round merges
 LAST_ROUND = 3  # surplus topics that are merged in one round
 
 WordState = MemoizedState[DocumentBatch, WordCounts, DocumentTerms]
+
+
+class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, DocumentTerms]):
+    """The course of LDA, which makes all its laps.
+
+    Other learners than the memoized one, and laps under mean-field, begin with the number wanted.
+    """
+
+    def first_number(self) -> int:
+        options, setting = self.options, self.setting
+        if not options.starts_gradually:
+            return options.n_topics
+        return first_number(options, setting.source, setting.hooks.say)
+
+    def before_lap(self, lap: int) -> None:
+        """Merge topics if there are more than wanted in this lap."""
+        wanted = wanted_number(self.options, lap)
+        if self.parameters.allocation.n_topics > wanted:
+            self.state, self.parameters, new_topics = narrowed(self.state, self.parameters, wanted)
+            self.memory = self.memory._replace(lineage=new_topics[self.memory.lineage])
+        local = local_options(self.options, self.parameters.allocation.n_topics)
+        self.laps = replace(self.laps, local=local)
+
+    def is_over(self, infos: list[LapInfo]) -> bool:
+        """Whether all laps are made; if it is resumed with fewer laps, topics may be too many."""
+        n_laps = self.options.n_laps
+        return len(infos) >= n_laps and infos[-1].n_topics <= wanted_number(self.options, n_laps)
 
 
 def first_number(

@@ -29,7 +29,6 @@ from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.statistics import C, DocumentLengths, P, T
 from sparsetopics.options.training import LocalOptions
 
-QUIET_GAIN = 1e-3  # nats per token that a lap may add or lose once training has settled
 OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, and in all
 
 

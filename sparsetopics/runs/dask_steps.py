@@ -33,10 +33,10 @@ from sparsetopics.inference.local_step import Fitted, Globals, LocalResult
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import BatchSums, Terms
+from sparsetopics.model.statistics import AnyComponents, BatchSums, Terms
 from sparsetopics.options.training import LocalOptions
 from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder
-from sparsetopics.runs.data import AnyComponents, corpus_of, divided
+from sparsetopics.runs.data import corpus_of, data_of
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run_files import STATE_DAMAGE
 
@@ -148,7 +148,7 @@ def _kept_source(run: WorkerRun) -> Source[StoredBatch]:
         problem = f"expected the training corpus in every worker, but found {found}"
         hint = "Keep corpus and run on a disk that all machines share, under the same path."
         raise RunError(str(manifest.parent), problem, hint) from lagging
-    return divided(run.plan, corpus_of(run.plan), np.random.default_rng(run.plan.seed)).whole
+    return data_of(run.plan, corpus_of(run.plan), np.random.default_rng(run.plan.seed)).whole
 
 
 def write_globals(folder: Path, current: AnyGlobals) -> None:
