@@ -16,7 +16,7 @@ from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixtur
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.evaluation.scoring.topic_scores import score_topics
 from sparsetopics.evaluation.scoring.weight_files import READERS
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here, open_broadcast_map
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_broadcast_map
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import check_extension
@@ -80,7 +80,7 @@ def score_model(
     texts: TokenizedTexts | None = None,
     seed: int = 0,
     workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
 ) -> AnyCard:
     """Score one model, which fits ``heldout``; coherence of topics is in ``counted_in``."""
     if isinstance(model, Run):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sparsetopics.answers.proportions import ShareColumns, share_tables
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.measures.top_words import top_words
 from sparsetopics.runs.run import AnyRun
 
@@ -49,7 +49,7 @@ def topics_of_texts(
     top: int,
     *,
     workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
 ) -> Iterator[TopicsOfText]:
     """Yield the ``top`` largest topics of each document of ``corpus_of_texts``."""
     words = run.words.words
