@@ -108,9 +108,9 @@ def cluster():
 def fit(tmp_path):
     """Train and return the model and the course of training."""
 
-    def run(source, options, *, workers=1, start=None, seed=0):
+    def run(source, options, *, workers=1, start=None, seed=0, say=print):
         course = []
-        hooks = Hooks(on_lap=lambda info, model: course.append(info))
+        hooks = Hooks(on_lap=lambda info, model: course.append(info), say=say)
         rng = np.random.default_rng(seed)
         with open_executor(workers) as executor:
             model = train(source, options, tmp_path, executor, rng, hooks=hooks, start=start)

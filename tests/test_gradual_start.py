@@ -15,7 +15,6 @@ from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import gradual_start
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.gradual_start import (
-    first_number,
     large_counts,
     merged_topics,
     wanted_number,
@@ -180,11 +179,10 @@ def test_where_memory_is_short_training_begins_with_fewer_and_says_so(
     monkeypatch.setattr(gradual_start, "MOST_BYTES", n_tables * 8 * source.n_words)
     said = []
 
-    found = first_number(TrainingOptions(10, LAPS), source, said.append)
-    _, course = fit(source, TrainingOptions(10, LAPS))
+    _, course = fit(source, TrainingOptions(10, LAPS), say=said.append)
 
     assert said == [f"Training begins with {first} topics instead of 30 to save memory."]
-    assert found == numbers_of(course)[0] == first
+    assert numbers_of(course)[0] == first
     assert course[-1].n_topics == 10
 
 

@@ -17,13 +17,12 @@ On a topic path, training goes on to fewer and fewer topics in the same way.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics.base.batches import Batch, DocumentBatch, FloatArray, IntArray, Source
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.inference.course import Course
 from sparsetopics.inference.learners.memoized import MemoizedState
@@ -61,10 +60,22 @@ class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, Docu
     """
 
     def first_number(self) -> int:
-        options, setting = self.options, self.setting
+        """The number of topics to begin with: fewer than usual if there are few documents.
+
+        There are also fewer if the word counts would take too much memory; then training says so.
+        """
+        options, source = self.options, self.setting.source
         if not options.starts_gradually:
             return options.n_topics
-        return first_number(options, setting.source, setting.hooks.say)
+        n_topics, full = options.n_topics, wanted_number(options, 1)
+        of_topic = source.n_columns * np.dtype(np.float64).itemsize
+        by_memory = MOST_BYTES // of_topic
+        usual = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
+        first = max(n_topics, min(usual, by_memory))
+        if first < usual:
+            begins = f"Training begins with {quantity(first, 'topic')}"
+            self.setting.hooks.say(f"{begins} instead of {usual:,} to save memory.")
+        return first
 
     def before_lap(self, lap: int) -> None:
         """Merge topics if there are more than wanted in this lap."""
@@ -79,23 +90,6 @@ class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, Docu
         """Whether all laps are made; if it is resumed with fewer laps, topics may be too many."""
         n_laps = self.options.n_laps
         return len(infos) >= n_laps and infos[-1].n_topics <= wanted_number(self.options, n_laps)
-
-
-def first_number(
-    options: TrainingOptions, source: Source[Batch], say: Callable[[str], None]
-) -> int:
-    """The number of topics to begin with: fewer than usual if there are few documents.
-
-    There are also fewer if the word counts would take too much memory; then ``say`` is called.
-    """
-    n_topics, full = options.n_topics, wanted_number(options, 1)
-    of_topic = source.n_columns * np.dtype(np.float64).itemsize
-    by_memory = MOST_BYTES // of_topic
-    usual = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
-    first = max(n_topics, min(usual, by_memory))
-    if first < usual:
-        say(f"Training begins with {quantity(first, 'topic')} instead of {usual:,} to save memory.")
-    return first
 
 
 def wanted_number(options: TrainingOptions, lap: int) -> int:

@@ -29,7 +29,7 @@ from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.execution.dask_cluster import Cluster, open_cluster
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import laps
-from sparsetopics.inference.local_step import Fitted, Globals, LocalResult
+from sparsetopics.inference.local_step import Globals, LocalResult
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
@@ -99,7 +99,7 @@ class DaskSteps:
         current: AnyGlobals,
         options: LocalOptions,
         former: Iterable[DocumentTopics | None],
-    ) -> Iterator[Fitted[StoredBatch, BatchSums, Terms]]:
+    ) -> Iterator[tuple[StoredBatch, LocalResult[BatchSums, Terms]]]:
         self.n_rounds += 1
         version = self.folder / f"{self.run.name}-{self.n_rounds:08d}"
         write_globals(version, current)
@@ -107,7 +107,7 @@ class DaskSteps:
         ids = batch_ids.tolist()
         tasks = list(zip(ids, former, strict=True))
         for batch_id, found in zip(ids, self.cluster.map(fit, tasks), strict=True):
-            yield Fitted(self.source.read(batch_id), found)
+            yield self.source.read(batch_id), found
         shutil.rmtree(version, ignore_errors=True)
 
 
