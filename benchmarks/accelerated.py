@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import VectorBatch, Vectors
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import training
 from sparsetopics.inference.growth import grower
 from sparsetopics.inference.growth.grower import outer_nodes
@@ -115,7 +115,7 @@ def grow(values: Vectors, tolerance: float, seed: int) -> Run:
     began = time.process_time()
     with tempfile.TemporaryDirectory() as scratch:
         model = training.train(
-            Items(values), options, Path(scratch), SerialExecutor(), np.random.default_rng(seed),
+            Items(values), options, Path(scratch), Executor(), np.random.default_rng(seed),
             hooks=hooks,
         )  # fmt: skip
     spent = time.process_time() - began - building[0]

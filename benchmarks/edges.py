@@ -21,7 +21,7 @@ import numpy as np
 
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
@@ -62,7 +62,7 @@ def one_run(
     hooks = Hooks(on_lap=lambda info, model: course.append(info))
     with tempfile.TemporaryDirectory() as scratch:
         began = time.process_time()
-        model = train(source, options, Path(scratch), SerialExecutor(), rng, hooks=hooks)
+        model = train(source, options, Path(scratch), Executor(), rng, hooks=hooks)
         cpu = time.process_time() - began
     assert isinstance(model, MixturePosterior)
     largest = model.weights[:N_EDGES]

@@ -93,7 +93,7 @@ def quality(topic_word: np.ndarray[Any, Any], corpus: Corpus) -> dict[str, float
     counts = count_cooccurrence(corpus.batches(), ranked[:, :COHERENT_WORDS])
     diverse = ranked[:, :DIVERSE_WORDS]
     diversity = len(np.unique(diverse)) / diverse.size
-    return {"npmi": float(np.nanmean(npmi(counts))), "diversity": diversity}
+    return {"npmi": float(np.nanmean(npmi(*counts))), "diversity": diversity}
 
 
 def largest_fall(points: Iterable[tuple[float, int, float]], n_topics: int) -> float:

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple, cast
 import click
 import numpy as np
 
-from sparsetopics.base.batches import IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import IntArray, Source, Vectors
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.mixtures import begin_mixture
 from sparsetopics.inference.training import train
@@ -55,7 +55,7 @@ class Result(NamedTuple):
     laps: int
 
 
-class ClockedExecutor(SerialExecutor):
+class ClockedExecutor(Executor):
     """Knows when the first lap began: the start has an executor of its own."""
 
     began: float | None = None
@@ -122,7 +122,7 @@ def one_run(
 def of_start(
     values: Vectors,
     labels: IntArray,
-    source: ItemSource,
+    source: Source,
     options: TrainingOptions,
     rng: np.random.Generator,
 ) -> Result:

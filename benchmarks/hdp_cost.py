@@ -22,10 +22,10 @@ import click
 import numpy as np
 from prepared import SOURCES, prepare
 
-from sparsetopics.base.batches import BatchSource
+from sparsetopics.base.batches import DocumentBatch, Source
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps as lap_module
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.laps import Laps, LapTally
@@ -105,16 +105,16 @@ class Clock:
         self.began = time.process_time()
 
 
-def timed_run(source: BatchSource, options: TrainingOptions, seed: int, clock: Clock) -> None:
+def timed_run(
+    source: Source[DocumentBatch], options: TrainingOptions, seed: int, clock: Clock
+) -> None:
     """Train with the clock in place of what it watches."""
     rng = np.random.default_rng(seed)
     lap_module.Laps.run = lambda *given: clock.lap(*given)  # type: ignore[method-assign]
     phase.advanced = clock.rival
     with tempfile.TemporaryDirectory() as scratch:
         clock.began = time.process_time()
-        train(
-            source, options, Path(scratch), SerialExecutor(), rng, hooks=Hooks(on_lap=clock.end_lap)
-        )
+        train(source, options, Path(scratch), Executor(), rng, hooks=Hooks(on_lap=clock.end_lap))
 
 
 def print_ratios(clock: Clock) -> None:
@@ -163,7 +163,7 @@ def main(
     few = Corpus.from_csr(data.train[:300], data.words)
     with tempfile.TemporaryDirectory() as scratch:  # compile
         train(plan_batches(few, None, rng), replace(options, n_topics=20), Path(scratch),
-              SerialExecutor(), rng)  # fmt: skip
+              Executor(), rng)  # fmt: skip
     click.echo(" lap     K    alone    moves   rivals  without")
     clock = Clock(every)
     timed_run(source, options, seed, clock)

@@ -24,7 +24,7 @@ import click
 import numpy as np
 from prepared import SOURCES, prepare
 
-from sparsetopics.base.batches import BatchSource
+from sparsetopics.base.batches import DocumentBatch, Source
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import open_executor
@@ -44,7 +44,11 @@ class Speed(NamedTuple):
 
 
 def timed_laps(
-    source: BatchSource, options: TrainingOptions, n_uncounted: int, workers: int, seed: int
+    source: Source[DocumentBatch],
+    options: TrainingOptions,
+    n_uncounted: int,
+    workers: int,
+    seed: int,
 ) -> Speed:
     """One run."""
     marks = [(time.process_time(), time.perf_counter())]

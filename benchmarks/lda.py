@@ -35,7 +35,7 @@ from scored_runs import ScoredModel, laps_of, print_scores, train_scored
 
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.measures.paired import mean_score
@@ -133,7 +133,7 @@ def compile_kernels(options: TrainingOptions) -> None:
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as scratch:
         source = plan_batches(corpus, 2, rng)
-        train(source, replace(options, laps=8), Path(scratch), SerialExecutor(), rng)
+        train(source, replace(options, laps=8), Path(scratch), Executor(), rng)
 
 
 def named_settings(settings: Sequence[Setting]) -> dict[str, Setting]:

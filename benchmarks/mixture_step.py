@@ -20,7 +20,7 @@ import click
 import numpy as np
 
 from sparsetopics.base.batches import Vectors
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.item_assignment import assign
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
@@ -115,7 +115,7 @@ def main(
     n_peer_items: int,
 ) -> None:
     """Print seconds of the product, of the local step and of the summary, and their ratio."""
-    rng, serial = np.random.default_rng(seed), SerialExecutor()
+    rng, serial = np.random.default_rng(seed), Executor()
     values, truth = simulate(n_items, n_components, n_columns, rng)
     likelihood = LIKELIHOODS[name].from_data(values)
     moments = likelihood.zeros(n_components).sum_items(values, truth, serial)

@@ -25,7 +25,7 @@ from sparsetopics.corpora.grouping import Grouping, GroupKey, LocalGroups, Over
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.measures.group_differences import group_differences
 from sparsetopics.measures.prevalence import (
@@ -132,7 +132,7 @@ class _Coverage:
         for group, n_documents in enumerate(self.setting.n_documents):
             batch = self._documents(group, n_documents)
             codes = np.zeros(n_documents, np.int64)
-            totals.add(sum_groups(batch, codes, 1, self.projection, SerialExecutor()), [group])
+            totals.add(sum_groups(batch, codes, 1, self.projection, Executor()), [group])
             if with_inference:
                 dirichlets.append(self._infer(batch))
         if dirichlets:

@@ -31,7 +31,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.document_rows import DocumentKind, write_manifest
 from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps as lap_module
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.laps import Laps
@@ -138,7 +138,7 @@ def train_once(folder: str, n_topics: int, sparsity: int, laps: int, cold_every:
 
     with tempfile.TemporaryDirectory() as scratch:
         rng, hooks = np.random.default_rng(0), Hooks(on_lap=on_lap)
-        train(source, options, Path(scratch), SerialExecutor(), rng, hooks=hooks)
+        train(source, options, Path(scratch), Executor(), rng, hooks=hooks)
     (before, local_before), (after, local_after) = marks[-2:]
     lap, local = after - before, local_after - local_before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

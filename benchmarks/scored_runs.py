@@ -20,8 +20,8 @@ import click
 import numpy as np
 from heldout import HeldOut, halves, mean_scores
 
-from sparsetopics.base.batches import BatchSource
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.base.batches import DocumentBatch, Source
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
@@ -68,7 +68,7 @@ class Trained(NamedTuple):
 
 
 def train_scored(
-    source: BatchSource,
+    source: Source[DocumentBatch],
     options: TrainingOptions,
     rng: np.random.Generator,
     heldout: HeldOut,
@@ -96,7 +96,7 @@ def train_scored(
 
     with tempfile.TemporaryDirectory() as scratch:
         hooks = Hooks(on_lap=after_lap)
-        model = train(source, options, Path(scratch), SerialExecutor(), rng, hooks=hooks)
+        model = train(source, options, Path(scratch), Executor(), rng, hooks=hooks)
         spent += time.process_time() - mark
     assert last is not None, "training makes at least one lap"
     score(last, model, END)

@@ -67,7 +67,7 @@ def command(
     The folder gets a run for each model, named after it (hdp-50), and report.html. LDA models of
     several numbers of topics are trained as one topic path, as `sparsetopics path` does, and are
     in the folder lda-path (lda-path/50), unless --laps or --every-lap asks for runs of their own.
-    The folder also gets the two parts of CORPUS, train and heldout, without --heldout.
+    Without --heldout, the folder also gets the two parts of CORPUS, train and heldout.
 
     All models have the same --laps, --sparsity and --likelihood. Topic models are scored by
     document completion, and mixtures by the density of whole documents or items, as `sparsetopics

@@ -65,9 +65,9 @@ def command(
 ) -> None:
     """Print the documents of CORPUS that represent topics of RUN, the best first.
 
-    They are documents in which the topic has the largest share of all topics, and which are long
-    enough for that to mean something: what counts is the lower end of the 95 % interval of the
-    share. Groups take turns, so that one source does not have all places. Of documents that are
+    They are documents in which the topic has the largest share of all topics. Documents are ranked
+    by the lower end of the 95 % interval of the share, so that short ones do not come first by
+    chance. Groups take turns, so that one source does not have all places. Of documents that are
     almost the same, one is printed.
 
     If the corpus keeps texts (`sparsetopics ingest --keep text`), the beginning of each is printed,

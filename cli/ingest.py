@@ -51,8 +51,8 @@ _SECONDS_BETWEEN_LINES = 10.0
 @click.option(
     "--kind",
     type=NameType(list(_CHOICES)),
-    help="What tables hold. Default: vectors if an option for vectors is given, else documents. "
-    "Arrays and images always hold vectors.",
+    help="What the tables contain: documents or vectors. Default: vectors if an option for vectors "
+    "is given, else documents. Arrays and images always hold vectors.",
 )
 @document_options
 @vector_options

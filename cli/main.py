@@ -29,7 +29,7 @@ COMMANDS = {  # a module each; described here, so that --help imports none of th
     "evaluate": "Score runs on held-out documents or items.",
     "topics": "Print topics with their most probable words.",
     "infer": "Compute the topic proportions of documents.",
-    "prevalence": "Compare how much of each topic is in groups of documents, or over time.",
+    "prevalence": "Compare the share of each topic between groups of documents, or over time.",
     "documents": "Print the documents that represent topics.",
     "denoise": "Remove noise from grey images with a mixture of patches.",
     "export": "Write a run for gensim, MALLET, pyLDAvis and others.",

@@ -83,14 +83,14 @@ def command(
 ) -> None:
     """Train LDA with many topics, merge them step by step, and keep a model of each number.
 
-    The folder gets a run for each number of topics, named after it (50), which all commands read
-    as any other run. The topics of each are those of the one before, merged where their words are
-    most alike and fitted again.
+    The folder gets a run for each number of topics, named after that number, such as 50. Every
+    command reads it like any other run. The topics of each are those of the one before, merged
+    where their words are most alike and fitted again.
 
     Each run is scored on documents that its topics have not seen: a part of CORPUS, or those of
     --heldout. The recommended number of topics is the smallest that loses at most one standard
     error or 0.005 nats to the best, on a curve through the scores. Those that lose at most two
-    standard errors or 0.015 nats are said to predict as well.
+    standard errors or 0.015 nats count as predicting equally well.
 
     `sparsetopics report` shows the scores and the tree of topics. `sparsetopics resume` continues
     a path that was interrupted. All models are LDA; an HDP learns its number of topics itself.

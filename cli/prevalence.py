@@ -56,7 +56,7 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
     type=NumberType(counts_from(0)),
     default=5,
     show_default=True,
-    help="Most words of a topic to name for each group.",
+    help="Largest number of words to list for each topic and group.",
 )
 @names_option
 @click.option("--out", type=NEW_PATH, help="Write the table: .parquet, .csv, .jsonl or .arrow.")
@@ -95,8 +95,8 @@ def command(
     Shares are estimated from the words of all documents of a group together. That avoids the bias
     of the proportions that `infer` writes, whose averages therefore differ.
 
-    With --differences, p-values are adjusted for the number of comparisons (Holm): below 0.05, the
-    chance that any of them is a mistake is at most 5 %.
+    With --differences, p-values are adjusted for the number of comparisons (Holm): if you report
+    only those below 0.05, the chance of even one false difference is at most 5 %.
 
     \b
     Example:
@@ -192,7 +192,7 @@ def _lines(found: Prevalence, names: Sequence[str]) -> list[str]:
 
 
 def _short(name: str, columns: Sequence[list[str]], width: int) -> str:
-    """The name of a topic, whose number has ``width`` characters, as it fits beside the columns."""
+    """The topic's name, shortened to fit beside the columns; its number is ``width`` wide."""
     return shortened(printable(name), max(TOPIC, room_beside(columns) - width - 1))
 
 

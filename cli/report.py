@@ -42,7 +42,8 @@ def command(
     weights, a map of similar topics, what was trained on which corpus, and how training went. With
     --corpus it also shows the coherence of topics and the documents in which each has its largest
     share. For a mixture of vectors it shows the components: sizes, distinctive columns or image
-    patches, and the nearest items. Several runs are shown side by side, without --names.
+    patches, and the nearest items. Several runs are shown side by side; --names
+    is then not available.
 
     With --by and --over it compares the topics of one run between groups of the documents of
     CORPUS and over time, with the estimates of `sparsetopics prevalence`: a heat map, and lines

@@ -18,7 +18,7 @@ from sparsetopics.options.table import OPTION, ExecutorName
 @click.option(
     "--laps",
     type=type_of(OPTION["laps"]),
-    help="Stop when this many laps are done, those before the interruption included. If the "
+    help="Stop when this many laps are done, counting those before the interruption. If the "
     "checkpoint already has more, write the run as it is. Default: as for the original command.",
 )
 @table_option(

@@ -41,9 +41,9 @@ def command(
     """Print the topics of RUN with their names and most probable words, the heaviest topic first.
 
     For a mixture of documents, the topics are its components. A topic's weight is its share of the
-    training data. Its name is its three most relevant words at 0.6, unless --names gives another.
-    Topics without a token, and components without a document, are left out of the table but not of
-    --json.
+    training data. Its name is its three most relevant words (relevance 0.6), unless --names
+    gives another. Topics without a token, and components without a document, are left out of the
+    table but not of --json.
 
     \b
     Example:

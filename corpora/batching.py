@@ -6,14 +6,14 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Generic, NamedTuple
+from typing import Generic
 
 import numpy as np
 
 from sparsetopics.base.batches import (
-    BatchSource,
     DocumentBatch,
     IntArray,
+    Source,
     VectorBatch,
     VectorSource,
 )
@@ -37,7 +37,7 @@ def plan_batches(
     rng: np.random.Generator,
     *,
     resident_pairs: int = RESIDENT_PAIRS,
-) -> BatchSource:
+) -> Source[DocumentBatch]:
     """Divide the documents at random into batches of nearly equal size, none empty.
 
     A corpus of at most ``resident_pairs`` pairs is read once and kept. For a larger one, each row
@@ -114,10 +114,6 @@ class _Batches:
     n_tokens: float
     n_columns: int  # words of the vocabulary, or numbers of an item
 
-    @property
-    def n_words(self) -> int:
-        return self.n_columns
-
 
 @dataclass(frozen=True, eq=False)
 class ResidentBatches(_Batches, Generic[RowBatch]):
@@ -139,11 +135,11 @@ class JoinedBatches(_Batches):
     """The batches of one source of documents, and after them those of another."""
 
     is_resident: bool
-    first: BatchSource
-    last: BatchSource
+    first: Source[DocumentBatch]
+    last: Source[DocumentBatch]
 
     @classmethod
-    def of(cls, first: BatchSource, last: BatchSource) -> JoinedBatches:
+    def of(cls, first: Source[DocumentBatch], last: Source[DocumentBatch]) -> JoinedBatches:
         """Both have the same words, and ``last`` stays in memory."""
         n_docs, n_tokens = first.n_docs + last.n_docs, first.n_tokens + last.n_tokens
         return cls(n_docs, n_tokens, first.n_columns, first.is_resident, first, last)
@@ -159,11 +155,7 @@ class JoinedBatches(_Batches):
         return self.last.read(batch_id - n_first)
 
 
-class Piece(NamedTuple):
-    """Rows of one row group, ascending."""
-
-    group: int
-    rows: IntArray
+Piece = tuple[int, IntArray]  # the number of a row group, and some of its rows, ascending
 
 
 class HeldRowGroups(Generic[RowBatch]):
@@ -213,7 +205,7 @@ def _pieces(corpus: Corpus, n_batches: int, rng: np.random.Generator) -> list[li
     """Batches of documents: each a piece of one row group."""
     n_pieces = -(-n_batches // len(corpus.row_groups))
     return [
-        [Piece(index, rows)]
+        [(index, rows)]
         for index, group in enumerate(corpus.row_groups)
         for rows in _divided(group.n_docs, min(n_pieces, group.n_docs), rng)
     ]
@@ -240,7 +232,7 @@ def _cut(sequence: list[tuple[int, IntArray]], shares: Sequence[int]) -> list[li
             if not len(rows):
                 group, rows = next(remaining)
             taken, rows = rows[:share], rows[share:]
-            part.append(Piece(group, np.sort(taken)))
+            part.append((group, np.sort(taken)))
             share -= len(taken)
         parts.append(part)
     return parts

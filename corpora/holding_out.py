@@ -36,9 +36,10 @@ class PartialRowGroup(RowGroup[DocumentBatch]):
 
     group: RowGroup[DocumentBatch]
     rows: IntArray  # ascending
+    batch: DocumentBatch | None = None  # their words, if they are in memory
 
     def read(self) -> DocumentBatch:
-        return self.group.read().take(self.rows)
+        return self.group.read().take(self.rows) if self.batch is None else self.batch
 
     def read_ids(self) -> list[str]:
         ids = self.group.read_ids()
@@ -50,16 +51,6 @@ class PartialRowGroup(RowGroup[DocumentBatch]):
 
     def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
         return self.group.read_fields(names, self.rows if rows is None else self.rows[rows])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ResidentRowGroup(PartialRowGroup):
-    """Some rows of another row group, whose words are in memory."""
-
-    batch: DocumentBatch
-
-    def read(self) -> DocumentBatch:
-        return self.batch
 
 
 def count_validation(n_docs: int, share: float) -> int:
@@ -103,13 +94,13 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tup
     return with_training, replace(corpus, row_groups=tuple(validation))
 
 
-def _in_memory(group: RowGroup[DocumentBatch], rows: IntArray) -> list[ResidentRowGroup]:
+def _in_memory(group: RowGroup[DocumentBatch], rows: IntArray) -> list[PartialRowGroup]:
     """Some rows in small groups: scoring takes memory for all words of a group."""
     whole = group.read()
     parts = [rows[first : first + DOCS_AT_ONCE] for first in range(0, len(rows), DOCS_AT_ONCE)]
     batches = map(whole.take, parts)
     return [
-        ResidentRowGroup(sizes_of_batch(batch), group, part, batch)
+        PartialRowGroup(sizes_of_batch(batch), group, part, batch)
         for part, batch in zip(parts, batches, strict=True)
     ]
 

@@ -80,11 +80,7 @@ class _Reading(NamedTuple):
         return SourceError(names_of(self.collection.files), "there are no items")
 
 
-class _Projected(NamedTuple):
-    """A projection and what it adds to the manifest's ``made``."""
-
-    apply: Projection
-    made: Made
+_Projected = tuple[Projection, Made]  # with what it adds to the manifest's ``made``
 
 
 def ingest_vectors(
@@ -145,12 +141,12 @@ def _projection(
             made["basis"] = given.made["basis"]
         if "pca" in given.made:
             made["pca"] = given.made["pca"]
-        return _Projected(given.projection, made)
+        return given.projection, made
     patches = reading.options.patches
     basis = None if patches is None else patch_projection(patches)
     if pca is not None:
         return _fitted(reading, pca, basis)
-    return None if basis is None else _Projected(basis, {"basis": PATCH_BASIS})
+    return None if basis is None else (basis, {"basis": PATCH_BASIS})
 
 
 def _fitted(reading: _Reading, options: PcaOptions, basis: Projection | None) -> _Projected:
@@ -176,7 +172,7 @@ def _fitted(reading: _Reading, options: PcaOptions, basis: Projection | None) ->
             "explained_variance": explained,
         }
     }
-    return _Projected(projection if basis is None else projection.after(basis), made)
+    return projection if basis is None else projection.after(basis), made
 
 
 def _blocks(reading: _Reading, stage: str) -> Iterator[VectorBlock]:
@@ -217,15 +213,16 @@ def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None)
     n_columns = first.values.shape[1]
     entry = None
     made = _made(reading.collection.format_name, reading.options)
-    if projected is not None:
-        _check_width(first, projected.apply.n_inputs, "which the projection takes")
-        projected.apply.save(folder)
+    project, more = projected or (None, Made())
+    if project is not None:
+        _check_width(first, project.n_inputs, "which the projection takes")
+        project.save(folder)
         entry = FileEntry.of(folder / PROJECTION_FILE)
-        n_columns, columns = projected.apply.n_columns, None
-        made.update(projected.made)
+        n_columns, columns = project.n_columns, None
+        made.update(more)
     with ShardWriter(folder, VectorKind(n_columns)) as writer:
         for block in chain([first], blocks):
-            values = block.values if projected is None else projected.apply(block.values)
+            values = block.values if project is None else project(block.values)
             writer.append(Rows(block.ids, block.labels, VectorBatch(values)))
         shards = writer.finish()
     manifest = VectorManifest(

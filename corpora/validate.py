@@ -110,7 +110,7 @@ def _document_problems(batch: DocumentBatch, sizes: Sizes, where: str) -> Iterat
 
 
 def _broken_invariants(batch: DocumentBatch) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """What every pair must fulfil, and the pairs that do not, (n_pairs,)."""
+    """Each invariant of pairs, with the pairs that break it, (n_pairs,)."""
     starts = np.zeros(batch.n_pairs, np.bool_)
     starts[batch.indptr[:-1][np.diff(batch.indptr) > 0]] = True
     falling = np.diff(batch.word_ids, prepend=-1) <= 0

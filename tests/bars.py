@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from simulated_documents import as_source, batch_of_counts
-from sparsetopics.base.batches import BatchSource, DocumentBatch
+from sparsetopics.base.batches import DocumentBatch, Source
 from sparsetopics.corpora.corpus import Corpus
 
 TOTAL_CONCENTRATION = 1.0
@@ -28,7 +28,7 @@ class Bars(NamedTuple):
     def n_words(self):
         return self.topics.shape[1]
 
-    def source(self, n_batches=1) -> BatchSource:
+    def source(self, n_batches=1) -> Source[DocumentBatch]:
         return as_source(self.batch, self.n_words, n_batches)
 
     def corpus(self) -> Corpus:

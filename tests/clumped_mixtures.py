@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.model.allocations.mixture_weights import DPMixture, FiniteMixture
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.responsibilities import Responsibilities
@@ -48,7 +48,7 @@ def mixture_of(clumps, likelihood_name, name="dp-mixture"):
     order = np.argsort(np.argsort(-np.bincount(first), kind="stable"))
     likelihood = LIKELIHOODS[likelihood_name].from_data(clumps.values)
     zeros = likelihood.zeros(len(order))
-    moments = zeros.sum_items(clumps.values, hard(order[first]), SerialExecutor())
+    moments = zeros.sum_items(clumps.values, hard(order[first]), Executor())
     kind = DPMixture if name == "dp-mixture" else FiniteMixture
     mixture = kind(moments.counts, 10.0)
     return MixturePosterior(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner
@@ -39,17 +39,17 @@ def summary_of_dense(batch, shares, allocation, n_words):
     """What the engine sums, in full precision: shares are not rounded."""
     found = sparse_of(shares, np.float64)
     concentration = allocation.doc_concentration
-    terms = sum_terms(batch, found, concentration, allocation.tail, SerialExecutor())
+    terms = sum_terms(batch, found, concentration, allocation.tail, Executor())
     words = PairCounts(batch.word_ids, batch.word_counts, *found)
     return Summary(words, allocation.complete(terms))
 
 
 def visit_of(batch_id, documents, current, options):
     """A batch after the engine's local steps."""
-    found = fit_documents(documents, current, options, SerialExecutor())
+    found = fit_documents(documents, current, options, Executor())
     return Visit(batch_id, found.summary, documents, found.responsibilities)
 
 
 def memoized(folder, keep_better, *, budget=None, whole_first_lap=False, keep_assignments=False):
     memo = Memo(folder) if budget is None else Memo(folder, budget)
-    return MemoizedLearner(memo, SerialExecutor(), keep_better, whole_first_lap, keep_assignments)
+    return MemoizedLearner(memo, Executor(), keep_better, whole_first_lap, keep_assignments)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.model.likelihoods.gaussian import Gaussian
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
@@ -14,7 +14,7 @@ from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from sparsetopics.model.responsibilities import Responsibilities
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "oracle_mixtures.json").read_text())
-SERIAL = SerialExecutor()
+SERIAL = Executor()
 NAMES = ("zero_mean_gaussian", "gaussian", "diagonal_gaussian", "isotropic_gaussian")
 
 

@@ -6,7 +6,7 @@ import reference_hdp
 from bars import ten_bars
 from dense_responsibilities import dense_of, memoized, visit_of
 from simulated_documents import as_source, simulate
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks, Setting
 from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.learners.memoized import assignments_of
@@ -33,7 +33,7 @@ def trained(folder, source, n_topics, local, seed, laps=2, *, budget=None):
     """A learner and its state after some memoized laps; the weights follow."""
     rng = np.random.default_rng(seed)
     learner = memoized(folder, False, budget=budget, whole_first_lap=True, keep_assignments=True)
-    state = learner.init(start_of(rng.gamma(0.3, 10.0, (source.n_words, n_topics))))
+    state = learner.init(start_of(rng.gamma(0.3, 10.0, (source.n_columns, n_topics))))
     allocation = HDPAllocation.even(n_topics, source.n_docs, 10.0, 0.5)
     for _ in range(laps):
         for batch_ids in learner.rounds(state, source.n_batches, rng):
@@ -53,7 +53,7 @@ def table_of(standing):
 
 def make_tools(source, learner, local, seed=0, criterion="bound"):
     rng = np.random.default_rng(seed)
-    laps = Laps(source, learner, local, SerialExecutor(), lambda n_done, n_docs: None, rng)
+    laps = Laps(source, learner, local, Executor(), lambda n_done, n_docs: None, rng)
     return Tools(laps, criterion)
 
 
@@ -61,7 +61,7 @@ def setting_of(source, folder, n_topics, moves):
     """What a course of an HDP with these moves is made from."""
     options = TrainingOptions(n_topics, 1_000, model="hdp", moves=moves)
     rng = np.random.default_rng(0)
-    return Setting(source, source, options, SerialExecutor(), Memo(folder), rng, Hooks())
+    return Setting(source, source, options, Executor(), Memo(folder), rng, Hooks())
 
 
 def standing_of(state, allocation, tools):
@@ -132,7 +132,7 @@ def assert_terms(standing):
     rounding = 1e-7 * standing.terms.n_tokens
     expected = DocumentTerms.zeros(standing.n_topics)
     for batch_id, assignments in standing.assignments():
-        own = standing.allocation.sum_terms(assignments, standing.reference, SerialExecutor())
+        own = standing.allocation.sum_terms(assignments, standing.reference, Executor())
         kept = standing.state.per_batch[batch_id].terms
         for found, wanted in zip(kept, own, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=rounding)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bars import bar_topics, fifty_bars, match, ten_bars
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.training import train
 from sparsetopics.options.training import MoveOptions, TrainingOptions
@@ -50,7 +50,7 @@ def test_with_moves_the_bars_are_found_from_any_number_of_topics(tmp_path, n_top
     bars = ten_bars(np.random.default_rng(seed), n_docs=300)
     options = TrainingOptions(n_topics, 40, model="hdp", start="random")
 
-    model = train(bars.source(5), options, tmp_path, SerialExecutor(), np.random.default_rng(seed))
+    model = train(bars.source(5), options, tmp_path, Executor(), np.random.default_rng(seed))
 
     assert model.n_topics == 10, f"seed {seed}"
     assert match(model.topic_word_mean, bars.topics).max() < 0.15, f"seed {seed}"
@@ -63,7 +63,7 @@ def test_without_moves_there_remain_more_topics_than_bars(tmp_path):
     trace = []
     hooks = Hooks(on_lap=lambda info, model: trace.append(info))
 
-    train(source, options, tmp_path, SerialExecutor(), np.random.default_rng(0), hooks=hooks)
+    train(source, options, tmp_path, Executor(), np.random.default_rng(0), hooks=hooks)
 
     assert trace[-1].n_topics == 50
     assert trace[-1].active_topics > 25

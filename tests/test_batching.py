@@ -58,7 +58,7 @@ def test_every_document_is_in_one_batch(n_docs, docs_per_group, share, resident_
     batches = divisions(source)
     assert sorted(d for batch in batches for d in batch) == list(range(n_docs))
     assert all(batch == sorted(batch) and batch for batch in batches)
-    assert (source.n_docs, source.n_words) == (n_docs, 4)
+    assert (source.n_docs, source.n_columns) == (n_docs, 4)
     assert source.n_tokens == sum(source.read(b).n_tokens for b in range(source.n_batches))
 
 

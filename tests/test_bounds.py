@@ -12,7 +12,7 @@ from dense_responsibilities import lda_globals as make_globals
 from reference_lda import Visit
 from simulated_documents import batch_of_counts, simulate
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.local_step import batch_bound, elbo
 from sparsetopics.model.allocations.lda import LDAAllocation
@@ -32,7 +32,7 @@ def summary_of(visit, n_words):
 
 
 def local_step(batch, current, options):
-    return fit_documents(batch, current, options, SerialExecutor())
+    return fit_documents(batch, current, options, Executor())
 
 
 def oracle_visit():

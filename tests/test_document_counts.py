@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dense_responsibilities import dense_of
 from document_mixtures import draw_documents
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.document_counts import DocumentCounts
 from sparsetopics.model.document_items import DocumentItems
@@ -16,7 +16,7 @@ from sparsetopics.model.item_assignment import assign
 from sparsetopics.model.likelihoods.multinomial import WordScorer
 
 N_WORDS, N_TOPICS = 12, 5
-SERIAL = SerialExecutor()
+SERIAL = Executor()
 
 
 def shares_of(batch, seed, sparsity=3):

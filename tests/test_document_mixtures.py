@@ -17,7 +17,7 @@ from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.scoring.mixture_scores import score_mixture
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.training import train
 from sparsetopics.measures.clustering import score_clustering
@@ -40,7 +40,7 @@ def fit(source, n_components, *, seed=0, **others):
     rng = np.random.default_rng(seed)
     with tempfile.TemporaryDirectory() as scratch:
         options = TrainingOptions(n_components, **given)
-        return train(source, options, Path(scratch), SerialExecutor(), rng, hooks=hooks), course
+        return train(source, options, Path(scratch), Executor(), rng, hooks=hooks), course
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -269,7 +269,7 @@ def test_options_are_checked_by_fit(counts, options, message):
         ({"learner": "full", "moves": ("merge",)}, "moves: must be none with learner full."),
         (
             {"learner": "full", "criterion": "bound"},
-            "criterion: needs moves: model hdp with learner full makes none.",
+            "criterion: is for moves, which model hdp with learner full does not make.",
         ),
         (
             {"moves": (), "criterion": "bound"},

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bars import ten_bars
 from dense_responsibilities import dense_of
 from simulated_documents import as_source, batch_of_counts, simulate
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.learners.memoized import assignments_of
 from sparsetopics.inference.training import train
 from sparsetopics.model.responsibilities import Responsibilities
@@ -33,7 +33,7 @@ class Watcher:
 
 def states_of(source, options, folder, seed):
     watcher, rng = Watcher(), np.random.default_rng(seed)
-    train(source, options, folder, SerialExecutor(), rng, keeper=watcher)
+    train(source, options, folder, Executor(), rng, keeper=watcher)
     return watcher.states
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sparsetopics.evaluation.report.figures import (
-    CurvePoint,
     ScoreLine,
     curve_figure,
     moves_figure,
@@ -18,6 +17,7 @@ from sparsetopics.evaluation.report.topic_map import (
     map_figure,
     spaced_labels,
 )
+from sparsetopics.measures.paired import Estimate
 
 
 def labels_of(figure):
@@ -167,7 +167,7 @@ def test_the_tallest_bar_ends_below_the_frame():
 
 @pytest.mark.parametrize("n_topics", [1, 10, 15])
 def test_a_curve_of_one_number_has_an_axis(n_topics):
-    text = curve_figure([CurvePoint(n_topics, -3.9, 0.0)], n_topics, (n_topics, n_topics))
+    text = curve_figure({n_topics: Estimate(-3.9, 0.0)}, n_topics, (n_topics, n_topics))
 
     assert text.startswith("<svg")
 

@@ -11,7 +11,7 @@ from bars import ten_bars
 from reference_lda import log_beta
 from sparsetopics import LDA
 from sparsetopics.base.errors import SparsetopicsWarning
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import gradual_start
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.gradual_start import (
@@ -176,7 +176,7 @@ def test_where_memory_is_short_training_begins_with_fewer_and_says_so(
     fit, monkeypatch, n_tables, first
 ):
     source = bars()
-    monkeypatch.setattr(gradual_start, "MOST_BYTES", n_tables * 8 * source.n_words)
+    monkeypatch.setattr(gradual_start, "MOST_BYTES", n_tables * 8 * source.n_columns)
     said = []
 
     _, course = fit(source, TrainingOptions(10, LAPS), say=said.append)
@@ -213,7 +213,7 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
 
     learners = []
     monkeypatch.setattr("sparsetopics.inference.gradual_start.narrowed", checking)
-    made = StepsHere(bars(), SerialExecutor())
+    made = StepsHere(bars(), Executor())
     from sparsetopics.inference.learners import memoized
 
     make = memoized.make
@@ -222,14 +222,14 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
     )
     options = TrainingOptions(10, LAPS, cold_every=cold_every)
     rng = np.random.default_rng(0)
-    train(made.source, options, tmp_path, SerialExecutor(), rng, hooks=Hooks())
+    train(made.source, options, tmp_path, Executor(), rng, hooks=Hooks())
     assert checked == [17, 10]
 
 
 def test_documents_keep_smaller_parts_while_topics_form(tmp_path):
     class Watching:
         def __init__(self, source):
-            self.steps, self.masses = StepsHere(source, SerialExecutor()), []
+            self.steps, self.masses = StepsHere(source, Executor()), []
 
         def fit_all(self, batch_ids, current, options, former):
             self.masses.append(options.pruning_mass)
@@ -239,7 +239,7 @@ def test_documents_keep_smaller_parts_while_topics_form(tmp_path):
         source = bars(n_batches=1)
         steps, rng = Watching(source), np.random.default_rng(0)
         options = TrainingOptions(10, LAPS, local=LocalOptions(minimum_mass=mass))
-        train(source, options, tmp_path, SerialExecutor(), rng, steps=steps)
+        train(source, options, tmp_path, Executor(), rng, steps=steps)
         assert steps.masses == expected
 
 

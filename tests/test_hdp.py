@@ -24,7 +24,7 @@ from hdp_worlds import (
 from reference_hdp import Prior
 from simulated_documents import batch_of_counts, simulate
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.local_step import batch_bound, elbo
 from sparsetopics.model.allocations import documents, sticks
@@ -68,7 +68,7 @@ def engine_bound_of_frozen(visit, posterior, drawn, eta):
     batch, shares, theta = visit
     concentration = sticks.concentrations_with_tail(drawn)
     terms = sum_terms(
-        batch, sparse_of(shares, np.float64), concentration[:-1], 0.0, SerialExecutor()
+        batch, sparse_of(shares, np.float64), concentration[:-1], 0.0, Executor()
     ).with_tail()
     slack, totals = reference_hdp.doc_topic_counts(visit) - theta, theta.sum(axis=1)
     terms = terms._replace(
@@ -120,7 +120,7 @@ def test_the_bound_of_real_steps_equals_plain_numpy(update, n_topics, sparsity, 
     batch, eta = simulate(rng, n_words=N_WORDS), 0.1
     drawn = draw_sticks(rng, n_topics, alpha=alpha)
     current = make_globals(rng.gamma(1.0, 1.0, (N_WORDS, n_topics)), drawn, eta)
-    found = fit_documents(batch, current, LocalOptions(update, sparsity), SerialExecutor())
+    found = fit_documents(batch, current, LocalOptions(update, sparsity), Executor())
     shares = dense_of(found.responsibilities, n_topics)
     shares /= shares.sum(axis=1, keepdims=True)
     precise = summary_of_dense(batch, shares, current.allocation, N_WORDS)
@@ -261,7 +261,7 @@ def test_the_bound_never_exceeds_the_exact_evidence(counts, update, n_topics, pr
     of_words = rng.gamma(1.0, 1.0, (3, n_topics))
     for _ in range(10):
         current = globals_of(of_words, allocation, prior.eta)
-        found = fit_documents(batch, current, LocalOptions(update), SerialExecutor())
+        found = fit_documents(batch, current, LocalOptions(update), Executor())
         statistics = Statistics.sum([found.summary], zero_statistics(3, n_topics))
         of_words = statistics.components.table
         updated = allocation.updated(statistics.terms)

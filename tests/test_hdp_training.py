@@ -10,7 +10,7 @@ from dense_responsibilities import dense_of
 from reference_hdp import Prior
 from simulated_documents import as_source, batch_of_counts, simulate
 from sparsetopics.base import batches
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import document_step
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.document_step import fit_documents
@@ -147,7 +147,7 @@ def test_a_stochastic_step_of_size_one_on_all_documents_equals_a_full_step(updat
     batch, counts = simulate(rng), rng.gamma(0.5, 10.0, (N_WORDS, 5))
     allocation = HDPAllocation.even(5, batch.n_docs, 10.0, 0.5)
     current = globals_of(counts, allocation, 0.1)
-    found = fit_documents(batch, current, LocalOptions(update), SerialExecutor())
+    found = fit_documents(batch, current, LocalOptions(update), Executor())
     visit = Visit(0, found.summary, batch, found.responsibilities)
     learners = StochasticLearner(batch.n_docs, StepSizes(delay=0.0)), FullLearner(False)
 
@@ -183,7 +183,7 @@ def test_the_last_bound_of_the_trace_is_that_of_plain_numpy(monkeypatch, tmp_pat
     hooks = Hooks(on_lap=lambda info, model: after.append((info, model.args[0])))
     given = options(4, 6, learner, LocalOptions(update, restarts=0))
 
-    train(source, given, tmp_path, SerialExecutor(), np.random.default_rng(0), hooks=hooks)
+    train(source, given, tmp_path, Executor(), np.random.default_rng(0), hooks=hooks)
 
     info, current = after[-1]
     sticks = current.allocation.sticks

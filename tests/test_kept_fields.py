@@ -373,7 +373,7 @@ def test_columns_of_tables_have_the_types_of_their_values(tmp_path):
         ),
         (
             *("jsonl", ["all"], [{"text": "owl", "body": "cat"}]),
-            "field 'text' cannot be kept beside the texts of other fields",
+            "field 'text' would clash with the kept texts",
         ),
         ("csv", ["all"], [{"text": "o"} | {f"f{n}": 1 for n in range(1001)}], "more than 1,000"),
     ],

@@ -288,7 +288,7 @@ def test_a_lap_visits_every_batch_once(tmp_path, name):
 
 def test_a_whole_first_lap_is_one_round_and_later_laps_are_not(tmp_path, source):
     learner = memoized(tmp_path, True, whole_first_lap=True)
-    state = learner.init(start_of(np.ones((source.n_words, 2))))
+    state = learner.init(start_of(np.ones((source.n_columns, 2))))
     rng = np.random.default_rng(0)
 
     first = learner.rounds(state, 4, rng)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from moved_collections import ETA, WORLDS, assert_sound, bytes_of, grown, standing_of, table_of
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.learners.memoized import assignments_of
 from sparsetopics.inference.moves import merge
 from sparsetopics.inference.moves.merge import merge_topics
@@ -51,9 +51,7 @@ def halved(standing):
             topics=np.stack([2 * found.topics, 2 * found.topics + 1], 1).ravel().astype(np.uint32),
             shares=np.repeat(found.shares / 2, 2),
         )
-        terms = sum_terms(
-            batch, twice, allocation.doc_concentration, allocation.tail, SerialExecutor()
-        )
+        terms = sum_terms(batch, twice, allocation.doc_concentration, allocation.tail, Executor())
         kept = state.per_batch[batch_id]
         arrays = {**kept.stored.load(lambda arrays: None), **twice._asdict(), **batch_arrays(batch)}
         per_batch[batch_id] = kept._replace(
@@ -168,7 +166,7 @@ def merged_elbo(standing, kept, absorbed):
     terms = DocumentTerms.zeros(len(reference))
     for _, (batch, found) in standing.assignments():
         joint = Assignments(batch, found.renumbered(number))
-        terms = added(terms, standing.allocation.sum_terms(joint, reference, SerialExecutor()))
+        terms = added(terms, standing.allocation.sum_terms(joint, reference, Executor()))
     counts = np.delete(table_of(standing), absorbed, axis=1)
     counts[:, number[kept]] += table_of(standing)[:, absorbed]
     return words.log_marginal(counts, ETA) + allocation.elbo(terms)

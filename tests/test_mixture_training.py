@@ -16,7 +16,7 @@ from sparsetopics.base.batches import DocumentBatch, VectorBatch
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
-from sparsetopics.execution.executors import SerialExecutor, open_executor
+from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.training import train
 from sparsetopics.model.allocations.mixture import ItemAllocation, sum_item_terms
@@ -140,7 +140,7 @@ def greedily_merged(values, model, number):
 
     def judged(number, n_left):
         found = own.renumbered(number)
-        moments = model.likelihood.zeros(n_left).sum_items(values, found, SerialExecutor())
+        moments = model.likelihood.zeros(n_left).sum_items(values, found, Executor())
         terms = sum_item_terms(VectorBatch(values), found, n_left)
         weights = ItemAllocation(DPMixture(terms.counts, 10.0))
         return model.likelihood.log_evidence(moments).sum() + weights.elbo(terms), number

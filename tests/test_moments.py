@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from gaussian_worlds import draw_items, draw_shares, sparse
 from sparsetopics.base.batches import VectorBatch
-from sparsetopics.execution.executors import SerialExecutor, open_executor
+from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.model.kd_tree import NodeSums
 from sparsetopics.model.likelihoods import moments as moments_module
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.node_batches import NodeBatch
 
-SERIAL = SerialExecutor()
+SERIAL = Executor()
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -13,7 +13,7 @@ def mover_of(folder, n_topics, options, seed=2):
     """A mover before its first phase, with the collection that it is to move."""
     source, local = WORLDS["bars"](), LocalOptions()
     learner, state, allocation = trained(folder, source, n_topics, local, seed, laps=4)
-    parameters = Parameters(allocation, Words(source.n_words, ETA))
+    parameters = Parameters(allocation, Words(source.n_columns, ETA))
     mover = Mover(setting_of(source, folder, n_topics, options))
     mover.prepare(parameters)
     mover.state, mover.laps = state, make_tools(source, learner, local).laps

@@ -11,12 +11,12 @@ from dense_responsibilities import dense_of
 from document_mixtures import draw_documents
 from gaussian_worlds import draw_shares, sparse
 from simulated_documents import batch_of_counts
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.model.item_assignment import assign
 from sparsetopics.model.likelihoods.multinomial import Multinomial
 
 N_DOCS, N_WORDS, N_TOPICS, ETA = 20, 9, 4, 0.3
-SERIAL = SerialExecutor()
+SERIAL = Executor()
 PRIOR = Multinomial(N_WORDS, ETA)
 
 

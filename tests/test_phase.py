@@ -83,7 +83,7 @@ def test_many_phases_between_visits_are_replayed(tmp_path):
     source, local = WORLDS["bars"](), LocalOptions()
     learner, state, allocation = trained(tmp_path, source, 15, local, seed=4)
     tools, ledger = make_tools(source, learner, local), Ledger.new(15)
-    likelihood = Words(source.n_words, ETA)
+    likelihood = Words(source.n_columns, ETA)
     for lap in range(4):
         parameters = Parameters(allocation, likelihood)
         standing = Standing.of(state, parameters, ledger._replace(lap=lap), tools)

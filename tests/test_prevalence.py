@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import reference_prevalence as reference
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.execution.executors import SerialExecutor, open_executor
+from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.measures.group_differences import group_differences, holm_adjusted
 from sparsetopics.measures.group_words import telling_group_words
 from sparsetopics.measures.prevalence import (
@@ -48,7 +48,7 @@ def batch_of(counts):
 
 def totals_of(batch, groups, n_groups, projection):
     totals = GroupTotals(N_TOPICS, N_WORDS)
-    sums = sum_groups(batch, np.asarray(groups), n_groups, projection, SerialExecutor())
+    sums = sum_groups(batch, np.asarray(groups), n_groups, projection, Executor())
     totals.add(sums, range(n_groups))
     return totals
 
@@ -110,7 +110,7 @@ def test_sums_of_blocks_are_those_of_all_documents(seed, cuts, groups):
     for first, last in pairwise(ends):
         some = np.array(groups[first:last], np.int64)
         block = batch_of(counts[first:last])
-        parts.add(sum_groups(block, some, 3, projection, SerialExecutor()), range(3))
+        parts.add(sum_groups(block, some, 3, projection, Executor()), range(3))
 
     assert parts.n_documents == whole.n_documents
     np.testing.assert_allclose(parts.n_tokens, whole.n_tokens)
@@ -131,7 +131,7 @@ def test_sums_have_the_same_bits_for_any_number_of_workers():
     with open_executor(3) as executor:
         several = sum_groups(batch, groups, 5, projection, executor)
 
-    one = sum_groups(batch, groups, 5, projection, SerialExecutor())
+    one = sum_groups(batch, groups, 5, projection, Executor())
     np.testing.assert_array_equal(several.powers, one.powers)
     np.testing.assert_array_equal(several.word_shares.data, one.word_shares.data)
 

@@ -12,7 +12,7 @@ from heldout_documents import HeldoutDocuments
 from sparsetopics.base.errors import OutputError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.report.figures import Series, trace_figure
+from sparsetopics.evaluation.report.figures import trace_figure
 from sparsetopics.evaluation.report.page import render_page, write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
 from sparsetopics.evaluation.scoring.fixed_topics import read_topics, topics_of_run
@@ -120,7 +120,7 @@ def test_an_hdp_shows_how_it_came_to_its_number_of_topics(card, hdp_folder, trai
 
 
 def test_topics_are_counted_in_whole_numbers():
-    figure = trace_figure([Series("run", [1, 2, 3], [3, 5, 4])], "number of topics")
+    figure = trace_figure([([1, 2, 3], [3, 5, 4])], "number of topics")
 
     assert set(re.findall(r">([\d.]+)</text>", figure)) == {"1", "2", "3", "4", "5"}
 

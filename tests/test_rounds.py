@@ -9,7 +9,7 @@ import pytest
 from bars import ten_bars
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OptionError
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.laps import StepsHere, fit_batch
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.stochastic import StochasticLearner
@@ -30,7 +30,7 @@ class WatchingSteps:
     """Remembers what the parameters were for each batch of every round."""
 
     def __init__(self, source, local):
-        self.steps = StepsHere(source, SerialExecutor())
+        self.steps = StepsHere(source, Executor())
         self.rounds = []
 
     def fit_all(self, batch_ids, current, options, former):
@@ -47,7 +47,7 @@ def test_all_batches_of_a_round_see_the_same_topics(learner, local, tmp_path):
     options = TrainingOptions(4, 3, learner, local, batches_per_round=2)
     steps, rng = WatchingSteps(source, options.local_step), np.random.default_rng(0)
 
-    train(source, options, tmp_path, SerialExecutor(), rng, steps=steps)
+    train(source, options, tmp_path, Executor(), rng, steps=steps)
 
     rounds = steps.rounds
     is_whole = learner == "memoized" and local is MEAN_FIELD  # its first lap
@@ -61,7 +61,7 @@ def test_all_batches_of_a_round_see_the_same_topics(learner, local, tmp_path):
 
 def test_a_stochastic_round_is_a_step_with_all_its_documents():
     source = ten_bars(np.random.default_rng(1), 60, 50).source(3)
-    counts = WordCounts(np.random.default_rng(2).gamma(1.0, 1.0, (source.n_words, 4)))
+    counts = WordCounts(np.random.default_rng(2).gamma(1.0, 1.0, (source.n_columns, 4)))
     batches = [source.read(n) for n in range(2)]
     together = DocumentBatch.joined(batches)
     learner = StochasticLearner(source.n_docs, StepSizes(), 2)
@@ -82,7 +82,7 @@ def globals_of(counts):
 
 
 def visit(batch, current):
-    found = fit_batch(batch, current, MEAN_FIELD, SerialExecutor())
+    found = fit_batch(batch, current, MEAN_FIELD, Executor())
     return Visit(0, found.summary, batch, found.responsibilities)
 
 

@@ -14,7 +14,7 @@ import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 from bars import ten_bars
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.training import train
 from sparsetopics.options.training import LocalOptions, TrainingOptions
@@ -42,7 +42,7 @@ def digests(folder):
 def digest(source, options, folder):
     trace = []
     hooks = Hooks(on_lap=lambda info, model: trace.append(info._replace(seconds=0.0)))
-    model = train(source, options, folder, SerialExecutor(), np.random.default_rng(1), hooks=hooks)
+    model = train(source, options, folder, Executor(), np.random.default_rng(1), hooks=hooks)
     found = hashlib.sha256(model.topic_word_posterior.tobytes())
     found.update(model.doc_concentration.tobytes())
     return [repr(info) for info in trace] + [found.hexdigest()]

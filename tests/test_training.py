@@ -12,7 +12,7 @@ from sparsetopics.base import batches
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.execution.executors import SerialExecutor, open_executor
+from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference import document_step, training
 from sparsetopics.inference.course import QUIET_GAIN, QUIET_LAPS, Hooks, has_settled
 from sparsetopics.inference.document_step import fit_documents
@@ -71,10 +71,10 @@ def test_chunks_give_the_same_statistics(monkeypatch, update, entries):
     batch, counts = simulate(rng), rng.gamma(0.5, 5.0, (N_WORDS, 6))
     current = lda_globals(counts, np.full(6, 0.1), 0.1)
     options = LocalOptions(update, 3)
-    whole = fit_documents(batch, current, options, SerialExecutor())
+    whole = fit_documents(batch, current, options, Executor())
     monkeypatch.setattr(document_step, "CHUNK_ENTRIES", entries * 3)
 
-    chunked = fit_documents(batch, current, options, SerialExecutor())
+    chunked = fit_documents(batch, current, options, Executor())
 
     for part, other in zip(
         (*chunked.responsibilities, *chunked.summary.components),
@@ -273,7 +273,7 @@ def test_documents_are_reported_as_they_are_done(tmp_path, source):
         source,
         TrainingOptions(3, 2),
         tmp_path,
-        SerialExecutor(),
+        Executor(),
         np.random.default_rng(0),
         hooks=hooks,
     )

@@ -8,7 +8,7 @@ import pytest
 from bars import ten_bars
 from dense_responsibilities import lda_globals
 from sparsetopics.base.errors import OptionError
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.laps import StepsHere
 from sparsetopics.inference.learners.learner import Visit
@@ -27,7 +27,7 @@ class WatchingSteps:
     """Remembers what documents began with and where they ended, by visit."""
 
     def __init__(self, source, options):
-        self.steps = StepsHere(source, SerialExecutor())
+        self.steps = StepsHere(source, Executor())
         self.visits = []
 
     def fit_all(self, batch_ids, current, options, former):
@@ -47,7 +47,7 @@ def watched(options, folder, seed=0):
     source = bars(seed)
     steps = WatchingSteps(source, options)
     rng = np.random.default_rng(seed)
-    train(source, options, folder, SerialExecutor(), rng, steps=steps)
+    train(source, options, folder, Executor(), rng, steps=steps)
     return [steps.visits[n : n + N_BATCHES] for n in range(0, len(steps.visits), N_BATCHES)]
 
 
@@ -108,15 +108,15 @@ def test_workers_do_not_change_the_bits(fit):
 @pytest.mark.parametrize("budget", [0, 10**9])
 def test_what_is_kept_of_documents_goes_when_a_cold_lap_follows(budget, tmp_path):
     source = bars()
-    batch, start = source.read(0), np.ones((source.n_words, 4))
+    batch, start = source.read(0), np.ones((source.n_columns, 4))
     memo = Memo(tmp_path, budget)
-    learner = MemoizedLearner(memo, SerialExecutor(), False, False, False, cold_every=2)
+    learner = MemoizedLearner(memo, Executor(), False, False, False, cold_every=2)
     current = lda_globals(start, np.full(4, 0.1), 0.1)
     state = learner.init(start_of(start))
     for lap in range(4):
         former = learner.former(state, 0)
         assert (former is None) == (lap % 2 == 0)
-        found = fit_documents(batch, current, LocalOptions(), SerialExecutor(), former)
+        found = fit_documents(batch, current, LocalOptions(), Executor(), former)
         visit = Visit(0, found.summary, batch, found.responsibilities, doc_topics=found.doc_topics)
         state, _ = learner.step_in_place(learner.start_lap(state), [visit], current)
         state = learner.end_lap(state)

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import gammaln
 
 from sparse_worlds import make_world
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.moves.word_evidence import SAMPLING, WordGathering
 from sparsetopics.model.assignments import Assignments, Patch, overlaid
 from sparsetopics.model.likelihoods.words import Words
@@ -16,7 +16,7 @@ from sparsetopics.model.word_counts import WordCounts
 
 N_WORDS, N_TOPICS, ETA = 12, 5, 0.1
 EVERYTHING = np.arange(N_TOPICS)
-SERIAL = SerialExecutor()
+SERIAL = Executor()
 each_criterion = pytest.mark.parametrize("with_spread", [False, True], ids=["bound", "collapsed"])
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from distributed import WorkerPlugin
 
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.runs import dask_steps
 
 MOMENTS_OF_WORKERS = {
@@ -37,12 +37,12 @@ class Kills(WorkerPlugin):
     def setup(self, worker):
         self.originals = {
             (dask_steps, "read_globals"): dask_steps.read_globals,
-            (dask_steps, "SerialExecutor"): SerialExecutor,
+            (dask_steps, "Executor"): Executor,
             (dask_steps, "fit_batch"): dask_steps.fit_batch,
         }
         dask_steps.read_globals = self.around("parameters", dask_steps.read_globals, " reading")
         dask_steps.fit_batch = self.around("local step", dask_steps.fit_batch)
-        dask_steps.SerialExecutor = lambda: DyingExecutor(self)
+        dask_steps.Executor = lambda: DyingExecutor(self)
         self.handlers = worker.handlers
         self.get_data = worker.handlers["get_data"]
         worker.handlers["get_data"] = self.send
@@ -81,7 +81,7 @@ class Kills(WorkerPlugin):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DyingExecutor(SerialExecutor):
+class DyingExecutor(Executor):
     """Of a local step: dies when one of its parts is done."""
 
     def __init__(self, kills):

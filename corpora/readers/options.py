@@ -161,7 +161,7 @@ def kept_among(names: Sequence[str], options: ReadOptions, where: str) -> list[s
     if kept.is_all:
         for name in (*ALWAYS_KEPT, TEXT):
             if name in names and name not in used:
-                problem = f"field {name!r} cannot be kept beside the {name}s of other fields"
+                problem = f"field {name!r} would clash with the kept {name}s"
                 raise SourceError(where, problem, "Rename it, or name the fields to keep.")
         left_out = {*chosen, *ALWAYS_KEPT, options.text_field}
         chosen += [name for name in dict.fromkeys(names) if name not in left_out]
@@ -199,7 +199,7 @@ def missing_field(field: str, names: Sequence[str], where: str, option: str) -> 
     """The error for a field, chosen by ``option``, that is not among ``names``."""
     hint = f"Name another with {_as_typed(option)}."
     if option == KEEP:
-        hint = "It is one of those to keep."
+        hint = "Check --keep."
         name, _, kind = field.rpartition(":")
         if name in names:
             hint = f"There is no type {shown(kind)}; use number, date or string."

@@ -12,7 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import kind_and_reason_of
@@ -22,13 +22,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _LOCK = Lock()  # one thread at a time, because a function may be written for one only
-
-
-class FunctionCode(NamedTuple):
-    """What another process needs to find a function and to check that it is the same."""
-
-    folder: str  # the current folder
-    digest: str  # of the file of the module
 
 
 def load_tokenizer(name: str) -> TokenizerFunction:
@@ -66,24 +59,27 @@ def where_function_is_same(
     if name is None:
         return work
     load_tokenizer(name)
-    return partial(_checked, work, name, FunctionCode(os.getcwd(), _digest(_module_of(name))))
+    return partial(_checked, work, name, os.getcwd(), _digest(_module_of(name)))
 
 
-def _checked(work: Callable[[Item], Result], name: str, code: FunctionCode, item: Item) -> Result:
-    _check_same(name, code)
+def _checked(
+    work: Callable[[Item], Result], name: str, folder: str, digest: str, item: Item
+) -> Result:
+    _check_same(name, folder, digest)
     return work(item)
 
 
 @lru_cache(maxsize=8)
-def _check_same(name: str, code: FunctionCode) -> None:
+def _check_same(name: str, folder: str, digest: str) -> None:
+    """Find the function here, perhaps in ``folder``, and compare the file of its module."""
     where = f"tokenizer {name}"
     try:
-        _imported(name, code.folder)
+        _imported(name, folder)
     except Exception as error:  # a module may raise anything when imported
         problem = f"a worker cannot import it ({kind_and_reason_of(error)})"
         hint = "Install it there, or keep it on a disk that all machines share."
         raise OptionError(where, problem, hint) from error
-    if _digest(_module_of(name)) != code.digest:
+    if _digest(_module_of(name)) != digest:
         hint = "Install it there, and restart workers that imported it before it changed."
         raise OptionError(where, "a worker has imported a different file", hint)
 

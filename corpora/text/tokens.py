@@ -24,11 +24,8 @@ _RUN = re.compile(
 )
 
 
-class CharacterRun(NamedTuple):
-    """Tokens are the longest runs of ``in_token`` characters with ``min_characters`` or more."""
-
-    in_token: NDArray[np.bool_]  # (N_CODE_POINTS,)
-    min_characters: int
+# The characters of tokens, (N_CODE_POINTS,), and the fewest of them that make a token.
+CharacterRun = tuple[NDArray[np.bool_], int]
 
 
 @lru_cache(maxsize=4)
@@ -44,7 +41,7 @@ def character_run(pattern: str) -> CharacterRun | None:
         return None  # for other classes, \b is a further condition
     n_before = len(match["again"]) // len(match["first"])  # classes before the repeated one
     least = 1 if match["least"] is None else int(match["least"])
-    return CharacterRun(_members(match["first"]), max(n_before + least, 1))
+    return _members(match["first"]), max(n_before + least, 1)
 
 
 def _members(character_class: str) -> NDArray[np.bool_]:
@@ -70,7 +67,7 @@ def scan_tokens(texts: pa.StringArray, run: CharacterRun) -> Tokens:
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[texts.offset : texts.offset + len(texts) + 1]
     text = np.frombuffer(data or bytearray(), np.uint8)  # writable, so that kernels compile once
-    starts, lengths, keys, indptr = find_tokens(text, offsets, run.in_token, run.min_characters)
+    starts, lengths, keys, indptr = find_tokens(text, offsets, *run)
     word_of, firsts = number_words(text, starts, lengths, keys)
     return Tokens(_strings_at(text, starts[firsts], lengths[firsts]), indptr, word_of)
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.evaluation.denoising.patch_prior import NoisyPatches, PatchPrior
-from sparsetopics.execution.executors import Executor, SerialExecutor
+from sparsetopics.execution.executors import Executor
 
 BETAS = (1.0, 4.0, 8.0, 16.0, 32.0)  # β σ², the schedule of the paper
 BLOCK_PATCHES = 8192  # restored at once
@@ -55,7 +55,7 @@ def denoise(
     image = observed
     for beta in betas:
         model = prior.observed_with(sigma**2 / beta)
-        estimate = average_patches(image, prior.side, model, executor or SerialExecutor())
+        estimate = average_patches(image, prior.side, model, executor or Executor())
         image = (observed + beta * estimate) / (1.0 + beta)
     return np.clip(image, 0.0, 1.0)
 

@@ -15,6 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from sparsetopics.measures.paired import Estimate
+
 N_COLOURS = 6  # --series-0 … --series-5 of page.css; lines of further series are dashed
 INK, FAINT = "#010101", "#010102"
 # matplotlib needs colours as numbers, but page.css chooses them, for light and dark screens. The
@@ -22,6 +24,8 @@ INK, FAINT = "#010101", "#010102"
 PAGE_COLOURS = {INK: "var(--ink)", FAINT: "var(--line)"} | {
     f"#02000{number}": f"var(--series-{number})" for number in range(N_COLOURS)
 }
+Line = tuple[Sequence[float], Sequence[float]]  # places and values
+
 LONGEST_NAME = 28  # characters beside an axis
 ROOM_ABOVE = 1.4  # the height of a scale of shares, by the largest of them
 LABEL_ROOM = 0.06  # share of an axis that the label of a tick takes
@@ -43,14 +47,6 @@ STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its 
 }
 
 
-class Series(NamedTuple):
-    """Numbers of one run over laps."""
-
-    name: str
-    laps: Sequence[float]
-    values: Sequence[float]
-
-
 class ScoreLine(NamedTuple):
     """One model's held-out score."""
 
@@ -58,14 +54,6 @@ class ScoreLine(NamedTuple):
     score: float
     standard_error: float
     unigram: float | None  # baseline of topic models; mixtures have none
-
-
-class CurvePoint(NamedTuple):
-    """The held-out score of one number of topics."""
-
-    n_topics: int
-    score: float
-    error: float  # standard error of the difference from the best score
 
 
 class TrendLine(NamedTuple):
@@ -85,23 +73,26 @@ def styled_axes(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
         yield figure, figure.add_subplot()
 
 
-def trace_figure(series: Sequence[Series], label: str, colours: Sequence[int] | None = None) -> str:
-    """Draw a line over laps for each run, as SVG text; ``colours`` are 0, 1, … unless given."""
+def trace_figure(series: Sequence[Line], label: str, colours: Sequence[int] | None = None) -> str:
+    """Draw a line for each run, as SVG text; ``colours`` are 0, 1, … unless given.
+
+    A line is the laps of a run and its numbers after them.
+    """
     with styled_axes(5.2, 3.0) as (figure, axes):
-        for number, line in zip(colours or range(len(series)), series, strict=True):
+        for number, (laps, values) in zip(colours or range(len(series)), series, strict=True):
             axes.plot(
-                line.laps,
-                line.values,
+                laps,
+                values,
                 color=colour(number),
                 linestyle="solid" if number < N_COLOURS else "dashed",
-                marker="o" if len(line.laps) < 40 else "",
+                marker="o" if len(laps) < 40 else "",
                 markersize=3.5,
             )
         axes.set_xlabel("lap")
         axes.set_ylabel(label)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.ticklabel_format(axis="y", useOffset=False)
-        if all(isinstance(value, int) for line in series for value in line.values):
+        if all(isinstance(value, int) for _, values in series for value in values):
             axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         return svg_text(figure)
 
@@ -127,23 +118,24 @@ def score_figure(
         return svg_text(figure)
 
 
-def curve_figure(points: Sequence[CurvePoint], recommended: int, as_good: tuple[int, int]) -> str:
-    """Draw scores over numbers of topics, on a logarithmic axis, as SVG text.
+def curve_figure(scores: Mapping[int, Estimate], recommended: int, as_good: tuple[int, int]) -> str:
+    """Draw scores by number of topics, on a logarithmic axis, as SVG text.
 
-    Bars span one standard error on either side, and a dotted line marks the best score. A ring is
-    around the ``recommended`` number, and a band behind those from ``as_good[0]`` to
-    ``as_good[1]``.
+    Bars span one standard error of the difference from the best score on either side, and a dotted
+    line marks the best score. A ring is around the ``recommended`` number, and a band behind those
+    from ``as_good[0]`` to ``as_good[1]``.
     """
-    sizes, scores, errors = zip(*points, strict=True)
+    sizes, means = list(scores), [score.mean for score in scores.values()]
+    errors = [score.standard_error for score in scores.values()]
     # So that a band of one number has a width, and the axis a length if no other number is shown.
     margin = max(max(sizes) / min(sizes), 1.5) ** 0.02
     with styled_axes(6.4, 3.8) as (figure, axes):
         axes.axvspan(as_good[0] / margin, as_good[1] * margin, color=colour(0), alpha=0.15, lw=0)
-        axes.axhline(max(scores), color=INK, linestyle=":", linewidth=1.2)
-        axes.errorbar(sizes, scores, errors, color=colour(0), marker="o", markersize=4, capsize=3)
-        for point in points:
-            if point.n_topics == recommended:
-                axes.plot(recommended, point.score, "o", color=colour(1), ms=12, fillstyle="none")
+        axes.axhline(max(means), color=INK, linestyle=":", linewidth=1.2)
+        axes.errorbar(sizes, means, errors, color=colour(0), marker="o", markersize=4, capsize=3)
+        if recommended in scores:
+            best = scores[recommended].mean
+            axes.plot(recommended, best, "o", color=colour(1), ms=12, fillstyle="none")
         axes.set_xscale("log")
         axes.minorticks_off()
         shown = _spaced(sizes, recommended)

@@ -254,16 +254,16 @@ def _trace_figures(subjects: Sequence[Subject], colours: Sequence[int]) -> list[
     traces = []
     for key, label in TRACES.items():
         series = [_series(subject, key) for subject in subjects]
-        if len({value for line in series for value in line.values}) > 1:  # not one level line
+        if len({value for _, values in series for value in values}) > 1:  # not one level line
             title = label.format(datum=subjects[0].datum, noun=subjects[0].noun)
             traces.append(Markup(figures.trace_figure(series, title, colours)))
     return traces
 
 
-def _series(subject: Subject, key: str) -> figures.Series:
+def _series(subject: Subject, key: str) -> figures.Line:
     entries = [entry for entry in subject.trace if entry.get(key) is not None]
     values = [value for entry in entries if (value := entry[key]) is not None]
-    return figures.Series(subject.path, _laps(entries), values)
+    return _laps(entries), values
 
 
 def _laps(entries: Trace) -> list[float]:

@@ -11,10 +11,11 @@ from markupsafe import Markup
 
 from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.base.wording import quantity
-from sparsetopics.evaluation.report.figures import CurvePoint, curve_figure
+from sparsetopics.evaluation.report.figures import curve_figure
 from sparsetopics.evaluation.report.subject import DASH, number
 from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
 from sparsetopics.measures.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
+from sparsetopics.measures.paired import Estimate
 from sparsetopics.runs.topic_path_files import RungScore, Scores, TopicPathFolder
 
 SHOWN_LOSS = 0.1  # nats below the best
@@ -116,15 +117,15 @@ def score_curve(scores: Scores, n_topics: int) -> Markup | None:
     The ring is around the number nearest to ``n_topics``. Numbers below ``SHOWN_LOSS`` are left
     out, because they would flatten the rest.
     """
-    known = [
-        CurvePoint(rung.n_topics, score, rung.difference_standard_error or 0.0)
+    known = {
+        rung.n_topics: Estimate(score, rung.difference_standard_error or 0.0)
         for rung in scores.rungs
         if (score := rung.log_likelihood_per_token) is not None
-    ]
+    }
     if not known:
         return None
-    least = max(point.score for point in known) - SHOWN_LOSS
+    least = max(score.mean for score in known.values()) - SHOWN_LOSS
     low, high = scores.as_good_around(n_topics)
-    points = [each for each in known if each.score >= least or low <= each.n_topics <= high]
-    nearest = min(points, key=lambda point: abs(point.n_topics - n_topics))
-    return Markup(curve_figure(points, nearest.n_topics, (low, high)))
+    shown = {n: score for n, score in known.items() if score.mean >= least or low <= n <= high}
+    nearest = min(shown, key=lambda number: abs(number - n_topics))
+    return Markup(curve_figure(shown, nearest, (low, high)))

@@ -171,8 +171,8 @@ def score_topics(
         topics=topics,
         completion=completion,
         heldout=documents,
-        topic_npmi=coherence.npmi(counts),
-        topic_u_mass=coherence.u_mass(counts),
+        topic_npmi=coherence.npmi(*counts),
+        topic_u_mass=coherence.u_mass(*counts),
         diversity=topic_diversity(top_words(topic_word, DIVERSITY_WORDS)),
         inverted_rbo=inverted_rbo(coherent_words),
         in_texts=None if texts is None else coherence.text_coherence(names, texts),
@@ -182,4 +182,4 @@ def score_topics(
 def coherence_in(corpus: Corpus, topic_word: FloatArray) -> FloatArray:
     """Return the NPMI of each topic, (n_topics,), counted in ``corpus``."""
     best = top_words(topic_word, COHERENCE_WORDS)
-    return coherence.npmi(coherence.count_cooccurrence(corpus.batches(), best))
+    return coherence.npmi(*coherence.count_cooccurrence(corpus.batches(), best))

@@ -23,13 +23,6 @@ class TopicOfText(NamedTuple):
     words: Sequence[str]
 
 
-class TopicsOfText(NamedTuple):
-    """A text under its running number, and its topics, the largest first."""
-
-    doc_id: str
-    topics: Sequence[TopicOfText]
-
-
 def corpus_of_texts(
     run: AnyRun, texts: Iterable[str | None], function: str | None = None
 ) -> Corpus:
@@ -50,12 +43,12 @@ def topics_of_texts(
     *,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
-) -> Iterator[TopicsOfText]:
-    """Yield the ``top`` largest topics of each document of ``corpus_of_texts``."""
+) -> Iterator[tuple[str, list[TopicOfText]]]:
+    """Yield the id of each document of ``corpus_of_texts`` and its ``top`` largest topics."""
     words = run.words.words
     best = [[words[word] for word in row] for row in top_words(run.model.topic_word_mean, N_WORDS)]
     share = ShareColumns.of(run.model, corpus, top).share
     for table in share_tables(run.model, corpus, top, workers=workers, broadcast=broadcast):
         rows = zip(*(table[name].to_pylist() for name in ("doc_id", "topic", share)), strict=True)
         for doc_id, own in groupby(rows, key=lambda row: row[0]):
-            yield TopicsOfText(doc_id, [TopicOfText(k, x, best[k]) for _, k, x in own])
+            yield doc_id, [TopicOfText(k, x, best[k]) for _, k, x in own]

@@ -144,15 +144,10 @@ def _stored(file: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
 
 
 # --- safetensors ----------------------------------------------------------------------------------
-class Tensors(NamedTuple):
-    """The content of a safetensors file."""
-
-    arrays: dict[str, NDArray[np.float64]]
-    metadata: dict[str, str]
-
-
-def read_tensors(path: Path, names: Sequence[str], refusal: Refusal) -> Tensors:
-    """Read the float64 arrays with these names.
+def read_tensors(
+    path: Path, names: Sequence[str], refusal: Refusal
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
+    """Return the float64 arrays with these names, and the metadata of the file.
 
     Raises the error of ``refusal`` if an array is missing or of another type. The library checks
     that the sizes of arrays match that of the file.
@@ -169,7 +164,7 @@ def read_tensors(path: Path, names: Sequence[str], refusal: Refusal) -> Tensors:
                     problem = f"expected {FLOAT64} numbers, but found {dtype}"
                     raise refusal.of(f"{path}, {name}", problem)
             arrays = {name: file.get_tensor(name) for name in names}
-            return Tensors(arrays, dict(file.metadata() or {}))
+            return arrays, dict(file.metadata() or {})
     except OSError as error:
         raise refusal.unreadable(path, error) from error
     except SafetensorError as error:

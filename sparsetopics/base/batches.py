@@ -157,12 +157,12 @@ class StoredBatch(Batch, Protocol):
         """Raise ValueError unless the arrays, from a file, are as ingest writes them."""
 
 
-class ItemBatch(Batch, Protocol[V_co]):
-    """Items of a mixture, or nodes of a kd-tree, each of which weighs as much as its items."""
+class ItemBatch(StoredBatch, Protocol[V_co]):
+    """Items of a mixture."""
 
     @property
     def values(self) -> V_co:
-        """One row for each item: a vector, a document, or the means over a node's items."""
+        """One row for each item: a vector or a document."""
 
 
 class Source(Protocol[B_co]):
@@ -187,13 +187,6 @@ class Source(Protocol[B_co]):
 
     def read(self, batch_id: int) -> B_co:
         """A batch; the same one each time."""
-
-
-class BatchSource(Source[DocumentBatch], Protocol):
-    """A source of documents."""
-
-    @property
-    def n_words(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,15 +243,7 @@ class VectorBatch:
         return cls(values[0] if len(values) == 1 else np.concatenate(values))
 
 
-class ItemSource(Source[B_co], Protocol[B_co]):
-    """A source of a mixture's items."""
-
-    @property
-    def n_columns(self) -> int:
-        """Numbers of a vector, or words of the vocabulary."""
-
-
-VectorSource = ItemSource[VectorBatch]
+VectorSource = Source[VectorBatch]
 
 
 def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:

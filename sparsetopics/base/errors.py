@@ -31,7 +31,7 @@ class SparsetopicsError(Exception):
 
     Its message is ``where: problem. hint``. The problem begins in lower case, has no full stop, and
     mostly reads "expected 3 columns, but found 4"; the hint is one or more sentences. Both name
-    options as ``--name``. Whoever knows how the user writes them puts it right with ``renamed``.
+    options as ``--name``. Callers that know how the user wrote them rename them with ``renamed``.
     """
 
     def __init__(self, where: str, problem: str, hint: str = "") -> None:

@@ -144,6 +144,8 @@ def refuse_inputs(path: Path, inputs: Iterable[Path], noun: str = "input") -> No
             continue
         relation = "is" if place == read else "holds" if place in read.parents else "lies inside"
         problem = f"the output {relation} the {noun} {str(given)!r}"
+        if place == read and noun == "other output":
+            problem = f"both outputs are {str(given)!r}"
         raise OutputError(str(path), problem, "Choose another path for the output.")
 
 

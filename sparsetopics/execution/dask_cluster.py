@@ -152,13 +152,7 @@ class _Task(NamedTuple, Generic[Item, Result]):
 
     item: Item
     address: str  # of the worker that it was meant for
-    future: Future  # of a Result or a _Refusal
-
-
-class _Refusal(NamedTuple):
-    """The result of a task that would fail again wherever it is tried."""
-
-    error: SparsetopicsError
+    future: Future  # of a Result, or of the error of a task that would fail wherever it is tried
 
 
 class _Worker(NamedTuple):
@@ -266,8 +260,8 @@ class Cluster:
                 patience = min(2 * patience, MOST_PATIENCE)
             else:
                 waiting.popleft()
-                if isinstance(result, _Refusal):
-                    raise result.error
+                if isinstance(result, SparsetopicsError):
+                    raise result
                 return result
 
     def _submit_lost_again(
@@ -337,13 +331,13 @@ def _rank(worker: str, item: str) -> bytes:
     return blake2b(f"{worker}/{item}".encode(), digest_size=8).digest()
 
 
-def _result(task: _Task[Item, Result], patience: float) -> Result | _Refusal:
+def _result(task: _Task[Item, Result], patience: float) -> Result | SparsetopicsError:
     """Raise TimeoutError if the result takes longer, and what the task raised if it failed."""
     from distributed import KilledWorker
 
     try:
         with _scheduler_errors(task.future.client):
-            result: Result | _Refusal = task.future.result(timeout=patience)
+            result: Result | SparsetopicsError = task.future.result(timeout=patience)
             return result
     except TimeoutError:
         if task.future.status == "error":  # the task itself raised TimeoutError
@@ -381,7 +375,7 @@ def blas_threads() -> int:
 
 def _as_in_driver(
     n_threads: int, function: Callable[[Item], Result], item: Item
-) -> Result | _Refusal:
+) -> Result | SparsetopicsError:
     """Compute in a worker what the driver would compute.
 
     An error that comes from a disk is raised, so that Dask tries the task again.
@@ -392,7 +386,7 @@ def _as_in_driver(
     except SparsetopicsError as error:
         if isinstance(error.__cause__, OSError):
             raise
-        return _Refusal(error)
+        return error
 
 
 @lru_cache(maxsize=1)

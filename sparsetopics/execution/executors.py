@@ -26,32 +26,19 @@ Result = TypeVar("Result")
 
 
 # --- parts of a batch, in this process ------------------------------------------------------------
-class Executor(Protocol):
-    """Applies one task to many items; the task must not depend on the order of execution."""
+class Executor:
+    """Applies one task to many items; the task must not depend on the order of execution.
 
-    def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]: ...
-
-
-class SerialExecutor:
-    """Runs one item after the other in this thread."""
-
-    def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        results = [task(item) for item in items]
-        check_held()
-        return results
-
-
-class ThreadExecutor:
-    """Runs items in this thread and in others; the kernels release the interpreter lock.
-
-    Each thread takes the next item when it is done with one. A future for each item would take
-    longer than many items do.
+    Items run in this thread, and in those of a ``pool`` if there is one; the kernels release the
+    interpreter lock. Each thread takes the next item when it is done with one. A future for each
+    item would take longer than many items do.
     """
 
-    def __init__(self, pool: ThreadPoolExecutor, n_others: int) -> None:
+    def __init__(self, pool: ThreadPoolExecutor | None = None, n_others: int = 0) -> None:
         self._pool, self._n_others = pool, n_others
 
     def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Return the result of each item, in their order."""
         results: dict[int, Result] = {}
         numbers = iter(range(len(items)))  # whose ``next`` is one step under the lock
 
@@ -62,8 +49,10 @@ class ThreadExecutor:
             finally:  # after an error, leave the others nothing to begin
                 deque(numbers, maxlen=0)
 
-        n_others = min(self._n_others, len(items) - 1)
-        others = [self._pool.submit(work) for _ in range(n_others)]
+        others: list[Future[None]] = []
+        if self._pool is not None:
+            n_others = min(self._n_others, len(items) - 1)
+            others += [self._pool.submit(work) for _ in range(n_others)]
         try:
             work()
         finally:
@@ -86,10 +75,10 @@ def open_executor(workers: int) -> Iterator[Executor]:
     # times as long on matrices too small to share, and rounds by how many threads there are.
     with safely_interruptible(), _linear_algebra().limit(limits=1, user_api="blas"):
         if workers == 1:
-            yield SerialExecutor()
+            yield Executor()
             return
         with open_threads(workers - 1) as pool:
-            yield ThreadExecutor(pool, workers - 1)
+            yield Executor(pool, workers - 1)
 
 
 @contextmanager
@@ -124,62 +113,61 @@ class OrderedMap(Protocol):
     ) -> Iterator[Result]: ...
 
 
-class LocalMap(OrderedMap, Protocol):
-    """An ``OrderedMap`` in this process, which can also read."""
+@dataclass(frozen=True, slots=True)
+class LocalMap:
+    """An ``OrderedMap`` in this process, which can also read.
 
-    def chained(self, streams: Iterable[Iterator[Item]]) -> Iterator[Item]:
-        """The items of all streams, one stream after the other; none of them is None.
+    With a ``pool``, it takes at most ``n_workers + 1`` items ahead of the results; without one,
+    everything happens in this thread. Threads are enough, since Arrow, numpy, zlib and the kernels
+    release the interpreter lock.
+    """
 
-        With several workers, the next item of this stream and the first items of the next streams
-        are made ahead.
-        """
-
-
-class SerialMap:
-    """A ``LocalMap`` in this thread."""
+    pool: ThreadPoolExecutor | None = None
+    n_workers: int = 1
 
     def __call__(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Iterator[Result]:
-        return map(function, items)
+        if self.pool is None:
+            return map(function, items)
+        return self._ahead(self.pool, function, items)
 
-    def chained(self, streams: Iterable[Iterator[Item]]) -> Iterator[Item]:
-        return chain.from_iterable(streams)
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadedMap:
-    """A ``LocalMap`` that takes at most ``n_workers + 1`` items ahead of the results.
-
-    Threads are enough, since Arrow, numpy, zlib and the kernels release the interpreter lock.
-    """
-
-    pool: ThreadPoolExecutor
-    n_workers: int
-
-    def __call__(
-        self, function: Callable[[Item], Result], items: Iterable[Item]
+    def _ahead(
+        self,
+        pool: ThreadPoolExecutor,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
     ) -> Iterator[Result]:
         waiting: deque[Future[Result]] = deque()
         for item in items:
-            waiting.append(self.pool.submit(function, item))
+            waiting.append(pool.submit(function, item))
             if len(waiting) > self.n_workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
     def chained(self, streams: Iterable[Iterator[Item]]) -> Iterator[Item]:
+        """Yield the items of all streams, one stream after the other; none of them is None.
+
+        With a pool, the next item of this stream and the first items of the next streams are made
+        ahead.
+        """
+        if self.pool is None:
+            yield from chain.from_iterable(streams)
+            return
         opened: deque[tuple[Iterator[Item], Future[Item | None]]] = deque()
         for stream in streams:
             opened.append((stream, self.pool.submit(next, stream, None)))
             if len(opened) > self.n_workers:
-                yield from self._rest(*opened.popleft())
+                yield from self._rest(self.pool, *opened.popleft())
         while opened:
-            yield from self._rest(*opened.popleft())
+            yield from self._rest(self.pool, *opened.popleft())
 
-    def _rest(self, stream: Iterator[Item], ahead: Future[Item | None]) -> Iterator[Item]:
+    def _rest(
+        self, pool: ThreadPoolExecutor, stream: Iterator[Item], ahead: Future[Item | None]
+    ) -> Iterator[Item]:
         while (item := ahead.result()) is not None:
-            ahead = self.pool.submit(next, stream, None)
+            ahead = pool.submit(next, stream, None)
             yield item
 
 
@@ -191,10 +179,10 @@ def open_local_map(place: Workplace) -> Iterator[LocalMap]:
     is this thread alone.
     """
     if place.workers == 1:
-        yield SerialMap()
+        yield LocalMap()
         return
     with open_threads(place.workers) as pool:
-        yield ThreadedMap(pool, place.workers)
+        yield LocalMap(pool, place.workers)
 
 
 @contextmanager

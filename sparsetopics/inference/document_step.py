@@ -156,18 +156,18 @@ def _weights(
     assert isinstance(likelihood, Words), "documents have words"
     if update == "collapsed" and components.start is None:
         return likelihood.collapsed_weights(components.seen, components.sizes), batch.word_ids
-    rows = number_rows(batch, components.n_words)
+    words, rows = number_rows(batch, components.n_words)
     sizes = components.sizes
     if update == "collapsed":
-        weights = likelihood.collapsed_weights(components.rows(rows.words), sizes)
-        return weights, rows.row_of_pair
-    table = np.empty((len(rows.words), components.n_topics))
+        weights = likelihood.collapsed_weights(components.rows(words), sizes)
+        return weights, rows
+    table = np.empty((len(words), components.n_topics))
 
     def fill(part: slice) -> None:
-        table[part] = likelihood.mean_field_weights(components.rows(rows.words[part]), sizes)
+        table[part] = likelihood.mean_field_weights(components.rows(words[part]), sizes)
 
     executor.map(fill, cut_rows(len(table)))
-    return _as_they_are(table), rows.row_of_pair
+    return _as_they_are(table), rows
 
 
 def _as_they_are(table: FloatArray) -> Weights:
@@ -205,8 +205,8 @@ def topic_proportions(
     on its own document alone.
     """
     n_topics, n_words = topic_word.shape
-    rows = number_rows(batch, n_words)
-    weights = _as_they_are(np.ascontiguousarray(topic_word.T[rows.words]))
+    words, rows = number_rows(batch, n_words)
+    weights = _as_they_are(np.ascontiguousarray(topic_word.T[words]))
     counts = batch.word_counts.astype(np.float64)
     # Copied, hence writable: otherwise numba compiles for another signature.
     prior, indptr = np.array(doc_concentration, np.float64), batch.indptr.copy()
@@ -214,12 +214,12 @@ def topic_proportions(
     schedule = make_schedule(DENSE_STEP)._replace(column_share=DENSE_COLUMN_SHARE)
     former = DocumentTopics.unknown(batch.n_docs)
     with open_executor(workers) as executor:
-        lists = _lists(weights, rows.row_of_pair, n_topics, executor)
+        lists = _lists(weights, rows, n_topics, executor)
 
         def infer(block: tuple[int, int]) -> None:
             first, last = block
             document_kernels.fit_block(
-                indptr[first : last + 1], rows.row_of_pair, counts, weights, lists, prior,
+                indptr[first : last + 1], rows, counts, weights, lists, prior,
                 schedule, SparseShares(*former.rows(first, last)), n_topics, np.zeros(3, np.int64),
                 doc_topic_counts[first:last],
             )  # fmt: skip

@@ -12,8 +12,8 @@ from typing import Any, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source, StoredBatch, V_co
-from sparsetopics.execution.executors import Executor, SerialExecutor
+from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.model.allocations.allocation import ItemRule
@@ -26,10 +26,6 @@ from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import B_contra, C, Components, P, Summary
 from sparsetopics.options.training import LocalOptions
-
-
-class StoredItems(ItemBatch[V_co], StoredBatch, Protocol[V_co]):
-    """A batch of items of a corpus."""
 
 
 class ItemComponents(Components[B_contra, P], Protocol[B_contra, V_contra, P]):
@@ -93,10 +89,10 @@ def _without_zeros(found: Responsibilities, n_slots: int) -> Responsibilities:
 
 
 def sample_items(
-    source: Source[StoredItems[V]], n_items: int, rng: np.random.Generator
-) -> StoredItems[V]:
+    source: Source[ItemBatch[V]], n_items: int, rng: np.random.Generator
+) -> ItemBatch[V]:
     """Draw up to ``n_items`` items from as many random batches as are needed for them."""
-    found: list[StoredItems[V]] = []
+    found: list[ItemBatch[V]] = []
     for batch_id in rng.permutation(source.n_batches):
         found.append(source.read(int(batch_id)))
         if sum(batch.n_docs for batch in found) >= n_items:
@@ -115,7 +111,7 @@ def components_of(
 
     A component without items keeps its seed. Assignments are hard, and sizes do not count.
     """
-    executor = SerialExecutor()
+    executor = Executor()
     alone = likelihood.alone(values, seeds)
     own, even = alone, np.zeros(len(seeds))
     for _ in range(n_rounds):

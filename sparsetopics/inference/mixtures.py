@@ -6,8 +6,8 @@ from typing import cast
 
 import numpy as np
 
-from sparsetopics.base.batches import ItemSource, Rows
-from sparsetopics.inference.item_step import K, StoredItems, components_of, sample_items
+from sparsetopics.base.batches import ItemBatch, Rows, Source
+from sparsetopics.inference.item_step import K, components_of, sample_items
 from sparsetopics.inference.local_step import Globals, Parameters
 from sparsetopics.inference.room import check_room
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
@@ -28,7 +28,7 @@ KMEANS_ROUNDS = 10  # for spheres at modes, where hard assignments to seeds are 
 
 
 def begin_mixture(
-    source: ItemSource[StoredItems[V]],
+    source: Source[ItemBatch[V]],
     options: TrainingOptions,
     rng: np.random.Generator,
     start: None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray, IntArray, Source
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, Source
 from sparsetopics.base.wording import quantity
 from sparsetopics.inference.document_step import TopicGlobals
 from sparsetopics.inference.local_step import Parameters
@@ -28,7 +28,7 @@ TopicParameters = Parameters[WordCounts, PairCounts, DocumentTerms]
 
 
 def begin_topics(
-    source: BatchSource,
+    source: Source[DocumentBatch],
     options: TrainingOptions,
     rng: np.random.Generator,
     start: TopicPosterior | None,
@@ -37,13 +37,13 @@ def begin_topics(
 
     Raises OptionError if ``start`` has another number of topics or words.
     """
-    likelihood = Words(source.n_words, options.prior.word_concentration)
+    likelihood = Words(source.n_columns, options.prior.word_concentration)
     check_room(options, likelihood.zeros(1), source.read(0), source.n_docs)
     if start is None:
         draw = random_documents if options.start_name == "random" else distant_documents
         counts = draw(source, options.n_topics, SEED_SHARES[options.local.update], rng)
     else:
-        _check_start(start, options.n_topics, source.n_words)
+        _check_start(start, options.n_topics, source.n_columns)
         counts = np.maximum(start.topic_word_posterior.T - start.word_concentration, 0.0)
         counts = np.ascontiguousarray(counts)
     return begin_with(counts, source, options)

@@ -16,17 +16,14 @@ if TYPE_CHECKING:
 GENSIM_EPSILON = 1e-12
 
 
-class Cooccurrence(NamedTuple):
-    """Number of documents that hold each pair of top words of a topic."""
-
-    documents: FloatArray  # (n_topics, n_top, n_top); the diagonal is document frequency
-    n_docs: int
-
-
-def count_cooccurrence(batches: Iterable[DocumentBatch], top_words: IntArray) -> Cooccurrence:
+def count_cooccurrence(
+    batches: Iterable[DocumentBatch], top_words: IntArray
+) -> tuple[FloatArray, int]:
     """Count the documents that hold each pair of a topic's top words, one batch at a time.
 
-    ``top_words`` is (n_topics, n_top) word ids. Other words of a batch are dropped first.
+    ``top_words`` is (n_topics, n_top) word ids. Other words of a batch are dropped first. Returns
+    the counts, (n_topics, n_top, n_top), with document frequencies on the diagonals, and the number
+    of all documents.
     """
     words, place = np.unique(top_words, return_inverse=True)
     place = place.reshape(top_words.shape)
@@ -38,7 +35,7 @@ def count_cooccurrence(batches: Iterable[DocumentBatch], top_words: IntArray) ->
         meeting = (present.T @ present).tocsr()
         documents += np.asarray(meeting[rows.ravel(), columns.ravel()]).reshape(rows.shape)
         n_docs += batch.n_docs
-    return Cooccurrence(documents, n_docs)
+    return documents, n_docs
 
 
 def _presence(batch: DocumentBatch, words: IntArray) -> csr_array:
@@ -51,13 +48,13 @@ def _presence(batch: DocumentBatch, words: IntArray) -> csr_array:
     return csr_array((np.ones(indptr[-1]), column[found], indptr), shape=shape)
 
 
-def npmi(counts: Cooccurrence) -> FloatArray:
+def npmi(counts: FloatArray, n_docs: int) -> FloatArray:
     """Return the normalised pointwise mutual information of each topic, (n_topics,), in [−1, 1].
 
     It is the mean over word pairs of log(p_ij / (p_i p_j)) / −log p_ij with a document as the
     window (Bouma 2009; Röder, Both & Hinneburg 2015). Words that never meet score −1.
     """
-    joint = counts.documents / counts.n_docs
+    joint = counts / n_docs
     frequency = np.diagonal(joint, axis1=1, axis2=2)
     independent = frequency[:, :, None] * frequency[:, None, :]
     score = np.full(joint.shape, -1.0)
@@ -67,13 +64,13 @@ def npmi(counts: Cooccurrence) -> FloatArray:
     return _mean_over_pairs(score)
 
 
-def u_mass(counts: Cooccurrence) -> FloatArray:
+def u_mass(counts: FloatArray, n_docs: int) -> FloatArray:
     """Return the mean log p(word | higher-ranked word) of each topic, (n_topics,), about 0 at most.
 
     This is the measure of Mimno et al. (2011) with gensim's smoothing, so that numbers compare:
     log((p_ij + 1e-12) / p_j) for a word i ranked below word j, or 0 if word j never occurs.
     """
-    joint = counts.documents / counts.n_docs
+    joint = counts / n_docs
     condition = np.diagonal(joint, axis1=1, axis2=2)[:, None, :]  # p_j of the higher-ranked word
     known = np.broadcast_to(condition > 0, joint.shape)
     score = np.zeros(joint.shape)

@@ -115,7 +115,7 @@ class StoredReader:
 
     def arrays(self, formats: Mapping[str, ArrayFormat]) -> dict[str, FloatArray]:
         """The arrays of ``formats``."""
-        arrays = read_tensors(self.arrays_file, tuple(formats), self.refusal).arrays
+        arrays, _ = read_tensors(self.arrays_file, tuple(formats), self.refusal)
         for name, form in formats.items():
             self._check_array(f"{self.arrays_file}, {name}", arrays[name], form)
         return arrays

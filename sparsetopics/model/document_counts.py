@@ -95,7 +95,7 @@ class DocumentCounts(NamedTuple):
         return self.plus(start.scaled(share))
 
     def scaled(self, factor: float) -> DocumentCounts:
-        """As if every document were there ``factor`` times."""
+        """The counts times ``factor``."""
         return DocumentCounts(factor * self.counts, factor * self.table)
 
     def take(self, topics: IntArray) -> DocumentCounts:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsetopics.base.batches import Arrays, BatchSource, DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import Arrays, DocumentBatch, FloatArray, IntArray, Source
 
 PREFIX = "item_"  # before the names of the documents' arrays
 
@@ -56,11 +56,11 @@ class DocumentItems:
 class DocumentItemSource:
     """The batches of a source of documents, as items; ``n_tokens`` still counts tokens."""
 
-    def __init__(self, documents: BatchSource) -> None:
+    def __init__(self, documents: Source[DocumentBatch]) -> None:
         self.documents = documents
         self.n_batches, self.is_resident = documents.n_batches, documents.is_resident
         self.n_docs, self.n_tokens = documents.n_docs, documents.n_tokens
-        self.n_columns = documents.n_words
+        self.n_columns = documents.n_columns
 
     def read(self, batch_id: int) -> DocumentItems:
         return DocumentItems(self.documents.read(batch_id))

@@ -25,7 +25,7 @@ from sparsetopics.base.soundness import (
     check_rows,
     require,
 )
-from sparsetopics.execution.executors import Executor, SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Float32Array, Rows, SparseShares, TopicIds
 from sparsetopics.model.responsibilities import Responsibilities
@@ -33,7 +33,7 @@ from sparsetopics.model.responsibilities import Responsibilities
 BLOCK_ROWS = 2_048  # words of a batch that one worker takes at a time
 MOST_PARTS = 4  # of the vocabulary; each reads all pairs of a batch
 SAMPLED = 16  # one pair in as many tells how often words occur
-SERIAL = SerialExecutor()
+SERIAL = Executor()
 
 
 class PairCounts(NamedTuple):
@@ -226,19 +226,12 @@ def check_sparse(
     require(len(starts) == len(words) + 1, f"word counts of {len(starts) - 1:,} words")
 
 
-class BatchRows(NamedTuple):
-    """The words of a batch numbered from 0."""
-
-    words: Rows  # (n_rows,)  rising word ids
-    row_of_pair: WordIds  # (n_pairs,)
-
-
-def number_rows(batch: DocumentBatch, n_words: int) -> BatchRows:
-    """Number the words that occur in ``batch``."""
+def number_rows(batch: DocumentBatch, n_words: int) -> tuple[Rows, WordIds]:
+    """Return the rising ids of the words in ``batch``, and the place of each pair among them."""
     present = np.flatnonzero(np.bincount(batch.word_ids, minlength=n_words))
     row_of_word = np.zeros(n_words, np.int32)
     row_of_word[present] = np.arange(len(present), dtype=np.int32)
-    return BatchRows(present.astype(np.uint32), row_of_word[batch.word_ids])
+    return present.astype(np.uint32), row_of_word[batch.word_ids]
 
 
 def cut_rows(n_rows: int) -> list[slice]:

@@ -1,1 +1,1 @@
-"""What a user may choose, and what there is to choose from."""
+"""The options of training, and the registry of models, learners, likelihoods and moves."""

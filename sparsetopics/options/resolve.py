@@ -72,7 +72,10 @@ def _check_moves_by_default(model: str, learner: str) -> None:
     """Refuse a criterion where none of the moves that it judges are made."""
     OPTION["criterion"].check_model(model)
     if not LEARNERS[learner].makes_moves:
-        refuse("criterion", f"needs --moves: --model {model} with --learner {learner} makes none")
+        refuse(
+            "criterion",
+            f"is for moves, which --model {model} with --learner {learner} does not make",
+        )
 
 
 def fields_of(part: str, said: Mapping[str, Value]) -> dict[str, Value]:

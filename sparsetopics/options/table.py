@@ -186,7 +186,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "dp-mixture) put each vector or document into one component. hdp and dp-mixture learn the "
         "number of topics or components; lda and mixture keep the number that they are given.",
         "topics": "Number of topics or components. dp-mixture and hdp start from it, hdp from "
-        f"{DEFAULT_MOST_TOPICS} or more where --validation-share chooses their number. lda begins "
+        f"{DEFAULT_MOST_TOPICS} or more if --validation-share chooses the number. lda begins "
         "with up to three times as many and merges them before laps 4 and 5 (memoized learner, "
         f"collapsed update, {FEWEST_GRADUAL_LAPS} laps or more, no --start RUN). Default: "
         f"{_by_model(DEFAULT_TOPICS)}, {DEFAULT_TRUNCATION} (alternating and gradient learners), "
@@ -215,8 +215,9 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "validation-share": "(hdp) Share of CORPUS that is kept out of training until the number "
         "of topics is chosen: the smallest that predicts them about as well as the best. "
         f"Default: {DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of a corpus "
-        f"of {FEWEST_VALIDATED:,} or more. With 0, a smaller corpus, --moves, --criterion, --laps, "
-        "--start RUN, another learner or mean-field, the criterion of the moves decides.",
+        f"of {FEWEST_VALIDATED:,} or more. The criterion of the moves decides instead if you pass "
+        "0, --moves, --criterion, --laps, --start RUN, another learner or mean-field, or if the "
+        "corpus is smaller.",
         "alpha": "(lda, hdp) α, the concentration of a document's topics, summed over all topics.",
         "gamma": "(hdp, mixtures) γ, the concentration of the weights of topics or components. A "
         "greater γ expects more of them.",
@@ -231,8 +232,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "dp-mixture with isotropic-gaussian, and put every vector into one component.",
         "batches": "Number of batches that the corpus is divided into. Default: depends on the "
         "size of the corpus, at least 10.",
-        "round": "Batches that are processed under the same parameters, before one update takes "
-        "them all. The workers of a cluster share the batches of a round, so give each worker a "
+        "round": "Number of batches to fit with the same parameters before one update from all of "
+        "them. The workers of a cluster share the batches of a round, so give each worker a "
         "few.",
         "start": "Start from documents drawn at random (random) or far from each other (distant), "
         "or, for lda and hdp, from the topics of a run folder. The accelerated learner needs none.",
@@ -240,20 +241,20 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "ELBO; collapsed may, but predicts better. Default: collapsed (lda, hdp), always "
         "mean-field (mixtures).",
         "sparsity": "L, the number of topics that a word of a document may use at once. 1 assigns "
-        "each word to one topic; the number of topics makes the step dense. Default: "
+        "each word to one topic; with the number of topics, the step is dense. Default: "
         f"{DEFAULT_SPARSITY}, or the number of topics if that is smaller.",
         "restarts": "(mean-field) Restarts to try in each document. Default: "
         f"{DEFAULT_RESTARTS} (lda and hdp with mean-field), 0 (otherwise).",
         "minimum-mass": "(lda, hdp) Remove a topic from a document where it has fewer tokens than "
         "this and less than 2 % of the document. Default: 3 (collapsed), 1 (collapsed, "
         "while lda has more topics than wanted), next to nothing (mean-field).",
-        "cold-every": "(memoized learner, without moves) Consider all topics for every document in "
-        "only one lap of this many. In the others a document uses only the topics of its last "
+        "cold-every": "(memoized learner, without moves) Reconsider all topics for every document "
+        "only once in this many laps. In the others a document uses only the topics of its last "
         f"visit, which takes half the time. Default: {DEFAULT_COLD_EVERY} (lda with collapsed and "
         "the memoized learner), 1 (otherwise).",
-        "tree-tolerance": "(accelerated learner) The most that the kd-tree may cost, in nats per "
-        "value, because items of a node share responsibilities. If the tree cannot be fine enough, "
-        "training continues on all items. 0 uses all items from the start.",
+        "tree-tolerance": "(accelerated learner) Largest loss that the kd-tree may cause, in nats "
+        "per value, because items of a node share responsibilities. If the tree cannot be fine "
+        "enough, training continues on all items. 0 uses all items from the start.",
         "gradient": "(gradient learner) Take plain steps, steps with momentum, or steps divided by "
         "the Fisher information.",
     },

@@ -27,7 +27,7 @@ from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import VERSION_KEY, file_sha256, read_sealed, write_sealed
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.execution.dask_cluster import Cluster, open_cluster
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps
 from sparsetopics.inference.local_step import Globals, LocalResult
 from sparsetopics.model.document_topics import DocumentTopics
@@ -121,7 +121,7 @@ def fit_batch(
     with _lock:  # threads of a worker share both caches
         source, current = _kept_source(run), read_globals(version)
     batch = source.read(batch_id)
-    found = laps.fit_batch(batch, current, options, SerialExecutor(), former)
+    found = laps.fit_batch(batch, current, options, Executor(), former)
     if not run.with_responsibilities:
         found = found._replace(responsibilities=Responsibilities.joined([]))
     return found if run.with_doc_topics else found._replace(doc_topics=None)

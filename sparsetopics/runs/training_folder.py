@@ -164,7 +164,7 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
 
 
 def _check_rungs(folder: Path, rungs: Iterable[str]) -> None:
-    """OutputError if something else has the name of a rung, which would be replaced."""
+    """OutputError if a rung would replace something that is not a run."""
     for path in (folder / name for name in rungs):
         if os.path.lexists(path) and not RUN.matches(path):
             problem = "a file or folder that is not a run is here"

@@ -23,7 +23,7 @@ from fuzz.subject import Subject, files_of
 from simulated_documents import as_source, simulate
 from sparsetopics.base.batches import Source, VectorBatch
 from sparsetopics.corpora.batching import ResidentBatches
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import training
 from sparsetopics.inference.course import Hooks, Setting
 from sparsetopics.inference.learners.memoized import MemoizedState
@@ -174,7 +174,7 @@ class Training:
                 self.source,
                 replace(self.options, laps=MOST_LAPS),
                 folder / "state" / "memo",
-                SerialExecutor(),
+                Executor(),
                 np.random.default_rng(3),
                 hooks=Hooks(lambda info, model: keeper.trace.append(_entry(info))),
                 keeper=keeper,
@@ -214,7 +214,7 @@ class Training:
         read = self.source.read if self.source.is_resident else lambda batch_id: None
         given = with_documents(progress, read)
         prior, n_laps = given.parameters, len(given.laps)
-        rng, executor = np.random.default_rng(3), SerialExecutor()
+        rng, executor = np.random.default_rng(3), Executor()
         setting = Setting(self.source, self.source, self.options, executor, memo, rng, Hooks())
         learner = setting.learner(prior)
         state = self._added_up(given.learner, prior, learner)

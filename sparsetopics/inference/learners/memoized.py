@@ -110,7 +110,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
 
     With ``whole_first_lap`` the first lap is one round: all batches are fitted under the start's
     parameters, then one update follows. Otherwise the few documents of the first batches would
-    decide what topics become; mean-field does not recover from that (the README has the figures).
+    decide what topics become; mean-field does not recover from that.
 
     With ``keep_assignments`` batches keep their responsibilities instead of the sums that follow
     from them.

@@ -12,8 +12,8 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.inference.item_step import K, StoredItems, components_of
+from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch
+from sparsetopics.inference.item_step import K, components_of
 from sparsetopics.inference.moves.evidence import Families, Focus, Sampling, numbered
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
@@ -51,7 +51,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
     def with_components(self, components: K) -> ItemEvidence[V, K, P]:
         return ItemEvidence.of(components, self.likelihood)
 
-    def add(self, assignments: Assignments[StoredItems[V]], reference: FloatArray) -> None:
+    def add(self, assignments: Assignments[ItemBatch[V]], reference: FloatArray) -> None:
         """Assignments add nothing to the components."""
 
     def done(self) -> ItemEvidence[V, K, P]:
@@ -83,7 +83,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
 
     def families(
         self,
-        samples: Mapping[int, Assignments[StoredItems[V]]],
+        samples: Mapping[int, Assignments[ItemBatch[V]]],
         n_children: int,
         rng: np.random.Generator,
     ) -> Families[K]:
@@ -104,7 +104,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
         return Families(self.components.joined(parts), np.concatenate(parents))
 
     def focus(
-        self, assignments: Assignments[StoredItems[V]], kept: IntArray, reference: FloatArray
+        self, assignments: Assignments[ItemBatch[V]], kept: IntArray, reference: FloatArray
     ) -> ItemFocus[V, K, P]:
         found = assignments.responsibilities
         found = found.renumbered(numbered(kept, self.components.n_topics))
@@ -113,7 +113,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
 
 
 @dataclass(slots=True)
-class ItemFocus(Focus[StoredItems[V], K], Generic[V, K, P]):
+class ItemFocus(Focus[ItemBatch[V], K], Generic[V, K, P]):
     """Some items of a mixture."""
 
     whole: ItemEvidence[V, K, P]

@@ -132,12 +132,12 @@ class WordEvidence(NamedTuple):
         self, assignments: Assignments[DocumentBatch], kept: IntArray, reference: FloatArray
     ) -> WordFocus:
         batch, found = assignments
-        rows = number_rows(batch, len(self.table))
-        batch = DocumentBatch(batch.indptr, rows.row_of_pair, batch.word_counts)
+        words, rows = number_rows(batch, len(self.table))
+        batch = DocumentBatch(batch.indptr, rows, batch.word_counts)
         before = Assignments(batch, found.renumbered(numbered(kept, self.table.shape[1])))
-        counts = word_kernels.take_block(self.table, rows.words, kept)
+        counts = word_kernels.take_block(self.table, words, kept)
         components = WordCounts(counts, self.scores.sizes[kept] - counts.sum(axis=0))
-        return WordFocus(before, components, self, kept, reference, rows.words, before)
+        return WordFocus(before, components, self, kept, reference, words, before)
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
 from sparsetopics.base.errors import OptionError
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.model.document_counts import rows_of
@@ -24,7 +24,7 @@ SMOOTHING_TOKENS = 50.0  # background tokens mixed into a seed while distances a
 
 
 def random_documents(
-    source: BatchSource, n_topics: int, seed_share: float, rng: np.random.Generator
+    source: Source[DocumentBatch], n_topics: int, seed_share: float, rng: np.random.Generator
 ) -> FloatArray:
     """Start every topic from a document drawn at random; counts (n_words, n_topics)."""
     sample, background = _sample(source, n_topics, rng)
@@ -33,7 +33,7 @@ def random_documents(
 
 
 def distant_documents(
-    source: BatchSource, n_topics: int, seed_share: float, rng: np.random.Generator
+    source: Source[DocumentBatch], n_topics: int, seed_share: float, rng: np.random.Generator
 ) -> FloatArray:
     """Start every topic from a document far from the others; counts (n_words, n_topics)."""
     sample, background = _sample(source, n_topics, rng)
@@ -117,14 +117,14 @@ def mixed_counts(
 
 
 def _sample(
-    source: BatchSource, n_topics: int, rng: np.random.Generator
+    source: Source[DocumentBatch], n_topics: int, rng: np.random.Generator
 ) -> tuple[sparse.csr_array, FloatArray]:
     """A sample of non-empty documents and the word distribution of the batches it came from."""
     wanted = max(SAMPLE_DOCUMENTS, n_topics)
     rows: list[sparse.csr_array] = []
     found = 0
     for batch_id in rng.permutation(source.n_batches):
-        rows.append(_rows(source.read(int(batch_id)), source.n_words))
+        rows.append(_rows(source.read(int(batch_id)), source.n_columns))
         found += rows[-1].shape[0]
         if found >= wanted:
             break

@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, FloatArray, ItemSource, Vectors
+from sparsetopics.base.batches import Batch, FloatArray, Source, Vectors
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COMPONENTS, MEAN, MEANS, StoredAs
@@ -82,9 +82,7 @@ class IsotropicGaussian(VectorLikelihood):
         return cls(variance, mean, mean_precision, at_modes)
 
     @classmethod
-    def for_training(
-        cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
-    ) -> Self:
+    def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
         """``from_data``, which works with few items and with constant columns, too."""
         return cls.from_data(sample, options.variance, at_modes=options.at_modes)
 

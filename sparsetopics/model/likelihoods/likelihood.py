@@ -6,7 +6,7 @@ from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, Source
 from sparsetopics.model.array_formats import StoredAs
 from sparsetopics.model.likelihoods.scorers import Scorer, V_contra
 from sparsetopics.model.statistics import C
@@ -63,7 +63,7 @@ class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
 
     @classmethod
     def for_training(
-        cls, sample: V_contra, source: ItemSource[Batch], options: TrainingOptions
+        cls, sample: V_contra, source: Source[Batch], options: TrainingOptions
     ) -> Self:
         """The prior for training on ``source``, made from a sample of its items."""
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, DocumentBatch, FloatArray, IntArray, ItemSource
+from sparsetopics.base.batches import Batch, DocumentBatch, FloatArray, IntArray, Source
 from sparsetopics.base.showing import short_repr
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
@@ -75,7 +75,7 @@ class Multinomial:
 
     @classmethod
     def for_training(
-        cls, sample: DocumentBatch, source: ItemSource[Batch], options: TrainingOptions
+        cls, sample: DocumentBatch, source: Source[Batch], options: TrainingOptions
     ) -> Self:
         """The prior that the options give; it does not depend on the documents."""
         return cls(source.n_columns, options.prior.word_concentration)

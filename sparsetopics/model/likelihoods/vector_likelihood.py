@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, Source, Vectors
 from sparsetopics.base.errors import OptionError, ShapeError
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.model.array_formats import StoredAs
 from sparsetopics.model.likelihoods.likelihood import Estimates, Posterior
 from sparsetopics.model.likelihoods.moments import Moments
@@ -75,9 +75,7 @@ class VectorLikelihood(ABC):
     def point_estimates(self, posterior: Posterior) -> Estimates[Vectors]: ...
 
     @classmethod
-    def for_training(
-        cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
-    ) -> Self:
+    def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
         """``from_data``; raises ShapeError for vectors that determine no covariances."""
         check_sample(sample, source.n_docs)
         return cls.from_data(sample)
@@ -120,7 +118,7 @@ class VectorLikelihood(ABC):
         n_items = len(values)
         starts, topics = np.arange(n_items + 1), np.arange(n_items, dtype=np.uint32)
         alone = Responsibilities(starts, topics, np.ones(n_items, np.float32))
-        return self.zeros(n_items).sum_items(values, alone, SerialExecutor())
+        return self.zeros(n_items).sum_items(values, alone, Executor())
 
     def alone(self, values: Vectors, seeds: IntArray) -> Moments:
         return self.moments_of_each(values[seeds])
