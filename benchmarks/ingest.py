@@ -34,6 +34,7 @@ from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.readers.formats import find_collection
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.text.tokenizer import DEFAULT_PATTERN
+from sparsetopics.options.workplace import Workplace
 
 _SECONDS_BETWEEN_LOOKS = 0.02
 
@@ -63,7 +64,7 @@ def _megabytes(files: list[Path]) -> float:
 
 def run_ingest(files: list[Path], workers: int, keep: tuple[str, ...] = ()) -> float:
     """Everything: read, tokenise, count, prune, write."""
-    options = IngestOptions(workers=workers, read=ReadOptions(keep=keep))
+    options = IngestOptions(where=Workplace(workers=workers), read=ReadOptions(keep=keep))
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         ingest(files, Path(folder) / "corpus", options)

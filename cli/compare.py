@@ -10,19 +10,24 @@ import click
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
 from sparsetopics.cli.printing import say, score_lines, show
 from sparsetopics.cli.shared_options import (
+    TableCommand,
     held_out_share_option,
     is_given,
+    json_option,
+    overwrite_option,
+    quiet_option,
+    row_option,
     seed_option,
-    table_option,
     threads_option,
 )
 from sparsetopics.options.option import Value, refuse
+from sparsetopics.options.table import OPTION
 
 if TYPE_CHECKING:
     from sparsetopics.evaluation.comparison.compare import ComparedModel, Comparison
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @click.pass_context
 @click.argument("corpus", type=NAMED_PATH)
 @click.option(
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out", type=NEW_PATH, required=True, help="Folder to write the runs and the page to."
 )
-@click.option("--overwrite", is_flag=True, help="Replace what is in the folder.")
+@overwrite_option("Replace what is in the folder.")
 @click.option(
     "--heldout",
     type=NAMED_PATH,
@@ -44,10 +49,10 @@ if TYPE_CHECKING:
     "trained on.",
 )
 @held_out_share_option("Share of CORPUS to hold out, without --heldout.")
-@table_option("laps")
-@table_option("sparsity")
-@table_option(
-    "likelihood",
+@row_option(OPTION["laps"])
+@row_option(OPTION["sparsity"])
+@row_option(
+    OPTION["likelihood"],
     "(mixtures) Distribution of each component, as for `train`. Default: multinomial for "
     "documents, gaussian for vectors.",
 )
@@ -56,8 +61,8 @@ if TYPE_CHECKING:
 )
 @seed_option("Seed of the division, the training and the scores.", 2**63 - 1)
 @threads_option
-@click.option("--quiet", is_flag=True, help="Show no progress.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@quiet_option()
+@json_option("Print JSON instead of a table.")
 def command(
     ctx: click.Context, models: str, quiet: bool, as_json: bool, **values: Value | None
 ) -> None:

@@ -13,12 +13,20 @@ from sparsetopics.base.safe_reading import Toml, read_toml, shown_toml
 from sparsetopics.cli.parameter_types import CONFIG, NAMED_PATH, NumberType
 from sparsetopics.options.option import refuse
 
-# Who answers at the address of a scheduler can run code here, so it is never read from a file.
-NEVER_FROM_FILES = ("scheduler",)
+# Options that decide which code runs here are never read from a file, which may be a stranger's.
+NEVER_FROM_FILES = {
+    "scheduler": "The process at that address can run code here.",
+    "tokenizer": "The function that it names runs here.",
+}
 
 
-def config_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Add ``--config``; what the file says becomes the default of the options that it names."""
+def config_option(
+    example: str, where: str = ""
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add ``--config``; what the file says becomes the default of the options that it names.
+
+    ``example`` is a line of such a file, and ``where`` says where one may be found.
+    """
     return click.option(
         "--config",
         type=NAMED_PATH,
@@ -26,10 +34,10 @@ def config_option(command: Callable[..., None]) -> Callable[..., None]:
         is_eager=True,
         expose_value=False,
         callback=_use,
-        help="Read options from this TOML file, such as config.toml in a run folder. Its keys are "
-        'the names of options without the dashes in front: local-update = "collapsed". Options '
-        "on the command line come first. Paths in the file start from the current folder.",
-    )(command)
+        help=f"Read options from this TOML file{where}. Its keys are the names of options without "
+        f"the dashes in front: {example}. Options on the command line come first. Paths in the "
+        "file start from the current folder.",
+    )
 
 
 def _use(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:
@@ -53,17 +61,18 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Toml]:
     for key, value in _entries(path).items():
         where = f"{path}, {key}"
         if key in NEVER_FROM_FILES:
-            hint = "The process at that address can run code here."
-            refuse(where, f"give --{key} on the command line, not in a file", hint)
+            problem = f"give --{key} on the command line, not in a file"
+            refuse(where, problem, NEVER_FROM_FILES[key])
         if key not in options and isinstance(value, dict):
             hint = "Write the options at the top level."
             refuse(str(path), f"tables such as [{key}] are not used", hint)
         if key not in options:
             near = get_close_matches(key, options, n=1)
-            hint = f"Did you mean {near[0]}?" if near else "--help lists them."
+            hint = f"Did you mean {near[0]}?" if near else "--help-all lists them."
             refuse(where, f"{ctx.info_name} has no such option", hint)
         kinds, noun = _kinds(options[key])
-        if type(value) not in kinds:  # not isinstance: true is no whole number
+        # Not isinstance: true is no whole number.
+        if type(value) not in kinds or not _holds_strings(value):
             refuse(where, f"must be {noun}, but is {shown_toml(value)}")
         values[str(options[key].name)] = value
     return values
@@ -79,11 +88,18 @@ def _entries(path: Path) -> dict[str, Toml]:
     return read_toml(path)
 
 
+def _holds_strings(value: Toml) -> bool:
+    """Whether a value is no list, or one of strings only."""
+    return not isinstance(value, list) or all(isinstance(each, str) for each in value)
+
+
 def _kinds(option: click.Option) -> tuple[tuple[type, ...], str]:
     """The types of TOML that an option takes, and what to call them."""
     kind = option.type
     if option.is_flag:
         return (bool,), "true or false"
+    if option.multiple:
+        return (list,), "a list of strings"
     if isinstance(kind, NumberType):
         whole = kind.interval.whole
         return ((int,), "a whole number") if whole else ((int, float), "a number")

@@ -12,11 +12,16 @@ from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import held_out_share_option, seed_option
+from sparsetopics.cli.shared_options import (
+    held_out_share_option,
+    json_option,
+    overwrite_option,
+    seed_option,
+)
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
 _SIZES_OF_PARTS = ("n_documents", "n_tokens", "n_items", "n_columns")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_JSON = json_option()
 
 
 @click.group(name="corpus")
@@ -86,7 +91,7 @@ def validate(corpus: Path, as_json: bool) -> None:
 @seed_option("Seed of the split.")
 @click.option("--out-train", type=NEW_PATH, required=True, help="Folder for the training part.")
 @click.option("--out-heldout", type=NEW_PATH, required=True, help="Folder for the held-out part.")
-@click.option("--overwrite", is_flag=True, help="Replace the outputs if they exist.")
+@overwrite_option("Replace the outputs if they exist.")
 @_JSON
 def split(
     corpus: Path,
@@ -128,7 +133,7 @@ def split(
     help="Format to write.",
 )
 @click.option("--out", type=NEW_PATH, required=True, help="File to write.")
-@click.option("--overwrite", is_flag=True, help="Replace the files if they exist.")
+@overwrite_option("Replace the files if they exist.")
 @_JSON
 def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool) -> None:
     """Write the word counts of CORPUS in the format of another toolkit.

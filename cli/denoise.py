@@ -11,7 +11,13 @@ import click
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
 from sparsetopics.cli.printing import say, show
-from sparsetopics.cli.shared_options import check_needs, seed_option, threads_option
+from sparsetopics.cli.shared_options import (
+    check_needs,
+    json_option,
+    overwrite_option,
+    seed_option,
+    threads_option,
+)
 from sparsetopics.options.table import NOISE
 
 if TYPE_CHECKING:
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
 @click.argument("run", type=NAMED_PATH)
 @click.argument("images", metavar="IMAGE...", nargs=-1, required=True)
 @click.option("--out", type=NEW_PATH, required=True, help="Folder to write.")
-@click.option("--overwrite", is_flag=True, help="Replace the folder if it exists.")
+@overwrite_option("Replace the folder if it exists.")
 @click.option(
     "--sigma",
     type=NumberType(NOISE),
@@ -39,7 +45,7 @@ if TYPE_CHECKING:
 @click.option("--add-noise", is_flag=True, help="The images are clean: add noise, then remove it.")
 @seed_option("With --add-noise: seed of the noise.")
 @threads_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 def command(
     ctx: click.Context,
     run: Path,

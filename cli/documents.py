@@ -12,7 +12,12 @@ import click
 from sparsetopics.base.wording import excerpt
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, TextType
 from sparsetopics.cli.printing import WIDTH, show, show_marked
-from sparsetopics.cli.shared_options import names_option, workplace_options
+from sparsetopics.cli.shared_options import (
+    TableCommand,
+    json_option,
+    names_option,
+    workplace_options,
+)
 from sparsetopics.options.option import Interval
 from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.options.workplace import Workplace
@@ -24,7 +29,7 @@ EXCERPT = 400  # characters of a text
 INDENT = 6 * " "
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
 @click.option(
@@ -52,7 +57,7 @@ INDENT = 6 * " "
 )
 @names_option
 @workplace_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with whole texts.")
+@json_option("Print JSON, with whole texts.")
 def command(
     run: Path,
     corpus: Path,

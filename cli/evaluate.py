@@ -7,11 +7,15 @@ from textwrap import wrap
 
 import click
 
-from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT, type_of
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
 from sparsetopics.cli.printing import WIDTH, say, score_lines, show
 from sparsetopics.cli.shared_options import (
+    TableCommand,
     check_needs,
     is_given,
+    json_option,
+    overwrite_option,
+    row_option,
     seed_option,
     workplace_options,
 )
@@ -28,17 +32,16 @@ def _at_least_one(
     return runs
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @click.pass_context
 @click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, callback=_at_least_one)
 @click.argument("heldout", type=NAMED_PATH)
 @click.option("--report", type=NEW_PATH, help="Also write an HTML page with the scores.")
-@click.option("--overwrite", is_flag=True, help="With --report: replace the page if it exists.")
-@click.option(
-    "--alpha",
-    type=type_of(OPTION["alpha"]),
-    help="Total document concentration (sum of alpha) to score every topic model with. "
-    "Default: the run's own, or 0.5 for a plain matrix.",
+@overwrite_option("With --report: replace the page if it exists.")
+@row_option(
+    OPTION["alpha"],
+    "Total document concentration (sum of alpha) to score every topic model with. Default: the "
+    "run's own, or 0.5 for a plain matrix.",
 )
 @click.option(
     "--unpickle",
@@ -69,7 +72,7 @@ def _at_least_one(
 )
 @seed_option("(topic models) Seed of the split of each document.", 2**63 - 1)
 @workplace_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@json_option("Print JSON instead of a table.")
 def command(
     ctx: click.Context,
     runs: tuple[Path, ...],

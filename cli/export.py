@@ -9,7 +9,7 @@ import click
 from sparsetopics.answers.exports import PATH_TARGETS, RUN_TARGETS
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import names_option
+from sparsetopics.cli.shared_options import json_option, names_option, overwrite_option
 
 TARGETS = list(RUN_TARGETS | PATH_TARGETS)
 
@@ -30,8 +30,8 @@ TARGETS = list(RUN_TARGETS | PATH_TARGETS)
     "those that begin with =, +, -, @, a tab or a line break.",
 )
 @names_option
-@click.option("--overwrite", is_flag=True, help="Replace the files if they exist.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@overwrite_option("Replace the files if they exist.")
+@json_option()
 def command(
     run: Path,
     target: str,

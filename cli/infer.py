@@ -13,7 +13,12 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
 from sparsetopics.cli.printing import say, show
-from sparsetopics.cli.shared_options import workplace_options
+from sparsetopics.cli.shared_options import (
+    TableCommand,
+    json_option,
+    overwrite_option,
+    workplace_options,
+)
 from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
@@ -26,7 +31,7 @@ STANDARD_INPUT = Path("-")
 PRINTED_TOPICS = 5  # of a text, unless --top is given
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH, required=False)
 @click.option(
@@ -60,9 +65,9 @@ PRINTED_TOPICS = 5  # of a text, unless --top is given
     help="(.csv only) Put an apostrophe before ids that a spreadsheet would take for formulas: "
     "those that begin with =, +, -, @, a tab or a line break.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@overwrite_option("Replace the file if it exists.")
 @workplace_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 @click.pass_context
 def command(
     ctx: click.Context,

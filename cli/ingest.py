@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from sparsetopics.base.sealed_files import absence
 from sparsetopics.base.wording import quantity
-from sparsetopics.cli.ingest_options import (
-    HELP_SECTIONS,
-    NEEDS,
-    CommonChoices,
-    DocumentChoices,
-    VectorChoices,
-    common_options,
-    document_options,
-    vector_options,
-)
+from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import say, show
-from sparsetopics.cli.shared_options import check_needs, command_with, given_options
-from sparsetopics.options.option import refuse
+from sparsetopics.cli.shared_options import (
+    TableCommand,
+    add_options,
+    is_given,
+    json_option,
+    overwrite_option,
+    quiet_option,
+    row_option,
+)
+from sparsetopics.options.ingest_table import INGEST_OPTION, MOST_WORKERS
+from sparsetopics.options.option import NO_NAMES, Given, Value, refuse, shown
 
 if TYPE_CHECKING:
-    from sparsetopics.corpora.ingest import IngestOptions, IngestProgress, IngestSummary, OnProgress
-    from sparsetopics.corpora.ingest_vectors import VectorOptions, VectorSummary
-    from sparsetopics.corpora.sources.account import FileAccount
+    from sparsetopics.corpora.ingest import IngestProgress, IngestSummary, OnProgress
+    from sparsetopics.corpora.ingest_options import IngestOptions
+    from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 Sources = tuple[str, ...]
-_CHOICES = {"documents": DocumentChoices, "vectors": VectorChoices}
+KINDS = ("documents", "vectors")
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-@click.command(name="ingest", cls=command_with(HELP_SECTIONS))
+@click.command(name="ingest", cls=TableCommand)
 @click.pass_context
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.option("--out", type=NEW_PATH, help="Corpus folder to make.")
@@ -48,28 +50,27 @@ _SECONDS_BETWEEN_LINES = 10.0
     type=NAMED_PATH,
     help="Add the documents to this corpus instead, with its words and tokenizer settings.",
 )
+@overwrite_option("Replace the corpus if it exists.", with_no=True)
 @click.option(
     "--kind",
-    type=NameType(list(_CHOICES)),
+    type=NameType(KINDS),
     help="What the tables contain: documents or vectors. Default: vectors if an option for vectors "
     "is given, else documents. Arrays and images always hold vectors.",
 )
-@document_options
-@vector_options
-@common_options
-@click.option("--quiet", is_flag=True, help="Do not show progress.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@config_option("min-df = 5")
+@add_options(map(row_option, INGEST_OPTION.values()))
+@quiet_option(with_no=True)
+@json_option(with_no=True)
 def command(
     ctx: click.Context,
     sources: Sources,
     out: Path | None,
     extended: Path | None,
+    overwrite: bool,
     kind: str | None,
-    documents: DocumentChoices,
-    vectors: VectorChoices,
-    common: CommonChoices,
     quiet: bool,
     as_json: bool,
+    **values: Value | None,
 ) -> None:
     """Make a corpus of documents or vectors. A SOURCE is a file, a folder, a .zip archive, a URL or
     a pattern; files may be compressed (.gz, .zst).
@@ -93,89 +94,127 @@ def command(
         raise click.UsageError("Give either --out or --append.", ctx)
     if out is not None and extended is not None:
         refuse("append", "cannot be combined with --out")
-    check_needs(ctx, NEEDS)
-    kind = _checked_kind(ctx, sources, common, kind)
+    rows = INGEST_OPTION.values()
+    given = {row.name: values[row.key] for row in rows if is_given(ctx, row.key)}
+    kind = _checked_kind(sources, given, kind)
+    given.setdefault("workers", _usual_workers(given.get("executor")))
     with _showing_progress(quiet=quiet) as on_progress:
-        if kind == "vectors":
-            if out is None:
-                refuse("append", "is for documents, but the sources hold vectors")
-            made = _vectors(sources, out, vectors.resolved(common), on_progress)
-        elif out is not None:
-            made = _documents(sources, out, documents.resolved(common), on_progress)
+        if kind == "documents":
+            options = _document_options(given, overwrite=overwrite)
+            made, lines = _documents(sources, out, extended, options, on_progress)
+        elif out is None:
+            refuse("append", "is for documents, but the sources hold vectors")
         else:
-            assert extended is not None  # one of the two was given
-            made = _append(sources, extended, documents.resolved(common), on_progress)
-    if not quiet or made.files.said_of_left_out:
-        say(str(made.files))
-    show({**made.numbers, **made.files.as_dict()}, made.lines, as_json=as_json)
+            made, lines = _vectors(sources, out, given, on_progress, overwrite=overwrite)
+    files = made.pop("files")
+    if not quiet or files.said_of_left_out:
+        say(str(files))
+    show({**made, **files.as_dict()}, lines, as_json=as_json)
 
 
-def _checked_kind(
-    ctx: click.Context, sources: Sources, common: CommonChoices, kind: str | None
-) -> str:
+def _checked_kind(sources: Sources, given: Given, kind: str | None) -> str:
     """The kind of corpus to make; raises OptionError if an option is for the other kind."""
     from sparsetopics.corpora.readers.formats import kind_of_sources
 
     def kind_if(*, wants_vectors: bool) -> str:
         return kind_of_sources(
             sources,
-            common.format_name,
+            None if given.get("format") is None else str(given["format"]),
             wants_vectors=wants_vectors,
-            follow_links=common.follow_links,
+            follow_links=bool(given.get("follow-links")),
         )
 
     if kind is None:
-        kind = kind_if(wants_vectors=bool(given_options(ctx, VectorChoices)))
-    (other,) = _CHOICES.keys() - {kind}
-    for name in given_options(ctx, _CHOICES[other]):
+        kind = kind_if(wants_vectors=any(not INGEST_OPTION[n].is_for("documents") for n in given))
+    for name in given:
+        if INGEST_OPTION[name].is_for(kind):
+            continue
         is_open = kind_if(wants_vectors=True) != kind_if(wants_vectors=False)
         hint = "--kind says what tables hold." if is_open else "Leave it out."
         holding = f"{sources[0]} holds" if len(sources) == 1 else "the sources hold"
+        (other,) = INGEST_OPTION[name].only_for
         refuse(name, f"is for {other}, but {holding} {kind}", hint)
     return kind
 
 
-class _Result(NamedTuple):
-    """What an ingest has made and read."""
-
-    numbers: dict[str, int | Mapping[str, str]]  # by the names of --json; also the fields
-    lines: list[str]
-    files: FileAccount
+def _usual_workers(executor: Value | None) -> int:
+    return 1 if executor == "serial" else min(MOST_WORKERS, os.cpu_count() or 1)
 
 
+def _document_options(given: dict[str, Value | None], *, overwrite: bool) -> IngestOptions:
+    """The options of the library; raises OptionError if they do not fit together."""
+    from sparsetopics.corpora.ingest_options import document_options
+
+    choices, folder = given.get("stop-words"), given.pop("vocabulary", None)
+    if isinstance(choices, tuple):
+        given["stop-words"] = _stop_words(tuple(map(str, choices)))
+    vocabulary = _vocabulary(folder) if isinstance(folder, Path) else None
+    return document_options(given, vocabulary=vocabulary, overwrite=overwrite)
+
+
+def _stop_words(choices: tuple[str, ...]) -> frozenset[str]:
+    """The words of several lists, each named by a language or by its file."""
+    from sparsetopics.corpora.text.stop_words import (
+        ENGLISH,
+        language_codes,
+        read_stop_words,
+        stop_words_of,
+    )
+
+    words: frozenset[str] = frozenset()
+    if NO_NAMES in choices and len(set(choices)) > 1:
+        refuse("stop-words", f"{NO_NAMES} cannot be combined with others")
+    for choice in choices:
+        if choice == ENGLISH or choice in language_codes():
+            words |= stop_words_of(choice)
+        elif choice != NO_NAMES:
+            if not os.path.exists(choice):  # which is False, too, for names that no file can have
+                hint = "A code is de for German, for example; a file has one word per line."
+                expected = "english, none, the code of a language or a file"
+                refuse("stop-words", f"must be {expected}, but is {shown(choice)}", hint)
+            words |= read_stop_words(Path(choice))
+    return words
+
+
+def _vocabulary(folder: Path) -> Path | Vocabulary:
+    """A corpus folder as it is, or the vocabulary of a run, because ingest knows corpora only."""
+    from sparsetopics.runs.run_files import SETTINGS_FILE, vocabulary_of
+
+    if os.path.isfile(folder):  # False for names that no file has
+        refuse("vocabulary", f"must be the folder of a corpus or a run, but {folder} is a file")
+    return folder if absence(folder / SETTINGS_FILE) else vocabulary_of(folder)
+
+
+# --- what was made --------------------------------------------------------------------------------
 def _documents(
-    sources: Sources, out: Path, options: IngestOptions, on_progress: OnProgress
-) -> _Result:
+    sources: Sources,
+    out: Path | None,
+    extended: Path | None,
+    options: IngestOptions,
+    on_progress: OnProgress,
+) -> tuple[dict[str, Any], list[str]]:  # as ``show`` takes them
+    from sparsetopics.corpora.append import append
     from sparsetopics.corpora.ingest import ingest
 
-    summary = ingest(sources, out, options, on_progress, say)
-    return _Result(_numbers(summary), _sentences(out, summary, ""), summary.files)
-
-
-def _append(
-    sources: Sources, corpus: Path, options: IngestOptions, on_progress: OnProgress
-) -> _Result:
-    from sparsetopics.corpora.append import append
-
-    n_added, summary = append(sources, corpus, options, on_progress, say)
-    lines = _sentences(corpus, summary, f", {n_added:,} of them new")
-    return _Result({"n_added": n_added, **_numbers(summary)}, lines, summary.files)
+    if out is not None:
+        summary = ingest(sources, out, options, on_progress, say)
+        return summary._asdict(), _sentences(out, summary, "")
+    assert extended is not None  # one of the two was given
+    n_added, summary = append(sources, extended, options, on_progress, say)
+    lines = _sentences(extended, summary, f", {n_added:,} of them new")
+    return {"n_added": n_added, **summary._asdict()}, lines
 
 
 def _vectors(
-    sources: Sources, out: Path, options: VectorOptions, on_progress: OnProgress
-) -> _Result:
+    sources: Sources, out: Path, given: Given, on_progress: OnProgress, *, overwrite: bool
+) -> tuple[dict[str, Any], list[str]]:  # as ``show`` takes them
+    from sparsetopics.corpora.ingest_options import vector_options
     from sparsetopics.corpora.ingest_vectors import ingest_vectors
 
+    options = vector_options(given, overwrite=overwrite)
     summary = ingest_vectors(sources, out, options, on_progress, say)
     line = f"{out}: {quantity(summary.n_items, 'item')} of {quantity(summary.n_columns, 'column')}."
-    return _Result(_numbers(summary), [line], summary.files)
-
-
-def _numbers(summary: IngestSummary | VectorSummary) -> dict[str, int | Mapping[str, str]]:
-    numbers = summary._asdict()
-    del numbers["files"]
-    return numbers
+    return summary._asdict(), [line]
 
 
 def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from math import inf
 from pathlib import Path
 
 import click
@@ -17,8 +16,6 @@ from click.core import ParameterSource
 from sparsetopics.base.errors import OptionError
 from sparsetopics.options.option import Interval, OneOf, Option, refuse, shown
 
-WHOLE = Interval(-inf, inf, whole=True)  # where the library knows the limits
-ANY_NUMBER = Interval(-inf, inf)
 CONFIG = "sparsetopics.config"  # of a context: the path of its config file
 
 
@@ -35,7 +32,7 @@ class NumberType(click.ParamType[float]):
         number: str | int | float = value
         if isinstance(value, str):
             with suppress(ValueError):  # the interval refuses what is no number
-                number = int(value) if self.interval.whole else float(value)
+                number = self.interval.parsed(value)
         self.interval.check(_name(param), number)
         assert not isinstance(number, str), "checked"
         return number

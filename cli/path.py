@@ -12,38 +12,24 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
 from sparsetopics.cli.printing import score_lines, show
-from sparsetopics.cli.shared_options import add_options, command_with, is_given, table_option
-from sparsetopics.options.option import Value, refuse
-from sparsetopics.options.table import (
-    HELP,
-    NOT_ON_PATHS,
-    OPTION,
-    OPTIONS,
-    PATH_HELP,
-    PATH_OPTION,
+from sparsetopics.cli.shared_options import (
+    TableCommand,
+    add_options,
+    is_given,
+    json_option,
+    overwrite_option,
+    quiet_option,
+    row_option,
 )
+from sparsetopics.options.option import Value, refuse
+from sparsetopics.options.table import LDA_ON_PATHS, PATH_OPTION
 
 if TYPE_CHECKING:
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.runs.topic_path_files import RungScore, TopicPathFolder
 
 MODEL = "lda"
-SHARED = [each.name for each in OPTIONS if each.is_for(MODEL) and each.name not in NOT_ON_PATHS]
-SECTIONS = {
-    title: [OPTION[name].key for name in texts if name in SHARED]
-    for title, texts in HELP.items()
-    if title
-}
-
-
-def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> Value | None:
-    """``200,100`` as two numbers."""
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts):
-        refuse("rungs", f"must be whole numbers such as 200,100,50, but is {text!r}")
-    return tuple(map(int, parts))
+ROWS = {**PATH_OPTION, **LDA_ON_PATHS}
 
 
 def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> None:
@@ -53,15 +39,13 @@ def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> 
         refuse("model", f"must be {MODEL} on a topic path, but is {model}", hint)
 
 
-@click.command(cls=command_with(SECTIONS))
+@click.command(cls=TableCommand)
 @click.pass_context
 @click.argument("corpus", type=NAMED_PATH)
 @click.option("--out", type=NEW_PATH, required=True, help="Folder to write the runs to.")
-@click.option("--overwrite/--no-overwrite", help="Replace the folder if it exists.")
-@config_option
-@add_options(table_option(name, PATH_HELP[name], keeps_default=True) for name in ("from", "to"))
-@click.option("--rungs", type=TEXT, metavar="K,K,...", callback=_numbers, help=PATH_HELP["rungs"])
-@table_option("validation-share", PATH_HELP["validation-share"], keeps_default=True)
+@overwrite_option("Replace the folder if it exists.", with_no=True)
+@config_option("sparsity = 8", ", such as config.toml in the folder of another path")
+@add_options(map(row_option, PATH_OPTION.values()))
 @click.option(
     "--model",
     type=TEXT,
@@ -69,9 +53,9 @@ def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> 
     callback=_only_lda,
     help="Only lda, which is the default.",
 )
-@add_options(table_option(name, PATH_HELP.get(name, "")) for name in SHARED)
-@click.option("--quiet/--no-quiet", help="Show no progress.")
-@click.option("--json/--no-json", "as_json", help="Print JSON.")
+@add_options(map(row_option, LDA_ON_PATHS.values()))
+@quiet_option(with_no=True)
+@json_option(with_no=True)
 def command(
     ctx: click.Context,
     corpus: Path,
@@ -108,8 +92,7 @@ def command(
     from sparsetopics.runs.topic_path_files import load_topic_path
     from sparsetopics.runs.train import train_run
 
-    options = (*PATH_OPTION.values(), *(OPTION[name] for name in SHARED))
-    given = {each.name: values[each.key] for each in options if is_given(ctx, each.key)}
+    given = {name: values[row.key] for name, row in ROWS.items() if is_given(ctx, row.key)}
     plan = plan_topic_path(corpus, out, given, overwrite=overwrite)
     with show_progress(plan.options, quiet=quiet) as hooks:
         train_run(plan, hooks)

@@ -20,7 +20,14 @@ from sparsetopics.cli.printing import (
     short_names,
     show,
 )
-from sparsetopics.cli.shared_options import grouping_options, names_option, workplace_options
+from sparsetopics.cli.shared_options import (
+    TableCommand,
+    grouping_options,
+    json_option,
+    names_option,
+    overwrite_option,
+    workplace_options,
+)
 from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
@@ -40,7 +47,7 @@ PRINTED_DIFFERENCES = 20
 SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
 @grouping_options
@@ -65,9 +72,9 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
     is_flag=True,
     help="(.csv only) Put an apostrophe before texts that a spreadsheet would take for formulas.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@overwrite_option("Replace the file if it exists.")
 @workplace_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@json_option("Print JSON instead of a table.")
 def command(
     run: Path,
     corpus: Path,

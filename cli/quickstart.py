@@ -9,6 +9,7 @@ import click
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NEW_PATH
 from sparsetopics.cli.printing import say, show
+from sparsetopics.cli.shared_options import json_option, overwrite_option
 
 
 @click.command()
@@ -19,8 +20,8 @@ from sparsetopics.cli.printing import say, show
     show_default=True,
     help="Folder to write, with corpora, run and report.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the folder if it exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the topics.")
+@overwrite_option("Replace the folder if it exists.")
+@json_option("Print JSON instead of the topics.")
 def command(out: Path, overwrite: bool, as_json: bool) -> None:
     """Try all steps on bundled texts: ingest, train, evaluate and report.
 

@@ -10,6 +10,7 @@ import click
 
 from sparsetopics.cli.parameter_types import NEW_PATH
 from sparsetopics.cli.printing import show
+from sparsetopics.cli.shared_options import json_option
 
 if TYPE_CHECKING:
     from sparsetopics.runs.resume import Repaired
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("output", type=NEW_PATH)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 def command(output: Path, as_json: bool) -> None:
     """Complete or remove what an interrupted command left at OUTPUT, a folder or file.
 

@@ -8,7 +8,13 @@ import click
 
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import grouping_options, names_option, threads_option
+from sparsetopics.cli.shared_options import (
+    grouping_options,
+    json_option,
+    names_option,
+    overwrite_option,
+    threads_option,
+)
 
 
 @click.command()
@@ -22,9 +28,9 @@ from sparsetopics.cli.shared_options import grouping_options, names_option, thre
 )
 @grouping_options
 @names_option
-@click.option("--overwrite", is_flag=True, help="Replace the page if it exists.")
+@overwrite_option("Replace the page if it exists.")
 @threads_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 def command(
     runs: tuple[Path, ...],
     out: Path,

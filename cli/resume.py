@@ -7,31 +7,31 @@ from pathlib import Path
 import click
 
 from sparsetopics.base.wording import quantity
-from sparsetopics.cli.parameter_types import NAMED_PATH, type_of
+from sparsetopics.cli.parameter_types import NAMED_PATH
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import table_option
+from sparsetopics.cli.shared_options import TableCommand, json_option, quiet_option, row_option
 from sparsetopics.options.table import OPTION, ExecutorName
 
 
-@click.command()
+@click.command(cls=TableCommand)
 @click.argument("run", type=NAMED_PATH)
-@click.option(
-    "--laps",
-    type=type_of(OPTION["laps"]),
-    help="Stop when this many laps are done, counting those before the interruption. If the "
+@row_option(
+    OPTION["laps"],
+    "Stop when this many laps are done, counting those before the interruption. If the "
     "checkpoint already has more, write the run as it is. Default: as for the original command.",
 )
-@table_option(
-    "workers",
+@row_option(
+    OPTION["workers"],
     "Number of threads, or of the processes that dask starts. It never changes the result. "
     "Default: as for the original command.",
 )
-@table_option(
-    "executor", "Where local steps run, as for `train`. Default: as for the original command."
+@row_option(
+    OPTION["executor"],
+    "Where local steps run, as for `train`. Default: as for the original command.",
 )
-@table_option("scheduler")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@row_option(OPTION["scheduler"])
+@quiet_option()
+@json_option()
 def command(
     run: Path,
     laps: int | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import wraps
 from math import inf
 from pathlib import Path
@@ -11,44 +11,72 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, TextType, type_of, typed_name
-from sparsetopics.options.option import NO_NAMES, Interval, SomeOf, Value, refuse
-from sparsetopics.options.table import HELP, OPTION, PATH_OPTION
+from sparsetopics.options.option import (
+    NO_NAMES,
+    Interval,
+    Option,
+    SomeOf,
+    Value,
+    WholeNumbers,
+    refuse,
+)
+from sparsetopics.options.table import OPTION
 from sparsetopics.options.workplace import Workplace
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
+SHOWS_ALL = "sparsetopics.help_all"  # of a context: whether its help lists all options
 
 
-def table_option(name: str, text: str = "", *, keeps_default: bool = False) -> Decorator:
-    """An option of the table as an option of a command.
+class RowOption(click.Option):
+    """An option of a command that is a row of a table."""
 
-    ``text`` replaces its help, and has to name the default, which is then None. With
-    ``keeps_default`` the option is one of topic paths, and has their default.
+    def __init__(self, names: Sequence[str], row: Option) -> None:
+        takes, default = row.takes, None if row.default == () else row.default
+        super().__init__(
+            names,
+            type=type_of(row),
+            default=default,
+            show_default=default is not None and takes is not bool,
+            multiple=takes is frozenset or (isinstance(takes, SomeOf) and takes.repeated),
+            callback=_split if isinstance(takes, SomeOf | WholeNumbers) else None,
+            metavar=row.metavar,
+            help=row.help,
+        )
+        self.row = row
+
+
+def row_option(row: Option, text: str = "") -> Decorator:
+    """A row of a table as an option of a command.
+
+    ``text`` replaces its help, and has to name the default, which is then None.
     """
-    option = PATH_OPTION[name] if keeps_default else OPTION[name]
-    default = None if text and not keeps_default else option.default
-    switch = f"--{name}/--no-{name}" if option.takes is bool else f"--{name}"
-    takes_names = isinstance(option.takes, SomeOf)
-    return click.option(
-        switch,
-        type=type_of(option),
-        default=default,
-        show_default=default is not None and option.takes is not bool,
-        metavar="NAME,NAME|none" if takes_names else None,
-        callback=_split_names if takes_names else None,
-        help=text or next(texts[name] for texts in HELP.values() if name in texts),
-    )
+    row = replace(row, help=text, default=None) if text else row
+    name = f"--{row.name}/--no-{row.name}" if row.takes is bool else f"--{row.name}"
+    return click.option(name, cls=RowOption, row=row)
 
 
-def _split_names(ctx: click.Context, param: click.Parameter, value: str | None) -> Value | None:
-    """``merge,delete`` as its two names, ``none`` as no name."""
-    if value is None:
+def _split(
+    ctx: click.Context, param: click.Parameter, given: str | tuple[str, ...] | None
+) -> Value | None:
+    """``merge,delete`` as its two names, ``none`` as no name, ``200,100`` as two numbers."""
+    assert isinstance(param, RowOption)
+    takes = param.row.takes
+    if given is None:
         return None
-    names = tuple(name.strip() for name in value.split(","))
-    if len(names) > 1 and NO_NAMES in names:
-        refuse(typed_name(param), f"{NO_NAMES} cannot be combined with others")
-    return () if names == (NO_NAMES,) else names
+    values = [given] if isinstance(given, str) else given
+    parts = tuple(part.strip() for value in values for part in value.split(","))
+    if isinstance(takes, WholeNumbers):
+        if not all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts):
+            refuse(typed_name(param), f"must be whole numbers such as 200,100,50, but is {given!r}")
+        return tuple(map(int, parts))
+    if isinstance(takes, SomeOf) and takes.names is not None and NO_NAMES in parts:
+        if len(parts) > 1:
+            refuse(typed_name(param), f"{NO_NAMES} cannot be combined with others")
+        return ()
+    return parts
 
 
 def add_options(options: Iterable[Decorator]) -> Decorator:
@@ -96,21 +124,34 @@ def check_needs(ctx: click.Context, needs: Mapping[str, str]) -> None:
             refuse(names[key], f"needs {names[other]}")
 
 
-def given_options(ctx: click.Context, kind: type) -> list[str]:
-    """The options of a group that were given, as they are typed."""
-    keys = [field.name for field in fields(kind)]
-    return [f"--{key.replace('_', '-')}" for key in keys if is_given(ctx, key)]
-
-
-EXECUTOR_OPTIONS = [table_option("executor"), table_option("scheduler")]
-workplace_options = option_group("where", Workplace, [table_option("workers"), *EXECUTOR_OPTIONS])
-threads_option = click.option(  # for commands that work in this process alone
-    "--workers",
-    type=type_of(OPTION["workers"]),
-    default=1,
-    show_default=True,
-    help="Number of threads.",
+workplace_options = option_group(
+    "where", Workplace, [row_option(OPTION[name]) for name in ("workers", "executor", "scheduler")]
 )
+threads_option = row_option(  # for commands that work in this process alone
+    replace(OPTION["workers"], help="Number of threads.")
+)
+
+
+def json_option(text: str = "Print JSON.", *, with_no: bool = False) -> Decorator:
+    """``--json``. Commands that read a file of options have ``--no-json`` too, ``with_no``."""
+    return _flag("json", text, "as_json", with_no=with_no)
+
+
+def overwrite_option(text: str, *, with_no: bool = False) -> Decorator:
+    """``--overwrite``, and perhaps ``--no-overwrite``."""
+    return _flag("overwrite", text, with_no=with_no)
+
+
+def quiet_option(*, with_no: bool = False) -> Decorator:
+    """``--quiet``, and perhaps ``--no-quiet``."""
+    return _flag("quiet", "Show no progress.", with_no=with_no)
+
+
+def _flag(name: str, text: str, *key: str, with_no: bool) -> Decorator:
+    names = f"--{name}/--no-{name}" if with_no else f"--{name}"
+    return click.option(names, *key, is_flag=True, help=text)
+
+
 grouping_options = add_options(
     [
         click.option(
@@ -176,29 +217,55 @@ def held_out_share_option(text: str) -> Decorator:
     )
 
 
-def command_with(sections: Mapping[str, Sequence[str]]) -> type[click.Command]:
-    """A class of commands whose ``--help`` lists options, by their names in Python, by section.
+class TableCommand(click.Command):
+    """A command with options of tables, listed by section.
 
-    The options that are in no section come first. They should be those that most people need.
+    ``--help`` lists the options of everyday use, and ``--help-all`` all. Options that are in no
+    section come first.
     """
 
-    class Sectioned(click.Command):
-        def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-            rows = _help_rows(self, ctx)
-            named = {name for names in sections.values() for name in names}
-            usual = [name for name in rows if name not in named]
-            for title, names in {"Options": usual, **sections}.items():
-                with formatter.section(title):
-                    formatter.write_dl([rows[name] for name in names])
+    def __init__(
+        self, name: str | None, callback: Command, params: list[click.Parameter], help: str
+    ) -> None:
+        super().__init__(name, callback=callback, params=params, help=help)
+        if self._n_rare:
+            self.params.append(_help_all_option())
 
-    return Sectioned
+    @property
+    def _n_rare(self) -> int:
+        """The number of options that only ``--help-all`` lists."""
+        return sum(isinstance(each, RowOption) and not each.row.everyday for each in self.params)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"": []}
+        for param in self.get_params(ctx):
+            row = param.row if isinstance(param, RowOption) else None
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record and (row is None or row.everyday or SHOWS_ALL in ctx.meta):
+                sections.setdefault("" if row is None else row.section, []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title or "Options"):
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self._n_rare and SHOWS_ALL not in ctx.meta:
+            more = quantity(self._n_rare, "more option")
+            formatter.write(f"\n{more}: `{ctx.command_path} --help-all`\n")
 
 
-def _help_rows(command: click.Command, ctx: click.Context) -> dict[str, tuple[str, str]]:
-    """How each option is typed and what it does, by its name in Python."""
-    rows = {}
-    for param in command.get_params(ctx):
-        row = param.get_help_record(ctx)
-        if isinstance(param, click.Option) and param.name and row:
-            rows[param.name] = row
-    return rows
+def _help_all_option() -> click.Option:
+    return click.Option(
+        ["--help-all"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_show_all,
+        help="Show all options and exit.",
+    )
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[SHOWS_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()

@@ -10,7 +10,7 @@ from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import names_option
+from sparsetopics.cli.shared_options import json_option, names_option
 from sparsetopics.options.option import Interval, counts_from
 
 LONGEST_NAME = 40  # characters in the table
@@ -34,7 +34,7 @@ LONGEST_NAME = 40  # characters in the table
     "compared with all documents, and 0.6 weighs both. Default: by probability.",
 )
 @names_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@json_option("Print JSON instead of a table.")
 def command(
     run: Path, n_words: int, balance: float | None, names: dict[int, str], as_json: bool
 ) -> None:

@@ -11,27 +11,33 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import say, show
-from sparsetopics.cli.shared_options import add_options, command_with, is_given, table_option
+from sparsetopics.cli.shared_options import (
+    TableCommand,
+    add_options,
+    is_given,
+    json_option,
+    overwrite_option,
+    quiet_option,
+    row_option,
+)
 from sparsetopics.options.option import Value
-from sparsetopics.options.table import HELP, OPTION, OPTIONS
+from sparsetopics.options.table import OPTION
 
 if TYPE_CHECKING:
     from sparsetopics.options.training import TrainingOptions
     from sparsetopics.runs.plan import RunPlan
     from sparsetopics.runs.train import RunResult
 
-SECTIONS = {title: [OPTION[name].key for name in texts] for title, texts in HELP.items() if title}
 
-
-@click.command(cls=command_with(SECTIONS))
+@click.command(cls=TableCommand)
 @click.pass_context
 @click.argument("corpus", type=NAMED_PATH)
 @click.option("--out", type=NEW_PATH, required=True, help="Run folder to write.")
-@click.option("--overwrite/--no-overwrite", help="Replace the run folder if it exists.")
-@config_option
-@add_options(table_option(option.name) for option in OPTIONS)
-@click.option("--quiet/--no-quiet", help="Show no progress.")
-@click.option("--json/--no-json", "as_json", help="Print JSON.")
+@overwrite_option("Replace the run folder if it exists.", with_no=True)
+@config_option('local-update = "collapsed"', ", such as config.toml in a run folder")
+@add_options(map(row_option, OPTION.values()))
+@quiet_option(with_no=True)
+@json_option(with_no=True)
 def command(
     ctx: click.Context,
     corpus: Path,
@@ -71,7 +77,7 @@ def command(
     from sparsetopics.runs.plan import plan_run
     from sparsetopics.runs.train import train_run
 
-    given = {option.name: values[option.key] for option in OPTIONS if is_given(ctx, option.key)}
+    given = {name: values[row.key] for name, row in OPTION.items() if is_given(ctx, row.key)}
     plan = plan_run(corpus, out, given, overwrite=overwrite)
     if not quiet:
         _warn_of_idle_workers(plan)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from sparsetopics.cli.printing import say, show
+from sparsetopics.cli.shared_options import json_option
 
 # Commands that are run on a small collection; its files are marked with @. Together they call each
 # kernel with all types of arguments that occur.
@@ -54,7 +55,7 @@ _USUAL = {"ingest": {"quiet": True}, "train": {"quiet": True, "topics": 6, "work
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option()
 def command(as_json: bool) -> None:
     """Compile every kernel that the commands use, and keep them on disk.
 

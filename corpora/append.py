@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -19,7 +19,6 @@ from sparsetopics.base.transactions import APPEND_FOLDER, Workspace
 from sparsetopics.base.wording import listed, quantity
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import (
-    IngestOptions,
     IngestSummary,
     OnProgress,
     Reading,
@@ -28,6 +27,7 @@ from sparsetopics.corpora.ingest import (
     settle_tokenizer,
     write_shards,
 )
+from sparsetopics.corpora.ingest_options import IngestOptions
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.readers.options import KEEP
@@ -44,21 +44,16 @@ Entry = TypeVar("Entry", bound=FileEntry)
 _UNCHANGED = "which keeps the words of the corpus"
 
 
-class AppendSummary(NamedTuple):
-    """What an append added, and what the corpus holds now."""
-
-    n_added: int  # documents
-    corpus: IngestSummary
-
-
 def append(
     sources: Iterable[str | Path],
     corpus: str | Path,
     options: IngestOptions | None = None,
     on_progress: OnProgress = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
-) -> AppendSummary:
+) -> tuple[int, IngestSummary]:
     """Add the documents of files, folders and patterns to a corpus, under its vocabulary.
+
+    Return the number of documents that were added, and what the corpus holds now.
 
     Words, their frequencies and the tokeniser do not change; a tokeniser in ``options`` must be
     that of the corpus. If anything fails, the corpus stays as it was. If a process was killed after
@@ -73,14 +68,14 @@ def append(
     collection = options.find(sources, say)
     job = job_for(sources, collection, options)
     with (
-        open_cluster_map(options.workplace) as cluster_map,
+        open_cluster_map(options.where) as cluster_map,
         _workspace_in(folder) as workspace,
-        open_local_map(options.workplace) as here,
+        open_local_map(options.where) as here,
     ):
         if job is not None and workspace.committed_job == job.text:
             say(f"{folder}: an append of the same documents was interrupted; it is complete now.")
             files = FileAccount((), collection.account.left_out)
-            return AppendSummary(0, IngestSummary.of(DocumentManifest.load(folder), files))
+            return 0, IngestSummary.of(DocumentManifest.load(folder), files)
         workspace.clear()
         workspace.new.mkdir()
         before = DocumentManifest.load(folder)
@@ -96,7 +91,7 @@ def append(
     if n_unlabelled and _has_labels(folder):
         problem = f"{n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
-    return AppendSummary(n_added, IngestSummary.of(longer, collection.account))
+    return n_added, IngestSummary.of(longer, collection.account)
 
 
 def _write(

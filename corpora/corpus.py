@@ -23,8 +23,7 @@ from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.showing import html_table, short_repr
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.readers.blocks import VECTORS
-from sparsetopics.corpora.readers.fields import FieldType
-from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.readers.field_values import FieldType
 from sparsetopics.corpora.row_corpus import RowCorpus
 from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, write_manifest
 from sparsetopics.corpora.store.field_files import check_fields
@@ -42,6 +41,7 @@ from sparsetopics.corpora.store.shards import (
 )
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest, rows_per_group
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS
 from sparsetopics.options.option import check_type, path_of
 
 if TYPE_CHECKING:
@@ -201,27 +201,17 @@ class Corpus(RowCorpus[DocumentBatch]):
         ``keep=["text"]`` keeps the texts. Raises SourceError if no word or no document is left,
         OptionError or VocabularyError for options that cannot be used.
         """
+        given = locals()  # the options, by the names of parameters
+        from sparsetopics.corpora.ingest_options import document_options, given_at
         from sparsetopics.corpora.memory_corpus import (
             blocks_of_texts,
+            check_kept_of_texts,
             documents_of_blocks,
-            kept_of_texts,
         )
-        from sparsetopics.corpora.text.word_options import word_options
 
-        words = word_options(
-            stop_words=stop_words,
-            min_df=min_df,
-            max_df=max_df,
-            max_words=max_words,
-            ngrams=ngrams,
-            phrases=phrases,
-            phrase_threshold=phrase_threshold,
-            token_pattern=token_pattern,
-            lowercase=lowercase,
-            tokenizer=tokenizer,
-        )
-        kept, blocks = kept_of_texts(keep), blocks_of_texts(texts)
-        return cls(*documents_of_blocks(blocks, "texts", words, vocabulary, kept))
+        options = document_options(given_at(FROM_TEXTS, given), vocabulary=vocabulary)
+        check_kept_of_texts(options.read.kept)
+        return cls(*documents_of_blocks(blocks_of_texts(texts), "texts", options))
 
     @classmethod
     @naming_parameters()
@@ -255,24 +245,13 @@ class Corpus(RowCorpus[DocumentBatch]):
         ``from_texts``. Raises SourceError for another object, for a column that is missing or
         holds no text, and if nothing is left.
         """
+        given = locals()  # the options, by the names of parameters
+        from sparsetopics.corpora.ingest_options import document_options, given_at
         from sparsetopics.corpora.memory_corpus import TABLE, blocks_of_table, documents_of_blocks
-        from sparsetopics.corpora.text.word_options import word_options
 
-        words = word_options(
-            stop_words=stop_words,
-            min_df=min_df,
-            max_df=max_df,
-            max_words=max_words,
-            ngrams=ngrams,
-            phrases=phrases,
-            phrase_threshold=phrase_threshold,
-            token_pattern=token_pattern,
-            lowercase=lowercase,
-            tokenizer=tokenizer,
-        )
-        read = ReadOptions(text_field, id_field, label_field, keep=keep)
-        blocks = blocks_of_table(table, read)
-        return cls(*documents_of_blocks(blocks, TABLE, words, vocabulary, read.kept))
+        options = document_options(given_at(FROM_TABLE, given), vocabulary=vocabulary)
+        blocks = blocks_of_table(table, options.read)
+        return cls(*documents_of_blocks(blocks, TABLE, options))
 
     @classmethod
     def from_csr(

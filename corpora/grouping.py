@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.readers.fields import TEXT, FieldType
+from sparsetopics.corpora.readers.field_values import FieldType, converted, misfit
+from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.options.option import refuse, shown
 
@@ -194,47 +195,26 @@ def _as_python(starts: pa.Array) -> list[Start | None]:
 def _starts(values: pa.Array, over: Over) -> pa.Array:
     """The beginning of the period or bin of each value; null for a missing value."""
     if over.period is not None or pa.types.is_temporal(values.type):
-        starts = pc.floor_temporal(_dates(values, over), unit=over.period or "day")
-        return starts.cast(pa.date32())
-    numbers = _parsed(values, pa.float64(), over, "numbers", _hint_at_periods(over))
-    finite = pc.if_else(pc.is_finite(numbers), numbers, None)
-    if over.width is None:
-        return finite
-    return pc.multiply(pc.floor(pc.divide(finite, over.width)), over.width)
-
-
-def _dates(values: pa.Array, over: Over) -> pa.Array:
-    if pa.types.is_temporal(values.type):
-        return values
-    days = pc.utf8_slice_codeunits(values, 0, LONGEST_DATE)
-    return _parsed(days, pa.date32(), over, "dates such as 2024-05-31")
-
-
-def _hint_at_periods(over: Over) -> str:
+        dates = _typed(values, "date", over, "dates such as 2024-05-31")
+        return pc.floor_temporal(dates, unit=over.period or "day").cast(pa.date32())
     needed = f"Dates need a period, such as {over.column}:month."
-    return needed if over.width is None else f"A width is for numbers. {needed}"
+    hint = needed if over.width is None else f"A width is for numbers. {needed}"
+    numbers = _typed(values, "number", over, "numbers", hint)
+    if over.width is None:
+        return numbers
+    return pc.multiply(pc.floor(pc.divide(numbers, over.width)), over.width)
 
 
-def _parsed(
-    values: pa.Array, kind: pa.DataType, over: Over, wanted: str, hint: str = ""
-) -> pa.Array:
-    """The values as another type; OptionError names one that cannot be."""
-    if pa.types.is_string(values.type):
-        values = pc.if_else(pc.equal(values, ""), None, values)
-    try:
-        return values.cast(kind)
-    except pa.ArrowInvalid:
-        wrong = next(value for value in values.to_pylist() if not _can_be(value, kind))
-        problem = f"expected {wanted} in {shown(over.column)}, but found {shown(wrong)}"
-        raise OptionError("over", problem, hint) from None
-
-
-def _can_be(value: str | None, kind: pa.DataType) -> bool:
-    try:
-        pa.array([value], pa.string()).cast(kind)
-    except pa.ArrowInvalid:
-        return False
-    return True
+def _typed(values: pa.Array, kind: FieldType, over: Over, wanted: str, hint: str = "") -> pa.Array:
+    """Strings as values of a type, and other values as they are; OptionError names one that is of
+    another type."""
+    if not pa.types.is_string(values.type):
+        return values
+    found = converted(values, kind)
+    if found is None:
+        odd = shown(values[misfit(values, kind)].as_py())
+        refuse("over", f"expected {wanted} in {shown(over.column)}, but found {odd}", hint)
+    return found
 
 
 def _next_start(start: date, period: str) -> date:

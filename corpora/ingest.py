@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ import pyarrow as pa
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.ingest_options import IngestOptions, settled_tokenizer
 from sparsetopics.corpora.readers.blocks import (
     CountedBlock,
     Named,
@@ -22,9 +23,9 @@ from sparsetopics.corpora.readers.blocks import (
     numbered,
     with_error_last,
 )
-from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
-from sparsetopics.corpora.readers.formats import TextCollection, find_collection
-from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.readers.field_values import FieldType
+from sparsetopics.corpora.readers.fields import FieldTypes
+from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import names_of
@@ -33,7 +34,6 @@ from sparsetopics.corpora.store.document_rows import (
     DocumentManifest,
     EncodedBlock,
     encode,
-    vocabulary_of_corpus,
     write_manifest,
 )
 from sparsetopics.corpora.store.manifest import ShardEntry
@@ -47,75 +47,17 @@ from sparsetopics.corpora.store.unfinished import (
     paths_of,
     work_folder,
 )
-from sparsetopics.corpora.text.phrases import PhraseOptions, learn_phrases
 from sparsetopics.corpora.text.pruning import PruningOptions, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import (
     TokenizerOptions,
     count_texts,
-    options_for,
     tokens_of,
 )
 from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.corpora.text.word_options import WordOptions
 from sparsetopics.execution.executors import LocalMap, OrderedMap, open_cluster_map, open_local_map
-from sparsetopics.options.table import ExecutorName
-from sparsetopics.options.workplace import Workplace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkOptions:
-    """Options of every ingest. The result does not depend on ``workers``, ``executor`` and
-    ``scheduler``."""
-
-    format: str | None = None  # None: the extension tells it
-    workers: int = 1
-    overwrite: bool = False
-    executor: ExecutorName = "threads"
-    scheduler: str | None = None  # of a Dask cluster
-    follow_links: bool = False  # in folders, to files outside and to other folders
-
-    @property
-    def workplace(self) -> Workplace:
-        """Where blocks are decoded and counted; OptionError for options that do not fit."""
-        return Workplace(self.executor, self.workers, self.scheduler)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestOptions(WorkOptions):
-    """How to make a corpus of documents from files.
-
-    ``vocabulary`` is a vocabulary, or the folder of a corpus that has one. Its words are used as
-    they are; then nothing is pruned, and its tokeniser settings are used unless others are given.
-    ``phrases`` are learned in a first pass over the sources and become tokeniser settings, as do
-    stop words where tokens are joined. ``read.keep`` names the fields that the corpus keeps besides
-    ids and labels.
-    """
-
-    read: ReadOptions = field(default_factory=ReadOptions)
-    tokenizer: TokenizerOptions | None = None
-    phrases: PhraseOptions | None = None
-    pruning: PruningOptions = field(default_factory=PruningOptions)
-    vocabulary: Path | Vocabulary | None = None
-
-    def __post_init__(self) -> None:
-        _ = self.workplace  # which checks its options
-        words = WordOptions(self.tokenizer, self.phrases, self.pruning)
-        words.check(with_vocabulary=self.vocabulary is not None)
-
-    def find(self, sources: Iterable[str | Path], say: Callable[[str], None]) -> TextCollection:
-        """The files of documents that ``sources`` name; ``say`` is as in ``find_collection``."""
-        return find_collection(
-            sources, self.format, self.read, follow_links=self.follow_links, say=say
-        )
-
-    @property
-    def given(self) -> Vocabulary | None:
-        """The given vocabulary; CorpusFormatError if its corpus is damaged."""
-        if isinstance(self.vocabulary, Path):
-            return vocabulary_of_corpus(self.vocabulary)
-        return self.vocabulary
+from sparsetopics.options.ingest_table import INGEST_OPTION
 
 
 class IngestSummary(NamedTuple):
@@ -214,9 +156,9 @@ def ingest(
     starts_over = collection.format.counted or options.vocabulary is not None
     job = None if starts_over else job_for(sources, collection, options)
     with (
-        open_cluster_map(options.workplace) as cluster_map,
+        open_cluster_map(options.where) as cluster_map,
         work_folder(output, job, say=say) as place,
-        open_local_map(options.workplace) as here,  # its threads end before the folder is cleared
+        open_local_map(options.where) as here,  # its threads end before the folder is cleared
     ):
         reading = Reading(collection, options, cluster_map or here, here, on_progress)
         given = options.given
@@ -250,7 +192,7 @@ def job_for(
     function = None if options.tokenizer is None else options.tokenizer.function
     if function is not None:
         load_tokenizer(function)
-    ignored = {"workers", "executor", "scheduler", "overwrite"}  # they leave the corpus the same
+    ignored = {"where", "overwrite"}  # they leave the corpus the same
     said = {name: value for name, value in asdict(options).items() if name not in ignored}
     return job_of(sources, said, function, collection.files)
 
@@ -311,27 +253,17 @@ def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOpt
             files = names_of(collection.files)
             raise OptionError(_of_tokens(options), f"needs text, but {files} has counts")
         return None
-    tokenizer = options_for(given, options.tokenizer)
-    if tokenizer.function is not None:
-        load_tokenizer(tokenizer.function)  # so that a function that cannot be used fails at once
-    if given is None and (options.phrases is not None or tokenizer.ngrams > 1):
-        tokenizer = tokenizer.before_joining(options.pruning.stop_words)
-    if options.phrases is not None:
-        blocks = _tokens(reading, tokenizer)
-        tokenizer = replace(tokenizer, phrases=learn_phrases(blocks, options.phrases))
-    return tokenizer
+    return settled_tokenizer(options, given, partial(_tokens, reading))
 
 
 def _of_tokens(options: IngestOptions) -> str:
     """The option that was given for text alone."""
-    chosen, usual = options.tokenizer or TokenizerOptions(), TokenizerOptions()
-    given = {
-        "phrases": options.phrases is not None,
-        "tokenizer": chosen.function is not None,
-        "ngrams": chosen.ngrams != usual.ngrams,
-        "token_pattern": chosen.token_pattern != usual.token_pattern,
-    }
-    return next((name for name, is_given in given.items() if is_given), "lowercase")
+    if options.phrases is not None:
+        return "phrases"
+    chosen, usual = options.tokenizer, TokenizerOptions()
+    rows = [row for row in INGEST_OPTION.values() if row.part == "tokenizer"]
+    given = [row.name for row in rows if getattr(chosen, row.field) != getattr(usual, row.field)]
+    return given[0] if given else "lowercase"
 
 
 def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:

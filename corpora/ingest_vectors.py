@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from operator import call
 from pathlib import Path
@@ -17,11 +17,11 @@ from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import VectorCorpus
-from sparsetopics.corpora.ingest import OnProgress, WorkOptions, reported
+from sparsetopics.corpora.ingest import OnProgress, reported
+from sparsetopics.corpora.ingest_options import VectorOptions
 from sparsetopics.corpora.projection import FILE_NAME as PROJECTION_FILE
 from sparsetopics.corpora.projection import (
     PATCH_BASIS,
-    PcaOptions,
     Projection,
     fit_projection,
     patch_projection,
@@ -36,25 +36,6 @@ from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.store.unfinished import corpus_output, paths_of, work_folder
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
 from sparsetopics.execution.executors import OrderedMap, open_cluster_map, open_local_map
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorOptions(WorkOptions):
-    """How to make a corpus of vectors from files.
-
-    Patches, which have lost their mean, become coordinates in ``patch_basis``, and ``pca`` is
-    fitted to these. ``projection`` is the folder of a corpus of vectors whose projection is used as
-    it is; columns and patches are then those of that corpus, unless others are given.
-    """
-
-    read: VectorReadOptions = field(default_factory=VectorReadOptions)
-    pca: PcaOptions | None = None
-    projection: Path | None = None
-
-    def __post_init__(self) -> None:
-        _ = self.workplace  # which checks its options
-        if self.pca is not None and self.projection is not None:
-            raise OptionError("projection", "cannot be combined with --pca")
 
 
 class VectorSummary(NamedTuple):
@@ -80,9 +61,6 @@ class _Reading(NamedTuple):
         return SourceError(names_of(self.collection.files), "there are no items")
 
 
-_Projected = tuple[Projection, Made]  # with what it adds to the manifest's ``made``
-
-
 def ingest_vectors(
     sources: Iterable[str | Path],
     out: str | Path,
@@ -101,9 +79,9 @@ def ingest_vectors(
     sources = list(sources)
     output = corpus_output(out, sources, options.projection, overwrite=options.overwrite)
     with (
-        open_cluster_map(options.workplace) as cluster_map,
+        open_cluster_map(options.where) as cluster_map,
         work_folder(output, None, say=say) as place,
-        open_local_map(options.workplace) as here,
+        open_local_map(options.where) as here,
     ):
         given = None if options.projection is None else VectorCorpus.open(options.projection)
         read = options.read if given is None else _like(given, options.read)
@@ -112,8 +90,8 @@ def ingest_vectors(
         )
         refuse_inputs(output.path, paths_of(collection.files))
         reading = _Reading(collection, read, cluster_map or here, on_progress)
-        projected = _projection(reading, options.pca, given)
-        return _write_corpus(place.corpus, reading, projected)
+        projection, made = _projection(reading, options, given)
+        return _write_corpus(place.corpus, reading, projection, made)
 
 
 def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
@@ -130,10 +108,10 @@ def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
 
 
 def _projection(
-    reading: _Reading, pca: PcaOptions | None, given: VectorCorpus | None
-) -> _Projected | None:
+    reading: _Reading, options: VectorOptions, given: VectorCorpus | None
+) -> tuple[Projection | None, Made]:
     """The given projection, that of patches, one fitted to the items, or the last two combined;
-    None if none is wanted."""
+    None if none is wanted. Also what it adds to the manifest's ``made``."""
     if given is not None:
         assert given.projection is not None  # checked by _like
         made = Made()
@@ -144,12 +122,14 @@ def _projection(
         return given.projection, made
     patches = reading.options.patches
     basis = None if patches is None else patch_projection(patches)
-    if pca is not None:
-        return _fitted(reading, pca, basis)
-    return None if basis is None else (basis, {"basis": PATCH_BASIS})
+    if options.pca is not None:
+        return _fitted(reading, options, options.pca, basis)
+    return basis, Made() if basis is None else {"basis": PATCH_BASIS}
 
 
-def _fitted(reading: _Reading, options: PcaOptions, basis: Projection | None) -> _Projected:
+def _fitted(
+    reading: _Reading, options: VectorOptions, n_components: int, basis: Projection | None
+) -> tuple[Projection, Made]:
     """A PCA of a sample of the items, or of their coordinates in ``basis``."""
     columns: tuple[str, ...] | None = None
 
@@ -162,7 +142,7 @@ def _fitted(reading: _Reading, options: PcaOptions, basis: Projection | None) ->
     sample = sample_rows(values(), np.random.default_rng(options.seed))
     if not len(sample):
         raise reading.no_items
-    projection, explained = fit_projection(sample, options, columns)
+    projection, explained = fit_projection(sample, n_components, columns, whiten=options.whiten)
     made: Made = {
         "pca": {
             "n_components": projection.n_columns,
@@ -203,7 +183,9 @@ def _check_width(block: VectorBlock, n_columns: int, why: str) -> None:
         )
 
 
-def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None) -> VectorSummary:
+def _write_corpus(
+    folder: Path, reading: _Reading, projection: Projection | None, how_projected: Made
+) -> VectorSummary:
     """Shards, projection and, last, the manifest."""
     blocks = _blocks(reading, "writing")
     first = next(blocks, None)
@@ -213,16 +195,15 @@ def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None)
     n_columns = first.values.shape[1]
     entry = None
     made = _made(reading.collection.format_name, reading.options)
-    project, more = projected or (None, Made())
-    if project is not None:
-        _check_width(first, project.n_inputs, "which the projection takes")
-        project.save(folder)
+    made.update(how_projected)
+    if projection is not None:
+        _check_width(first, projection.n_inputs, "which the projection takes")
+        projection.save(folder)
         entry = FileEntry.of(folder / PROJECTION_FILE)
-        n_columns, columns = project.n_columns, None
-        made.update(more)
+        n_columns, columns = projection.n_columns, None
     with ShardWriter(folder, VectorKind(n_columns)) as writer:
         for block in chain([first], blocks):
-            values = block.values if project is None else project(block.values)
+            values = block.values if projection is None else projection(block.values)
             writer.append(Rows(block.ids, block.labels, VectorBatch(values)))
         shards = writer.finish()
     manifest = VectorManifest(

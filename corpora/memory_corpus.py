@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from numbers import Integral
@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.base.errors import OptionError, ShapeError, SourceError
+from sparsetopics.base.errors import ShapeError, SourceError
 from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.corpora.ingest_options import IngestOptions, settled_tokenizer
 from sparsetopics.corpora.memory_arrays import (
     AnyMatrix,
     check_utf8,
@@ -28,18 +29,17 @@ from sparsetopics.corpora.memory_arrays import (
 )
 from sparsetopics.corpora.readers.blocks import TextBlock, numbered
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
-from sparsetopics.corpora.readers.fields import FieldType, FieldTypes, Kept
+from sparsetopics.corpora.readers.field_values import FieldType
+from sparsetopics.corpora.readers.fields import FieldTypes, Kept
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, encode, sizes_of_batch
 from sparsetopics.corpora.store.shards import NO_TYPES, MemoryRowGroup
-from sparsetopics.corpora.text.phrases import learn_phrases
 from sparsetopics.corpora.text.pruning import prune, tally_words
-from sparsetopics.corpora.text.tokenizer import count_texts, options_for, tokens_of
+from sparsetopics.corpora.text.tokenizer import count_texts, tokens_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.corpora.text.word_options import WordOptions
-from sparsetopics.options.option import check_type, shown
+from sparsetopics.options.option import refuse, shown
 
 _ROWS_AT_ONCE = 1_024
 TABLE = "table"  # in messages
@@ -58,22 +58,18 @@ class MemoryDocuments(NamedTuple):
 def documents_of_blocks(
     texts: Iterable[TextBlock],
     where: str,
-    options: WordOptions,
-    given: Vocabulary | None,
-    kept: Kept,
+    options: IngestOptions,
 ) -> MemoryDocuments:
-    """Tokenise, prune and encode; SourceError if nothing is left, OptionError for options that do
-    not fit together."""
-    if given is not None:
-        check_type("vocabulary", given, Vocabulary, "the Vocabulary of a corpus or None")
-    options.check(with_vocabulary=given is not None)
-    tokenizer = options_for(given, options.tokenizer)
-    if given is None and (options.phrases is not None or tokenizer.ngrams > 1):
-        tokenizer = tokenizer.before_joining(options.pruning.stop_words)
+    """Tokenise, prune and encode; SourceError if nothing is left, OptionError if the vocabulary is
+    none."""
+    given, kept = options.vocabulary, options.read.kept
+    if given is not None and not isinstance(given, Vocabulary):
+        refuse("vocabulary", f"must be the Vocabulary of a corpus or None, but is {shown(given)}")
     if options.phrases is not None:
-        texts = list(texts)
-        tokens = (tokens_of(block, tokenizer) for block in texts)
-        tokenizer = replace(tokenizer, phrases=learn_phrases(tokens, options.phrases))
+        texts = list(texts)  # read twice
+    tokenizer = settled_tokenizer(
+        options, given, lambda how: (tokens_of(block, how) for block in texts)
+    )
     told = FieldTypes(kept)
     counted = (count_texts(block, tokenizer, keep_texts=kept.text) for block in texts)
     blocks = list(told.watch(counted))
@@ -103,13 +99,11 @@ def documents_of_blocks(
     return MemoryDocuments(vocabulary, groups, n_skipped, n_unknown, types)
 
 
-def kept_of_texts(keep: Sequence[str]) -> Kept:
-    """What ``keep`` asks for where there are texts alone; OptionError for other fields."""
-    kept = ReadOptions(keep=keep).kept
+def check_kept_of_texts(kept: Kept) -> None:
+    """OptionError if other fields are to be kept where there are texts alone."""
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
-        raise OptionError("keep", f"texts have no field {kept.named[0]!r}", hint)
-    return kept
+        refuse("keep", f"texts have no field {kept.named[0]!r}", hint)
 
 
 def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:

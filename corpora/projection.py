@@ -30,21 +30,6 @@ _ROWS_AT_ONCE = 8_192
 _METADATA_KEY = "projection"
 
 
-@dataclass(frozen=True, slots=True)
-class PcaOptions:
-    """How many components to keep, and whether to give each unit variance."""
-
-    n_components: int
-    whiten: bool = False
-    seed: int = 0  # of the sample of items that it is fitted on
-
-    def __post_init__(self) -> None:
-        if self.n_components < 1:
-            raise OptionError("pca", f"must be at least 1, but is {self.n_components}")
-        if self.seed < 0:
-            raise OptionError("seed", f"must be at least 0, but is {self.seed}")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
     """``(x − mean) · components``, divided by the standard deviations if whitened.
@@ -151,8 +136,10 @@ def sample_rows(blocks: Iterable[Vectors], rng: np.random.Generator) -> Vectors:
 
 def fit_projection(
     sample: Vectors,  # (n_sampled, n_inputs)
-    options: PcaOptions,
+    n_components: int,
     inputs: tuple[str, ...] | None = None,
+    *,
+    whiten: bool = False,  # give each component unit variance
 ) -> tuple[Projection, float]:
     """The leading principal components of a sample, and the share of variance they hold.
 
@@ -161,7 +148,6 @@ def fit_projection(
     items differ; SourceError if no two items differ.
     """
     n_rows, n_inputs = sample.shape
-    n_components = options.n_components
     if n_components > min(n_inputs, n_rows - 1):
         data = f"{quantity(n_rows, 'item')} of {quantity(n_inputs, 'column')}"
         most = min(n_inputs, n_rows - 1)
@@ -176,10 +162,10 @@ def fit_projection(
     if total <= 0:
         raise SourceError("items", "no two differ, so there is no variance to project")
     rank = int((variances > variances[0] * n_inputs * np.finfo(np.float32).eps).sum())
-    if options.whiten and rank < n_components:
+    if whiten and rank < n_components:
         problem = f"must be at most {rank} to whiten items that differ in {rank} directions only"
         raise OptionError("pca", f"{problem}, but is {n_components}")
-    projection = Projection(mean, components, variances, options.whiten, inputs)
+    projection = Projection(mean, components, variances, whiten, inputs)
     return projection, float(variances.sum() / total)
 
 

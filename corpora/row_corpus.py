@@ -11,7 +11,7 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetopics.corpora.readers.fields import FieldType
+from sparsetopics.corpora.readers.field_values import FieldType
 from sparsetopics.corpora.store.manifest import CorpusManifest, ShardEntry, Sizes, total
 from sparsetopics.corpora.store.shards import NO_TYPES, RowBatch, RowGroup, RowKind, ShardWriter
 

@@ -14,7 +14,8 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.outputs import output_file, output_folder, written
 from sparsetopics.base.own_folders import QUICKSTART
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.ingest import ingest
+from sparsetopics.corpora.ingest_options import IngestOptions
 from sparsetopics.corpora.split import split_corpus
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.stop_words import ENGLISH, stop_words_of

@@ -19,7 +19,6 @@ from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.corpora.corpus import Corpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.options.resolve import resolve
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
@@ -34,7 +33,7 @@ def make_worlds(folder):
     source = write_jsonl(folder / "a.jsonl", make_texts(60))
     ingest([source], folder / "documents", IngestOptions(format="jsonl"))
     np.save(folder / "values.npy", draw_clumps(0, 200, 4).values)
-    options = VectorOptions(pca=PcaOptions(3))
+    options = VectorOptions(pca=3)
     ingest_vectors([folder / "values.npy"], folder / "vectors", options)
     mixture = resolve("dp-mixture", {}).local
     runs = {

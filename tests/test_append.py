@@ -18,6 +18,7 @@ from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.validate import validate
+from sparsetopics.options.workplace import Workplace
 
 TEXTS = make_texts(120)
 
@@ -51,15 +52,15 @@ def test_a_longer_corpus_is_that_of_all_files_under_the_same_words(
     n_before = len(documents_of(first))
     ingest(lines, tmp_path / "all", IngestOptions(vocabulary=corpus))
 
-    summary = append(lines[1:], corpus, IngestOptions(workers=3))
+    n_added, summary = append(lines[1:], corpus, IngestOptions(where=Workplace(workers=3)))
 
     longer, expected = Corpus.open(corpus), Corpus.open(tmp_path / "all")
     assert documents_of(longer) == documents_of(expected)
     assert longer.vocabulary.fingerprint == first.vocabulary.fingerprint
     assert longer.n_skipped == expected.n_skipped
-    assert summary.n_added == longer.n_docs - n_before > 16
-    assert summary.corpus.n_documents == longer.n_docs
-    assert summary.corpus.n_shards == len(list(corpus.glob("shard-*"))) > 2
+    assert n_added == longer.n_docs - n_before > 16
+    assert summary.n_documents == longer.n_docs
+    assert summary.n_shards == len(list(corpus.glob("shard-*"))) > 2
     assert validate(corpus) == []
     assert len(documents_of(first)) == n_before  # what was open stays what it was
     append(lines[:1], corpus)  # and once more
@@ -158,7 +159,7 @@ def test_two_at_once_are_refused(lines, corpus):
             refusals.append(told)
 
     n_before = Corpus.open(corpus).n_docs
-    added = append(lines[1:], corpus, on_progress=again).n_added
+    added, _ = append(lines[1:], corpus, on_progress=again)
 
     assert refusals
     assert Corpus.open(corpus).n_docs == n_before + added

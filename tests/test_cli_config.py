@@ -103,7 +103,7 @@ def test_out_may_stand_in_the_file_and_paths_start_from_the_working_directory(
         ("local_update = 'collapsed'", "run.toml, local_update: train has no such option. "
          "Did you mean local-update?"),
         ("Topics = 3", "run.toml, Topics: train has no such option. Did you mean topics?"),
-        ("zzz = 3", "run.toml, zzz: train has no such option. --help lists them."),
+        ("zzz = 3", "run.toml, zzz: train has no such option. --help-all lists them."),
         ("corpus = 'news'", "run.toml, corpus: train has no such option"),
         ("scheduler = 'tcp://head:8786'", "run.toml, scheduler: give --scheduler on the "
          "command line, not in a file. The process at that address can run code here."),

@@ -20,7 +20,6 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.append import append
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.corpora.readers import arrays as read_arrays
 from sparsetopics.corpora.readers import text_files
 from sparsetopics.corpora.readers.formats import find_collection
@@ -38,6 +37,11 @@ from worker_kills import Killer
 
 TEXTS = make_texts(300)
 BLOCK_BYTES = 3_000  # so that a small collection is many blocks
+
+
+def at(where):
+    """The option of ingest that names a place."""
+    return {"where": Workplace(**where)}
 
 
 @pytest.fixture
@@ -96,7 +100,7 @@ def test_documents_are_the_same_bytes_wherever_they_are_counted(
     monkeypatch.chdir(sources)  # workers are elsewhere
     source, said = DOCUMENTS[case]
     made = {
-        name: ingest([source], tmp_path / name, IngestOptions(**said, **where))
+        name: ingest([source], tmp_path / name, IngestOptions(**said, **at(where)))
         for name, where in (
             ("serial", {"executor": "serial"}),
             ("threads", {"workers": 2}),
@@ -113,9 +117,9 @@ def test_documents_are_the_same_bytes_wherever_they_are_counted(
 
 VECTORS = {
     "plain": ("vectors.npy", {}),
-    "projected": ("vectors.npy", {"pca": PcaOptions(3, whiten=True)}),
-    "named": ("named.npz", {"pca": PcaOptions(3)}),
-    "patches": ("photos", {"read": VectorReadOptions(patches=4, stride=2), "pca": PcaOptions(5)}),
+    "projected": ("vectors.npy", {"pca": 3, "whiten": True}),
+    "named": ("named.npz", {"pca": 3}),
+    "patches": ("photos", {"read": VectorReadOptions(patches=4, stride=2), "pca": 5}),
 }
 
 
@@ -129,7 +133,7 @@ def test_vectors_are_the_same_bytes_wherever_they_are_decoded(sources, tmp_path,
         ("threads", {"workers": 2}),
         ("dask", there),
     ):
-        ingest_vectors([sources / source], tmp_path / name, VectorOptions(**said, **where))
+        ingest_vectors([sources / source], tmp_path / name, VectorOptions(**said, **at(where)))
 
     serial = files_of(tmp_path / "serial")
     assert files_of(tmp_path / "threads") == serial
@@ -149,9 +153,9 @@ def test_held_out_and_appended_documents_are_the_same(sources, tmp_path, there):
     for name, where in (("threads", {}), ("dask", there)):
         train, heldout = tmp_path / f"train-{name}", tmp_path / f"heldout-{name}"
         ingest([sources / "news.jsonl"], train)
-        given = IngestOptions(vocabulary=train, **where)
+        given = IngestOptions(vocabulary=train, **at(where))
         summary = ingest([more], heldout, given)
-        added = append([more], train, IngestOptions(**where))
+        added = append([more], train, IngestOptions(**at(where)))
         found.append((summary, added, files_of(heldout), files_of(train)))
 
     assert found[0][0].n_unknown_tokens > 0
@@ -199,7 +203,11 @@ def test_workers_may_die_while_they_count(sources, tmp_path, there, module):
     for number in range(2):
         (marks / str(number)).touch()
 
-    ingest([sources / "news.jsonl"], tmp_path / "dask", IngestOptions(**options, **there))
+    ingest(
+        [sources / "news.jsonl"],
+        tmp_path / "dask",
+        IngestOptions(**options, **at(there)),
+    )
 
     assert list(marks.iterdir()) == []
     assert files_of(tmp_path / "dask") == files_of(tmp_path / "serial")
@@ -214,7 +222,7 @@ def test_workers_may_die_whatever_the_driver_does(
 
     with monkeypatch.context() as patch:
         killer.around(patch, owner, name)
-        ingest([source], tmp_path / "dask", IngestOptions(**there))
+        ingest([source], tmp_path / "dask", IngestOptions(**at(there)))
 
     assert killer.deaths == ["before", "after"]
     assert files_of(tmp_path / "dask") == files_of(tmp_path / "serial")
@@ -222,11 +230,11 @@ def test_workers_may_die_whatever_the_driver_does(
 
 def test_workers_may_die_over_vectors(sources, tmp_path, there, cluster, monkeypatch):
     source, killer = sources / "vectors.npy", Killer(cluster)
-    ingest_vectors([source], tmp_path / "serial", VectorOptions(pca=PcaOptions(3)))
+    ingest_vectors([source], tmp_path / "serial", VectorOptions(pca=3))
 
     with monkeypatch.context() as patch:
         killer.around(patch, dask_cluster, "_result")
-        ingest_vectors([source], tmp_path / "dask", VectorOptions(pca=PcaOptions(3), **there))
+        ingest_vectors([source], tmp_path / "dask", VectorOptions(pca=3, **at(there)))
 
     assert killer.deaths == ["before", "after"]
     assert files_of(tmp_path / "dask") == files_of(tmp_path / "serial")
@@ -254,10 +262,10 @@ def test_what_dask_began_threads_end_and_the_other_way(sources, tmp_path, there,
     source, out = sources / "news.jsonl", tmp_path / "corpus"
     ingest([source], tmp_path / "whole")
     places = (there, {}) if is_first else ({}, there)
-    stop(source, out, IngestOptions(**places[0]), KeyboardInterrupt())
+    stop(source, out, IngestOptions(**at(places[0])), KeyboardInterrupt())
     said = []
 
-    ingest([source], out, IngestOptions(**places[1]), say=said.append)
+    ingest([source], out, IngestOptions(**at(places[1])), say=said.append)
 
     assert said == [f"{out}: continuing an ingest that was interrupted."]
     assert files_of(out) == files_of(tmp_path / "whole")
@@ -268,7 +276,7 @@ def test_a_cluster_that_is_lost_costs_nothing_that_was_read(sources, tmp_path, t
     ingest([source], tmp_path / "whole")
     lost = ClusterError("the Dask cluster", "its scheduler is lost")
 
-    said = stop(source, out, IngestOptions(**there), lost)
+    said = stop(source, out, IngestOptions(**at(there)), lost)
 
     assert said == [f"{out}: What was read is kept; repeat the command to continue."]
     ingest([source], out, say=said.append)
@@ -292,7 +300,11 @@ def test_a_function_in_the_current_folder_is_found_by_workers(sources, tmp_path,
     options = {"tokenizer": module(CUT)}
     ingest([sources / "news.jsonl"], tmp_path / "serial", IngestOptions(**options))
 
-    ingest([sources / "news.jsonl"], tmp_path / "dask", IngestOptions(**options, **there))
+    ingest(
+        [sources / "news.jsonl"],
+        tmp_path / "dask",
+        IngestOptions(**options, **at(there)),
+    )
 
     assert files_of(tmp_path / "dask") == files_of(tmp_path / "serial")
 
@@ -306,7 +318,7 @@ def test_a_function_that_workers_do_not_have_is_refused(sources, tmp_path, there
         ingest(
             [sources / "news.jsonl"],
             tmp_path / "dask",
-            IngestOptions(tokenizer=tokenizer, **there),
+            IngestOptions(tokenizer=tokenizer, **at(there)),
         )
 
     assert not (tmp_path / "dask").exists()
@@ -314,8 +326,12 @@ def test_a_function_that_workers_do_not_have_is_refused(sources, tmp_path, there
 
 def test_workers_that_have_another_version_of_a_function_say_so(sources, tmp_path, there, module):
     tokenizer = module(CUT)
-    ingest([sources / "news.jsonl"], tmp_path / "a", IngestOptions(tokenizer=tokenizer, **there))
-    options = IngestOptions(tokenizer=module(CUT.replace("text.", "text.lower().")), **there)
+    ingest(
+        [sources / "news.jsonl"],
+        tmp_path / "a",
+        IngestOptions(tokenizer=tokenizer, **at(there)),
+    )
+    options = IngestOptions(tokenizer=module(CUT.replace("text.", "text.lower().")), **at(there))
 
     with pytest.raises(OptionError, match="a worker has imported a different file"):
         ingest([sources / "news.jsonl"], tmp_path / "b", options)
@@ -452,6 +468,6 @@ def test_an_error_of_a_worker_is_the_reader_s(tmp_path, there):
     source.write_bytes(source.read_bytes() + b"[]\n")
 
     with pytest.raises(SourceError, match=f"bad.jsonl, line {n_lines + 1}"):
-        ingest([source], tmp_path / "dask", IngestOptions(**there))
+        ingest([source], tmp_path / "dask", IngestOptions(**at(there)))
 
     assert [path for path in tmp_path.iterdir() if path != Path(source)] == []

@@ -88,11 +88,11 @@ def test_python_gets_it_too(tmp_path):
     folder = mixed(tmp_path / "in")
 
     made = ingest([folder], tmp_path / "corpus")
-    added = append([folder], tmp_path / "corpus")
+    _, added = append([folder], tmp_path / "corpus")
 
     assert made.files.read == (FileGroup("text", 2, ("a.txt", "b.txt")),)
     assert sum(group.n_files for group in made.files.left_out) == 6
-    assert added.corpus.files == made.files
+    assert added.files == made.files
 
 
 def test_vectors_and_archives(tmp_path):

@@ -22,7 +22,7 @@ from sparsetopics.inference.gradual_start import (
 from sparsetopics.inference.laps import StepsHere
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import nothing_under
-from sparsetopics.options.table import HELP
+from sparsetopics.options.table import OPTION
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 LAPS = 10
@@ -280,7 +280,7 @@ def test_the_estimator_ends_with_its_number_and_goes_on_with_it():
 
 
 def test_the_help_says_what_happens():
-    for text in (LDA.__doc__, HELP[""]["topics"]):
+    for text in (LDA.__doc__, OPTION["topics"].help):
         assert "up to three times as many" in " ".join(text.split())
 
 

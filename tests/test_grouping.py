@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.corpora.grouping import Grouping, GroupKey, Over
-from sparsetopics.corpora.readers.fields import ARROW_TYPES
+from sparsetopics.corpora.readers.field_values import ARROW_TYPES
+from sparsetopics.corpora.readers.fields import table_of_fields
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import MemoryRowGroup
 
@@ -70,7 +71,7 @@ def map_text(numbers):
 
 
 def test_numbers_without_a_width_are_groups_of_their_own():
-    assert keys(["3", "4.5", "nan", "3"], over="label") == [
+    assert keys(["3", "4.5", "", "3"], over="label") == [
         GroupKey(None, 3.0), GroupKey(None, 4.5), None, GroupKey(None, 3.0),
     ]  # fmt: skip
     assert Over.parse("label").named(4.5) == "4.5"
@@ -228,6 +229,41 @@ def test_a_corpus_without_fields_says_how_to_keep_them():
 )
 def test_all_other_fields_can_divide_documents(by, over):
     Grouping.parse(by, over).check(TYPES)
+
+
+DATES = [
+    ("2024-05-31", (2024, 5, 31)),
+    ("2024-05", (2024, 5, 1)),
+    ("2024", (2024, 1, 1)),
+    ("2024-05-31 18:30", (2024, 5, 31)),
+    ("2024-05-31T22:30:00-05:00", (2024, 6, 1)),  # in UTC
+    ("2024-05-31 (draft)", None),
+    ("2024-05-31T25:00", None),
+    ("31.05.2024", None),
+]
+
+
+@pytest.mark.parametrize(("value", "day"), DATES)
+def test_a_string_is_the_same_date_for_groups_and_in_a_kept_field(value, day):
+    values, ids = pa.array([value]), pa.array(["0"])
+    if day is None:
+        with pytest.raises(OptionError, match="over: expected dates such as 2024-05-31 in 'label'"):
+            keys([value], over="label:day")
+        with pytest.raises(SourceError, match="expected a date"):
+            table_of_fields({"x": values}, {"x": "date"}, ids)
+        return
+    (kept,) = table_of_fields({"x": values}, {"x": "date"}, ids)["x"].to_pylist()
+
+    assert kept.date() == date(*day)
+    assert keys([value], over="label:day") == [GroupKey(None, date(*day))]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e999", "1 000", "three"])
+def test_a_string_that_is_no_number_in_a_kept_field_is_none_for_groups(value):
+    with pytest.raises(OptionError, match="over: expected numbers in 'label'"):
+        keys([value], over="label:10")
+    with pytest.raises(SourceError, match="expected a number"):
+        table_of_fields({"x": pa.array([value])}, {"x": "number"}, pa.array(["0"]))
 
 
 @pytest.mark.parametrize(

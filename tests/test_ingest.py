@@ -26,6 +26,7 @@ from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.stop_words import stop_words_of
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.validate import validate
+from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.run_files import vocabulary_of
 
 TEXTS = make_texts(300)
@@ -68,7 +69,7 @@ def test_the_result_depends_neither_on_workers_nor_on_blocks(
 ):
     ingest([source], tmp_path / "one")
     monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 3_000)
-    ingest([source], tmp_path / "many", IngestOptions(workers=workers))
+    ingest([source], tmp_path / "many", IngestOptions(where=Workplace(workers=workers)))
 
     assert files_of(tmp_path / "many") == files_of(tmp_path / "one")
 
@@ -86,7 +87,7 @@ def test_files_that_are_read_ahead_give_the_same(name, tmp_path, monkeypatch):
         else:
             pq.write_table(pa.table({"text": texts}), path)
     for workers in (1, 2, 5):
-        ingest(paths, tmp_path / f"with-{workers}", IngestOptions(workers=workers))
+        ingest(paths, tmp_path / f"with-{workers}", IngestOptions(where=Workplace(workers=workers)))
 
     whole = files_of(tmp_path / "with-1")
     assert files_of(tmp_path / "with-2") == files_of(tmp_path / "with-5") == whole
@@ -105,7 +106,7 @@ def test_the_first_error_is_told_whoever_meets_it_first(workers, bad, tmp_path, 
         ingest(
             [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"],
             tmp_path / "corpus",
-            IngestOptions(workers=workers),
+            IngestOptions(where=Workplace(workers=workers)),
         )
     assert {path.name for path in tmp_path.iterdir()} == {"a.jsonl", "b.jsonl.gz"}
 
@@ -286,7 +287,7 @@ def test_a_parent_that_refuses_is_one_line(source, tmp_path, monkeypatch):
 
 def test_fewer_than_one_worker_is_refused():
     with pytest.raises(OptionError, match="workers"):
-        IngestOptions(workers=0)
+        IngestOptions(where=Workplace(workers=0))
 
 
 @pytest.mark.parametrize(

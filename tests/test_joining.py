@@ -3,6 +3,7 @@
 import collections
 import json
 import logging
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -21,6 +22,7 @@ from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
 from sparsetopics.corpora.validate import validate
+from sparsetopics.options.workplace import Workplace
 
 documents = st.lists(st.lists(st.sampled_from(["a", "b", "c", "a_b", "é"]), max_size=8), max_size=5)
 ALL = PruningOptions(min_df=1, max_df=1.0)
@@ -125,9 +127,14 @@ def test_phrases_are_those_of_gensim_and_travel_with_the_vocabulary(tmp_path):
 
 def test_phrases_depend_neither_on_workers_nor_on_blocks(tmp_path, monkeypatch):
     source = write_jsonl(tmp_path / "a.jsonl", TEXTS)
-    ingest([source], tmp_path / "one", IngestOptions(phrases=PhraseOptions()))
+    alone = IngestOptions(phrases=PhraseOptions())
+    ingest([source], tmp_path / "one", alone)
     monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 300)
-    ingest([source], tmp_path / "many", IngestOptions(phrases=PhraseOptions(), workers=3))
+    ingest(
+        [source],
+        tmp_path / "many",
+        replace(alone, where=Workplace(workers=3)),
+    )
 
     files = [path.name for path in (tmp_path / "one").iterdir()]
     assert [(tmp_path / "many" / f).read_bytes() for f in files] == [
@@ -182,11 +189,11 @@ def test_plain_settings_stay_what_they_were():
         (lambda: TokenizerOptions(ngrams=2, phrases=(("a", "b"),)), "combined with phrases"),
         (
             lambda: PhraseOptions(threshold=1.5),
-            "phrase_threshold: must be from -1 to 1, but is 1.5",
+            "phrase-threshold: must be from -1 to 1, but is 1.5",
         ),
         (
             lambda: PhraseOptions(threshold=float("nan")),
-            "phrase_threshold: must be from -1 to 1, but is nan",
+            "phrase-threshold: must be a number, but is nan",
         ),
         (lambda: PhraseOptions(min_count=0), "min_count: must be at least 1, but is 0"),
         (

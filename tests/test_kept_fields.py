@@ -30,6 +30,7 @@ from sparsetopics.corpora.split import split_corpus
 from sparsetopics.corpora.store import document_rows, field_files, unfinished
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.validate import validate
+from sparsetopics.options.workplace import Workplace
 
 WORDS = ["owl", "cat", "dog", "bond", "stock", "price", "river", "lake"]
 FORMATS = ("jsonl", "csv", "parquet", "arrow")
@@ -398,13 +399,13 @@ def test_a_field_twice_in_a_file_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("keep", "problem"),
     [
-        (["text", "text"], "'text' is named twice"),
+        (["text", "text"], "keep: names a field twice: text, text"),
         (["x:date", "x"], "'x' is named twice"),
         (["id"], "ids and labels are always kept"),
         (["text:number"], "'text:number' is no field to keep"),
         ([""], "'' is no field to keep"),
         (["a", 3], "must be"),
-        ("text", "must be a list of strings"),
+        ("text", "must be a list of names"),
     ],
 )
 def test_odd_lists_of_fields_are_refused(keep, problem):
@@ -468,7 +469,7 @@ def test_an_append_keeps_the_fields_of_the_corpus(whole, tmp_path):
         row["extra"] = 1
     types = Corpus.open(whole).fields
 
-    append([write(tmp_path, "csv", more, "more")], whole, IngestOptions(workers=2))
+    append([write(tmp_path, "csv", more, "more")], whole, IngestOptions(where=Workplace(workers=2)))
 
     longer = Corpus.open(whole)
     assert longer.fields == types
@@ -524,7 +525,7 @@ def test_under_a_given_vocabulary_they_are_kept_too(whole, tmp_path):
 def test_any_number_of_workers_writes_the_same_bytes(kind, tmp_path):
     path = write(tmp_path, kind)
     for workers in (1, 3):
-        options = replace(keeping("all"), workers=workers)
+        options = replace(keeping("all"), where=Workplace(workers=workers))
         ingest([path], tmp_path / f"by-{workers}", options)
 
     assert files_of(tmp_path / "by-1") == files_of(tmp_path / "by-3")

@@ -10,7 +10,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.options.option import NATURAL, POSITIVE, SHARE, Interval, counts_from, shown
 from sparsetopics.options.resolve import resolve, values_of
-from sparsetopics.options.table import HELP, OPTION, OPTIONS
+from sparsetopics.options.table import OPTION
 from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
@@ -35,14 +35,7 @@ DEFAULTS = {  # of classes that have no use for the default of the table
 }
 
 
-def test_every_option_has_help_once():
-    texts = [name for section in HELP.values() for name in section]
-
-    assert sorted(texts) == sorted(OPTION)
-    assert len(OPTION) == len(OPTIONS)
-
-
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+@pytest.mark.parametrize("option", OPTION.values(), ids=lambda option: option.name)
 def test_a_row_names_a_field_and_its_default(option):
     (field,) = [each for each in fields(HOLDERS[option.part]) if each.name == option.field]
 

@@ -8,7 +8,6 @@ import json
 import math
 import shutil
 import warnings
-from dataclasses import fields
 from itertools import takewhile
 from typing import get_args
 
@@ -19,10 +18,10 @@ from click.testing import CliRunner
 
 from collections_on_disk import write_jsonl
 from sparsetopics.base.errors import SparsetopicsWarning
-from sparsetopics.cli.ingest_options import DocumentChoices, VectorChoices
 from sparsetopics.cli.main import COMMANDS, main
 from sparsetopics.cli.parameter_types import NEW_PATH, NameType, NumberType
-from sparsetopics.options.table import MIXTURES, OPTION, OPTIONS, ModelName
+from sparsetopics.options.ingest_table import INGEST_OPTION
+from sparsetopics.options.table import MIXTURES, OPTION, ModelName
 
 VALUES = ("0", "-1", "nan", "inf", "1e308", "1e-320", str(10**12), str(10**23), "")
 WRONG_NAME = "no-such-name"
@@ -186,7 +185,7 @@ def bases(command, option):
         return [[*base, *needed]]
     calls = []
     row = OPTION.get(typed(option).removeprefix("--"))
-    for model in row.models if row and row.models else get_args(ModelName):
+    for model in row.only_for if row and row.only_for else get_args(ModelName):
         own = list(base)
         if model in MIXTURES:
             own[1] = "vectors"
@@ -408,23 +407,24 @@ def usual_value(option):
 
 
 OTHER_KINDS = {  # words with data of the other kind
-    DocumentChoices: "ingest values.csv --kind vectors --out out",
-    VectorChoices: "ingest texts.jsonl --kind documents --out out",
+    "documents": "ingest values.csv --kind vectors --out out",
+    "vectors": "ingest texts.jsonl --kind documents --out out",
 }
 
 
-@pytest.mark.parametrize("choices", OTHER_KINDS)
-def test_an_option_of_ingest_is_refused_for_data_of_the_other_kind(choices, here):
-    own = {field.name for field in fields(choices)}
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_an_option_of_ingest_is_refused_for_data_of_the_other_kind(kind, here):
+    own = {row.key for row in INGEST_OPTION.values() if row.only_for == (kind,)}
     faults = []
     for command, option in options_of(lambda option: option.name in own):
         if command == "ingest":
-            words = [*OTHER_KINDS[choices].split(), typed(option), *usual_value(option)]
+            words = [*OTHER_KINDS[kind].split(), typed(option), *usual_value(option)]
             faults += refusal_fault(words, f"{typed(option)}: ", here)
     assert faults == []
 
 
-MODELS = [(row.name, model) for row in OPTIONS for model in get_args(ModelName) if row.models]
+SOME = [row for row in OPTION.values() if row.only_for]
+MODELS = [(row.name, model) for row in SOME for model in get_args(ModelName)]
 
 
 @pytest.mark.parametrize(

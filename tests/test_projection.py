@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sparsetopics.base.errors import CorpusFormatError, OptionError, SourceError
 from sparsetopics.corpora import projection
-from sparsetopics.corpora.projection import PcaOptions, Projection, fit_projection, sample_rows
+from sparsetopics.corpora.projection import Projection, fit_projection, sample_rows
 from vectors_on_disk import make_vectors
 
 
@@ -26,7 +26,7 @@ def skewed(n_items=400, n_columns=6, seed=0):
 def test_projected_items_are_uncorrelated_in_falling_order(seed, whiten):
     items = skewed(seed=seed)
 
-    fitted, explained = fit_projection(items, PcaOptions(4, whiten))
+    fitted, explained = fit_projection(items, 4, whiten=whiten)
     projected = fitted(items)
 
     assert projected.dtype == np.float32
@@ -45,7 +45,7 @@ def test_projected_items_are_uncorrelated_in_falling_order(seed, whiten):
 def test_all_components_keep_distances():
     items = skewed()
 
-    fitted, explained = fit_projection(items, PcaOptions(6))
+    fitted, explained = fit_projection(items, 6)
 
     projected = fitted(items)
     np.testing.assert_allclose(
@@ -59,7 +59,7 @@ def test_all_components_keep_distances():
 @pytest.mark.parametrize("inputs", [None, ("a", "b", "c", "d", "e", "f")])
 def test_a_stored_projection_is_the_same(tmp_path, inputs):
     items = skewed()
-    fitted, _ = fit_projection(items, PcaOptions(3, whiten=True), inputs)
+    fitted, _ = fit_projection(items, 3, inputs, whiten=True)
     fitted.save(tmp_path)
 
     loaded = Projection.read(tmp_path / "projection.safetensors")
@@ -75,8 +75,8 @@ def test_a_stored_projection_is_the_same(tmp_path, inputs):
 
 def test_two_projections_in_a_row_are_one():
     items = skewed()
-    rotation = fit_projection(items, PcaOptions(5), tuple("abcdef"))[0]
-    second = fit_projection(rotation(items), PcaOptions(3, whiten=True))[0]
+    rotation = fit_projection(items, 5, tuple("abcdef"))[0]
+    second = fit_projection(rotation(items), 3, whiten=True)[0]
 
     both = second.after(rotation)
 
@@ -87,7 +87,7 @@ def test_two_projections_in_a_row_are_one():
 def test_a_damaged_projection_is_refused(tmp_path):
     with pytest.raises(CorpusFormatError, match=r"projection\.safetensors"):
         Projection.read(tmp_path / "projection.safetensors")
-    fit_projection(skewed(), PcaOptions(3))[0].save(tmp_path)
+    fit_projection(skewed(), 3)[0].save(tmp_path)
     path = tmp_path / "projection.safetensors"
     data = path.read_bytes()
     for share in (0.0, 0.1, 0.9):
@@ -99,26 +99,20 @@ def test_a_damaged_projection_is_refused(tmp_path):
 @pytest.mark.parametrize(("shape", "most"), [((100, 6), 6), ((5, 6), 4), ((1, 3), 0), ((3, 3), 2)])
 def test_more_components_than_there_can_be_are_refused(shape, most):
     with pytest.raises(OptionError, match=f"must be at most {most} for .*, but is {most + 1}"):
-        fit_projection(make_vectors(*shape), PcaOptions(most + 1))
+        fit_projection(make_vectors(*shape), most + 1)
 
 
 def test_whitening_nothing_is_refused():
     items = make_vectors(100, 4)
     items -= items.mean(axis=1, keepdims=True)  # three directions are left
 
-    assert fit_projection(items, PcaOptions(4))[0].n_columns == 4
+    assert fit_projection(items, 4)[0].n_columns == 4
     with pytest.raises(
         OptionError, match=r"must be at most 3 .* differ in 3 directions only, but is 4"
     ):
-        fit_projection(items, PcaOptions(4, whiten=True))
+        fit_projection(items, 4, whiten=True)
     with pytest.raises(SourceError, match="items: no two differ"):
-        fit_projection(np.ones((9, 4), np.float32), PcaOptions(2))
-
-
-@pytest.mark.parametrize("options", [{"n_components": 0}, {"n_components": 2, "seed": -1}])
-def test_options_out_of_range_are_refused(options):
-    with pytest.raises(OptionError):
-        PcaOptions(**options)
+        fit_projection(np.ones((9, 4), np.float32), 2)
 
 
 @given(cuts=st.lists(st.integers(0, 200), max_size=5))

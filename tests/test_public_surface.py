@@ -72,7 +72,7 @@ def kind(found: click.ParamType) -> str:
         return f"one of {' '.join(map(str, found.choices))}"
     if isinstance(found, NumberType):
         bounds = [found.interval.low, found.interval.high]
-        has_bounds = any(map(isfinite, bounds))
+        has_bounds = any(map(isfinite, bounds)) and not found.interval.or_count
         return f"{found.name} range {' to '.join(map(said, bounds))}" if has_bounds else found.name
     return found.name
 

@@ -562,7 +562,7 @@ def test_files_of_two_formats_are_refused(tmp_path):
 
 
 def test_a_wrong_error_policy_is_refused():
-    with pytest.raises(OptionError, match="strict or replace"):
+    with pytest.raises(OptionError, match="must be one of strict, replace"):
         ReadOptions(encoding_errors="ignore")
 
 

@@ -176,9 +176,9 @@ def test_links_on_the_command_line(tmp_path):
 def test_appended_documents_come_from_links_too(tmp_path):
     ingest([tmp_path / "in"], tmp_path / "corpus")
 
-    found = append([tmp_path / "in"], tmp_path / "corpus", IngestOptions(follow_links=True))
+    n_added, _ = append([tmp_path / "in"], tmp_path / "corpus", IngestOptions(follow_links=True))
 
-    assert found.n_added == 6
+    assert n_added == 6
 
 
 def test_links_to_vectors(tmp_path):

@@ -5,14 +5,13 @@ import pytest
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import VectorCorpus
-from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.corpora.split import split_corpus
 from sparsetopics.corpora.store import vector_rows
 from sparsetopics.corpora.validate import validate
 from vectors_on_disk import ingested, item_ids_of, labels_of, make_vectors, values_of
 
 
-@pytest.fixture(params=[None, PcaOptions(2)])
+@pytest.fixture(params=[None, 2])
 def whole(request, tmp_path, monkeypatch):
     monkeypatch.setattr(vector_rows, "ROW_GROUP_BYTES", 16 * 12)
     np.savez(tmp_path / "a.npz", values=make_vectors(90, 3), labels=np.arange(90) % 4)

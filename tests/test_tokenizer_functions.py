@@ -9,6 +9,7 @@ from sparsetopics.base.errors import OptionError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.options.workplace import Workplace
 
 CODE = """
 class Cutter:
@@ -59,9 +60,10 @@ def source(tmp_path):
     return write_jsonl(tmp_path / "a.jsonl", ["New York+Times", "a+a"])
 
 
-def ingested(source, out, function, **options):
+def ingested(source, out, function, workers=1, **options):
     tokenizer = TokenizerOptions(function=function, lowercase=False)
-    ingest([source], out, IngestOptions(tokenizer=tokenizer, **options))
+    where = Workplace(workers=workers)
+    ingest([source], out, IngestOptions(tokenizer=tokenizer, where=where, **options))
     return documents_of(Corpus.open(out))
 
 

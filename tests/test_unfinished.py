@@ -24,6 +24,7 @@ from sparsetopics.corpora.store.shards import ShardWriter
 from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.options.workplace import Workplace
 from vectors_on_disk import make_vectors
 
 BLOCK_BYTES = 3_000  # so that a small collection is many blocks
@@ -156,9 +157,9 @@ def test_stopped_twice_with_other_workers_it_goes_on(source, tmp_path, n_counted
     n_all = n_counted()
 
     assert "repeat the command to continue" in interrupt(source, tmp_path / "corpus", n_blocks=2)
-    interrupt(source, tmp_path / "corpus", IngestOptions(workers=2), n_blocks=5)
+    interrupt(source, tmp_path / "corpus", IngestOptions(where=Workplace(workers=2)), n_blocks=5)
     told = []
-    ingest([source], tmp_path / "corpus", IngestOptions(workers=3), told.append)
+    ingest([source], tmp_path / "corpus", IngestOptions(where=Workplace(workers=3)), told.append)
 
     assert files_of(tmp_path / "corpus") == files_of(tmp_path / "whole")
     assert n_counted() < 2.5 * n_all

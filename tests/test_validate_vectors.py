@@ -9,7 +9,6 @@ import pytest
 from sparsetopics.base.batches import VectorBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import write_sealed
-from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.store.vector_rows import VectorKind, VectorManifest
 from sparsetopics.corpora.validate import validate
@@ -33,7 +32,7 @@ def write_corpus(folder, values):
 @pytest.fixture
 def projected(tmp_path):
     np.save(tmp_path / "a.npy", make_vectors(50, 4))
-    ingested([tmp_path / "a.npy"], tmp_path / "corpus", pca=PcaOptions(2))
+    ingested([tmp_path / "a.npy"], tmp_path / "corpus", pca=2)
     return tmp_path / "corpus"
 
 

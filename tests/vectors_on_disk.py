@@ -3,8 +3,12 @@
 import numpy as np
 
 from sparsetopics.corpora.corpus import VectorCorpus
-from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
+from sparsetopics.corpora.ingest_options import VectorOptions
+from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.readers.options import VectorReadOptions
+from sparsetopics.options.workplace import Workplace
+
+OF_VECTORS = ("format", "pca", "whiten", "seed", "projection")  # the others are of reading
 
 
 def make_vectors(n_items, n_columns, seed=0):
@@ -17,15 +21,11 @@ def make_grey(height, width, seed=0):
     return rng.integers(0, 256, size=(height, width), dtype=np.uint8)
 
 
-def ingested(sources, out, *, format=None, pca=None, projection=None, workers=1, **read):
-    """The corpus made of the sources; what is left are options of reading."""
-    options = VectorOptions(
-        format=format,
-        read=VectorReadOptions(**read),
-        pca=pca,
-        projection=projection,
-        workers=workers,
-    )
+def ingested(sources, out, *, workers=1, **given):
+    """The corpus made of the sources."""
+    own = {name: given.pop(name) for name in [*given] if name in OF_VECTORS}
+    read, where = VectorReadOptions(**given), Workplace(workers=workers)
+    options = VectorOptions(**own, read=read, where=where)
     ingest_vectors(sources, out, options)
     return VectorCorpus.open(out)
 

@@ -1,45 +1,35 @@
-"""Fields of documents that a corpus keeps: their names and types, and values of these types.
+"""Fields of documents that a corpus keeps: which, and of what types.
 
 Readers hand out the values as strings. Unless a user gives the type of a field, it follows from all
-values of the field, so the types are known after a pass over the documents.
+values of the field (``field_values``), so the types are known after a pass over the documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.readers.blocks import CountedBlock, Values
+from sparsetopics.corpora.readers.field_values import (
+    ARROW_TYPES,
+    FieldType,
+    converted,
+    misfit,
+    present,
+    types_that_fit,
+)
 from sparsetopics.options.option import shown
-
-#: The text of a document is the only field of the type ``text``, and is called so.
-FieldType: TypeAlias = Literal["text", "string", "number", "date"]
 
 TEXT = "text"
 ALL = "all"  # fields of a record
 ALWAYS_KEPT = ("id", "label")
 MOST_FIELDS = 1_000
-ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
-    "text": pa.string(),
-    "string": pa.string(),
-    "number": pa.float64(),
-    "date": pa.timestamp("us"),  # UTC
-}
 _GIVEN_TYPES: Mapping[str, FieldType] = {"string": "string", "number": "number", "date": "date"}
-# A number as JSON writes it, of at most 15 digits if it is whole: postal codes that begin with 0
-# and the long ids of messages would not survive as float64, so they stay strings.
-_NUMBER = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
-_TIME = r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
-_MONTH = rf"-[0-9]{{2}}(-[0-9]{{2}}({_TIME})?)?"
-_PATTERNS = {"number": _NUMBER, "date": f"^[0-9]{{4}}{_MONTH}$"}  # where no type is given
-_DATE = rf"^[0-9]{{4}}({_MONTH})?$"  # a year alone is a date only where that type is given
 
 
 class Kept(NamedTuple):
@@ -122,15 +112,10 @@ class FieldTypes:
         possible = self._possible.setdefault(name, ["number", "date"])
         if name == TEXT or self._kept.types.get(name) is not None or not possible:
             return
-        present = _present(values).drop_null()
-        if len(present):
+        known = present(values).drop_null()
+        if len(known):
             self._has_values.add(name)
-            self._possible[name] = [
-                kind
-                for kind in possible
-                if _all(pc.match_substring_regex(present, _PATTERNS[kind]))
-                and _converted(present, kind) is not None
-            ]
+            self._possible[name] = types_that_fit(known, possible)
 
     @property
     def types(self) -> dict[str, FieldType]:
@@ -159,62 +144,13 @@ def table_of_fields(
     """
     columns = {}
     for name, kind in types.items():
-        own = values.get(name)
-        if own is None:
+        if name not in values:
             columns[name] = pa.nulls(len(ids), ARROW_TYPES[kind])
-        elif kind in ("text", "string"):
-            columns[name] = own if kind == "text" else _present(own)
-        else:
-            present = _present(own)
-            columns[name] = _converted(present, kind)
-            if columns[name] is None:
-                raise _misfit(name, kind, present, ids)
+            continue
+        columns[name] = converted(values[name], kind)
+        if columns[name] is None:
+            row = misfit(values[name], kind)
+            where = f"document {ids[row].as_py()!r}, field {name!r}"
+            problem = f"expected a {kind}, but found {shown(values[name][row].as_py())}"
+            raise SourceError(where, problem, f"Correct it, or keep the field as {name}:string.")
     return pa.table(columns)
-
-
-def _misfit(name: str, kind: FieldType, values: pa.StringArray, ids: pa.StringArray) -> SourceError:
-    odd = next(row for row in range(len(values)) if _converted(values[row : row + 1], kind) is None)
-    where = f"document {ids[odd].as_py()!r}, field {name!r}"
-    problem = f"expected a {kind}, but found {shown(values[odd].as_py())}"
-    return SourceError(where, problem, f"Correct it, or keep the field as {name}:string.")
-
-
-def _present(values: pa.StringArray) -> pa.StringArray:
-    """The values, null for empty ones."""
-    is_empty = pc.equal(pc.binary_length(values), 0)
-    return pc.if_else(is_empty, pa.scalar(None, pa.string()), values)
-
-
-def _converted(values: pa.StringArray, kind: FieldType) -> pa.Array | None:
-    """Strings as numbers or dates; None if one of them is none."""
-    try:
-        return _as_numbers(values) if kind == "number" else _as_dates(values)
-    except pa.ArrowInvalid:
-        return None
-
-
-def _as_numbers(values: pa.StringArray) -> pa.Array:
-    numbers = values.cast(pa.float64())
-    if not np.isfinite(numbers.fill_null(0)).all():
-        raise pa.ArrowInvalid("not finite")
-    return numbers
-
-
-def _as_dates(values: pa.StringArray) -> pa.Array:
-    """ISO dates and times, in UTC unless they say otherwise; a year or month is its first day."""
-    if not _all(pc.match_substring_regex(values, _DATE)):
-        raise pa.ArrowInvalid("no date")
-    for pattern, whole in (
-        (r"^([0-9]{4})$", r"\1-01"),
-        (r"^([0-9]{4}-[0-9]{2})$", r"\1-01"),
-        (r"^([0-9-]{10})$", r"\1T00:00"),
-        (r"(\.[0-9]{6})[0-9]+", r"\1"),  # microseconds
-        (r"([T ][0-9:.]+)$", r"\1Z"),
-    ):
-        values = pc.replace_substring_regex(values, pattern, whole)
-    return values.cast(pa.timestamp("us", "UTC")).cast(ARROW_TYPES["date"])
-
-
-def _all(truths: pa.BooleanArray) -> bool:
-    """Whether none is false."""
-    return bool(pc.all(truths, min_count=0).as_py())

@@ -18,7 +18,8 @@ from sparsetopics.corpora.readers.fields import (
 )
 from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.source_files import bare_suffix
-from sparsetopics.options.option import check_strings, check_type, counts_from, shown
+from sparsetopics.options.ingest_table import INGEST_OPTION
+from sparsetopics.options.option import check_values, shown
 
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
 FIELD_OPTIONS = (ID_FIELD, LABEL_FIELD, TEXT_FIELD)  # in the order of ``fields_of``
@@ -51,14 +52,7 @@ class ReadOptions:
     keep: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        check_type("text_field", self.text_field, str, "the name of a field")
-        for name, field in (("id_field", self.id_field), ("label_field", self.label_field)):
-            if field is not None:
-                check_type(name, field, str, "the name of a field or None")
-        if self.encoding_errors not in ("strict", "replace"):
-            problem = f"must be strict or replace, but is {self.encoding_errors!r}"
-            raise OptionError("encoding_errors", problem)
-        check_strings(KEEP, self.keep)
+        check_values(INGEST_OPTION, "read", self)
         if self.text_field in self.kept.named:
             problem = f"{self.text_field!r} holds the text"
             raise OptionError(KEEP, problem, "Keep it under the name text.")
@@ -88,20 +82,11 @@ class VectorReadOptions:
     stride: int | None = None  # pixels
 
     def __post_init__(self) -> None:
-        if self.columns is not None:
-            _check_columns(self.columns)
-        counts_from(2, "pixels").check("patches", self.patches)
-        counts_from(1, "pixel").check("stride", self.stride)
+        check_values(INGEST_OPTION, "read", self)
+        if self.columns is not None and (not self.columns or "" in self.columns):
+            raise OptionError("columns", "the names must not be empty")
         if self.stride is not None and self.patches is None:
             raise OptionError("stride", "needs --patches")
-
-
-def _check_columns(columns: Sequence[str]) -> None:
-    twice = [name for name in columns if columns.count(name) > 1]
-    if not columns or "" in columns:
-        raise OptionError("columns", "the names must not be empty")
-    if twice:
-        raise OptionError("columns", f"{twice[0]!r} is named twice")
 
 
 class Fields(NamedTuple):

@@ -17,7 +17,7 @@ from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.readers.fields import FieldType
+from sparsetopics.corpora.readers.field_values import FieldType
 from sparsetopics.corpora.store.field_files import (
     StoredFields,
     check_fields,

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.text.tokens import Tokens, documents_of_tokens
-from sparsetopics.options.option import Interval, shown
+from sparsetopics.options.ingest_table import INGEST_OPTION
+from sparsetopics.options.option import check_values, counts_from
 
 JOINT = "_"  # between the tokens of one word
 
@@ -112,12 +112,8 @@ class PhraseOptions:
     min_count: int = 5
 
     def __post_init__(self) -> None:
-        threshold = Interval(-1, 1).number(self.threshold)
-        if threshold is None or threshold not in Interval(-1, 1):
-            problem = f"must be from -1 to 1, but is {shown(self.threshold)}"
-            raise OptionError("phrase_threshold", problem)
-        if self.min_count < 1:
-            raise OptionError("min_count", f"must be at least 1, but is {self.min_count}")
+        check_values(INGEST_OPTION, "phrases", self)
+        counts_from(1).check("min_count", self.min_count)
 
 
 def learn_phrases(blocks: Iterable[Tokens], options: PhraseOptions) -> tuple[Phrase, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,8 @@ from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.option import Interval, check_strings, shown
+from sparsetopics.options.ingest_table import INGEST_OPTION
+from sparsetopics.options.option import check_values
 
 _COMPACT_ABOVE = 1_000_000  # rows: fewer are not worth adding up yet
 
@@ -82,16 +82,7 @@ class PruningOptions:
     stop_words: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        for name, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
-            if isinstance(limit, Integral):
-                Interval(1, whole=True, unit="document").check(name, limit)
-            elif limit is not None:
-                share = Interval(0, 1).number(limit)
-                if share is None or share not in Interval(0, 1):
-                    problem = f"must be from 0.0 to 1.0 or a whole number, but is {shown(limit)}"
-                    raise OptionError(name, problem)
-        Interval(1, whole=True).check("max_words", self.max_words)
-        check_strings("stop_words", self.stop_words)
+        check_values(INGEST_OPTION, "pruning", self)
 
     def refuse_beside(self, other: str, why: str) -> None:
         """OptionError for the first option that was given, which ``--other`` excludes."""

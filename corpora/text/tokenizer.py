@@ -24,10 +24,10 @@ from sparsetopics.corpora.text.tokens import (
     without,
 )
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
-from sparsetopics.options.option import Interval, check_strings, check_type, shown
+from sparsetopics.options.ingest_table import INGEST_OPTION
+from sparsetopics.options.option import check_strings, check_type, check_values, shown
 
 DEFAULT_PATTERN = r"[^\W\d_]{3,}"  # three letters or more, of any script
-_LONGEST_NGRAM = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,7 @@ class TokenizerOptions:
     stop_words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_type("token_pattern", self.token_pattern, str, "a regular expression")
-        check_type("lowercase", self.lowercase, bool, "true or false")
-        if self.function is not None:
-            check_type("tokenizer", self.function, str, "the name of a function MODULE:NAME")
+        check_values(INGEST_OPTION, "tokenizer", self)
         check_type("phrases", self.phrases, Sequence, "a list of pairs of words")
         for pair in self.phrases:
             check_strings("phrases", pair)
@@ -71,9 +68,6 @@ class TokenizerOptions:
             raise OptionError("token_pattern", problem, hint)
         if self.function is not None and self.token_pattern != DEFAULT_PATTERN:
             raise OptionError("tokenizer", "a function cannot be combined with a token pattern")
-        if Interval(1, whole=True).number(self.ngrams) not in range(1, _LONGEST_NGRAM + 1):
-            problem = f"must be from 1 to {_LONGEST_NGRAM}, but is {shown(self.ngrams)}"
-            raise OptionError("ngrams", problem)
         if self.ngrams > 1 and self.phrases:
             raise OptionError("ngrams", "cannot be combined with phrases")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sparsetopics.evaluation.report.subject import Fact, minus
-from sparsetopics.options.table import OPTIONS
+from sparsetopics.options.table import OPTION
 from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
 from sparsetopics.runs.run_files import CorpusFacts, Nested, Plain
 
@@ -123,7 +123,7 @@ def _moves(options: Nested) -> str | None:
 
 def _typed_options(options: Nested, model: str) -> Iterator[str]:
     """Yield the remaining options that differ from their defaults, as the command line has them."""
-    for option in OPTIONS:
+    for option in OPTION.values():
         if option.name in SAID or not option.is_for(model):
             continue
         value = options.get(option.key) if option.part == "run" else _entry(options, option.place)

@@ -1,25 +1,30 @@
-"""What an option of training is: its names, the values that it takes, and its default."""
+"""What an option is: its names, the values that it takes, its default, its help, and who has it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from math import inf, isnan
 from numbers import Integral, Real
 from os import PathLike, fsencode, fspath
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 NO_NAMES = "none"  # what a user types for an empty list of names
 MOST = 2**31 - 1  # kernels count in 32 bits
 LONGEST_VALUE = 60  # characters of a value in a message
 
-Value = str | int | float | bool | tuple[str, ...] | tuple[int, ...] | Path
+Value = str | int | float | bool | tuple[str, ...] | tuple[int, ...] | frozenset[str] | Path
 Given = Mapping[str, Value | None]  # by name; None stands for the default
+T = TypeVar("T")
+V = TypeVar("V")
 
 
 def refuse(option: str, problem: str, hint: str = "") -> NoReturn:
@@ -93,9 +98,12 @@ class Interval:
     below_high: bool = False  # nor is ``high``
     whole: bool = False
     unit: str = ""
+    or_count: bool = False  # whole numbers are none of the interval, but counts from 1
 
     def __contains__(self, value: float) -> bool:
         """Whether ``value`` lies in the interval; NaN lies in none."""
+        if self.or_count and isinstance(value, int):
+            return value >= 1
         is_high_enough = value > self.low if self.above_low else value >= self.low
         return is_high_enough and (value < self.high if self.below_high else value <= self.high)
 
@@ -106,6 +114,7 @@ class Interval:
         number = self.number(value)
         if number is None:
             noun = "a whole number" if self.whole else "a number"
+            noun = "a share such as 0.5 or a count such as 5" if self.or_count else noun
             refuse(name, f"must be {noun}, but is {shown(value)}", hint)
         if number not in self:
             refuse(name, f"must be {self._expected(number)}, but is {shown(value)}", hint)
@@ -114,7 +123,7 @@ class Interval:
         """``value`` as a number of Python, which may be infinite; None if it is none, or NaN."""
         if not isinstance(value, Integral if self.whole else Real) or isinstance(value, bool):
             return None
-        if isinstance(value, Integral) and self.whole:
+        if isinstance(value, Integral) and (self.whole or self.or_count):
             return int(value)
         try:
             number = float(value)
@@ -122,11 +131,17 @@ class Interval:
             return -inf if value < 0 else inf
         return None if isnan(number) else number
 
+    def parsed(self, text: str) -> int | float:
+        """The number that a user types; ValueError if it is none."""
+        return int(text) if self.whole or (self.or_count and "." not in text) else float(text)
+
     def _expected(self, value: float) -> str:
         """``at least 1 batch``, ``from 1 to 9``, ``above 0 and below 1``.
 
         Limits of the machine are named only where they are met.
         """
+        if self.or_count:
+            return f"from {self.low:.1f} to {self.high:.1f} or a whole number"
         low = f"{self.low:,}" if self.whole else f"{self.low:g}"
         bounds = [f"{'above' if self.above_low else 'at least'} {low} {self.unit}".rstrip()]
         if self.high < MOST or (self.high < inf and value > self.high):
@@ -142,6 +157,7 @@ class Interval:
 POSITIVE = Interval(0, above_low=True, below_high=True)
 SHARE = Interval(0, 1, below_high=True)
 NATURAL = Interval(0, whole=True)  # of any size
+SHARE_OR_COUNT = Interval(0, 1, or_count=True)  # of documents: 0.5 is a share, 5 a count
 
 
 def counts_from(least: int, unit: str = "") -> Interval:
@@ -166,10 +182,11 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class SomeOf:
-    """Any number of several names, each once."""
+    """Any number of several names, each once; of any names, without ``names``."""
 
-    names: Callable[[], Collection[str]]
+    names: Callable[[], Collection[str]] | None
     noun: str
+    repeated: bool = False  # whether the option may be given several times
 
     def check(self, option: str, found: object) -> None:
         """Raise OptionError for all but None and several of the names, each once."""
@@ -178,8 +195,10 @@ class SomeOf:
         if isinstance(found, str) or not isinstance(found, Sequence | Set):
             refuse(option, f"must be a list of names, but is {shown(found)}")
         names = list(found)
-        for name in names:
-            OneOf(self.names()).check(option, name)
+        check_strings(option, names)
+        if self.names is not None:
+            for name in names:
+                OneOf(self.names()).check(option, name)
         if len(set(names)) < len(names):
             refuse(option, f"names a {self.noun} twice: {', '.join(names)}")
 
@@ -198,25 +217,35 @@ class WholeNumbers:
             counts_from(1).check(option, number)
 
 
-# A flag, a text and a path are as Python has them.
-Kind = WholeNumbers | Interval | OneOf | SomeOf | type[bool] | type[str] | type[Path]
-_NOUNS: Mapping[type, str] = {bool: "true or false", str: "a string", Path: "a path"}
+# A flag, a text and a path are as Python has them; a set holds texts in no order.
+Kind = WholeNumbers | Interval | OneOf | SomeOf | type[bool | str | Path | frozenset[str]]
+_OF_PYTHON: Mapping[type, tuple[type | tuple[type, ...], str]] = {
+    bool: (bool, "true or false"),
+    str: (str, "a string"),
+    Path: (Path, "a path"),
+    frozenset: ((Sequence, Set), "a list of strings"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of training.
+    """One option: a row of a table.
 
     Attributes:
         name: As on the command line and in config files, without the dashes in front.
         takes: The values that it takes.
-        default: The value that stands where nothing is given; None if that depends on the model
-            or on other options.
-        place: Where ``TrainingOptions`` has it, as ``prior.doc_concentration``, or ``RunPlan``, as
-            ``run.seed``.
+        default: The value that stands where nothing is given; None if that depends on others.
+        place: The field that holds it: of ``TrainingOptions`` or the options of ingest, as ``laps``
+            or ``prior.doc_concentration``; of ``RunPlan``, as ``run.seed``.
         argument: Its name as a parameter of the estimators; "" if that is ``field``, None if they
             have no such parameter.
-        models: The models that it is for; empty if it is for all.
+        only_for: The models or the kinds of corpora that it is for; empty if it is for all.
+        needs: The option without which it means nothing; "" if there is none.
+        doors: The commands and functions that have it; empty if all that the table is for do.
+        everyday: Whether ``--help`` lists it, or only ``--help-all``.
+        metavar: What ``--help`` calls the value; None for the name of its type.
+        help: What it does. Commands add the default, unless it is None.
+        section: The part of the list of options where ``--help`` has it.
     """
 
     name: str
@@ -224,7 +253,13 @@ class Option:
     default: Value | None
     place: str
     argument: str | None = ""
-    models: tuple[str, ...] = ()
+    only_for: tuple[str, ...] = ()
+    needs: str = ""
+    doors: tuple[str, ...] = ()
+    everyday: bool = False
+    metavar: str | None = None
+    help: str = ""
+    section: str = ""
 
     @property
     def key(self) -> str:
@@ -233,7 +268,7 @@ class Option:
 
     @property
     def part(self) -> str:
-        """The part of the options that has it; "" for ``TrainingOptions`` itself."""
+        """The part of the options that has it; "" if it is in none."""
         return self.place.rpartition(".")[0]
 
     @property
@@ -241,30 +276,84 @@ class Option:
         """Its name in that part."""
         return self.place.rpartition(".")[2]
 
-    def is_for(self, model: str) -> bool:
-        """Whether the option means anything for a model."""
-        return not self.models or model in self.models
+    def is_at(self, door: str) -> bool:
+        """Whether a command or a function has it."""
+        return not self.doors or door in self.doors
+
+    def is_for(self, kind: str) -> bool:
+        """Whether the option means anything for a model or a kind of corpora."""
+        return not self.only_for or kind in self.only_for
 
     def check_model(self, model: str) -> None:
         """Raise OptionError if the option means nothing for a model."""
         if not self.is_for(model):
-            refuse(self.name, f"is for {listed(self.models)}, not for --model {model}")
+            refuse(self.name, f"is for {listed(self.only_for)}, not for --model {model}")
 
     def check(self, value: object) -> None:  # whatever users' Python code passes
         """Raise OptionError for a value that the option does not take, whatever the others are."""
         if isinstance(self.takes, Interval | OneOf | SomeOf | WholeNumbers):
             self.takes.check(self.name, value)
         elif value is not None:
-            check_type(self.name, value, self.takes, _NOUNS[self.takes])
+            check_type(self.name, value, *_OF_PYTHON[self.takes])
+            if isinstance(value, Sequence | Set) and self.takes is frozenset:
+                check_strings(self.name, value)
 
     def taken(self, value: Value) -> Value:
-        """``value``, checked and as TrainingOptions has it: plain numbers, names as a tuple."""
+        """``value``, checked and as options have it: plain numbers, names as a tuple."""
         self.check(value)
         if isinstance(self.takes, Interval):
             number = self.takes.number(value)
             return value if number is None else number
         if isinstance(self.takes, SomeOf) and isinstance(value, Sequence | Set):
             return tuple(str(name) for name in value)
+        if self.takes is frozenset and isinstance(value, Sequence | Set):
+            return frozenset(map(str, value))
         if isinstance(self.takes, WholeNumbers) and isinstance(value, Sequence):
             return tuple(int(number) for number in value)
         return value
+
+
+Table = Mapping[str, Option]  # by name
+
+
+def in_sections(sections: Mapping[str, Sequence[Option]]) -> Table:
+    """The table of all rows, each with the title of its section; "" is the first one."""
+    rows = (replace(row, section=title) for title, rows in sections.items() for row in rows)
+    return {row.name: row for row in rows}
+
+
+def check_values(table: Table, part: str, holder: DataclassInstance) -> None:
+    """Raise OptionError if a value of one part is refused whatever the others are."""
+    own = {field.name: field.default for field in fields(holder)}
+    for option in table.values():
+        if option.part == part and option.field in own:
+            value = getattr(holder, option.field)
+            option.check(value)
+            if value is None and own[option.field] not in (None, MISSING):
+                refuse(option.name, "must not be None")
+
+
+def taken(table: Table, given: Given) -> dict[str, Value]:
+    """The values that are not None, checked and as options have them.
+
+    Raises OptionError for a wrong value, and for an option without the one that it needs.
+    """
+    said = {name: table[name].taken(value) for name, value in given.items() if value is not None}
+    for name, value in said.items():
+        needed = table[name].needs
+        if needed and value is not False and not said.get(needed):
+            refuse(name, f"needs --{needed}")
+    return said
+
+
+def made(kind: Callable[..., T], fields: Mapping[str, V]) -> T:
+    """A part of the options. The part checks the values, whose types mypy does not know here."""
+    return kind(**fields)
+
+
+def fields_by_part(table: Table, said: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
+    """Values by name as the fields of each part of the options."""
+    parts: dict[str, dict[str, Value]] = {option.part: {} for option in table.values()}
+    for name, value in said.items():
+        parts[table[name].part][table[name].field] = value
+    return parts

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
-from sparsetopics.options.option import Given, Option, Value, refuse
+from sparsetopics.options.option import (
+    Given,
+    Option,
+    Table,
+    Value,
+    fields_by_part,
+    made,
+    refuse,
+    taken,
+)
 from sparsetopics.options.registry import LEARNERS
 from sparsetopics.options.table import (
     DEFAULT_LEARNER,
@@ -13,7 +21,6 @@ from sparsetopics.options.table import (
     DEFAULT_TRUNCATION,
     MIXTURES,
     OPTION,
-    OPTIONS,
     PATH_OPTION,
 )
 from sparsetopics.options.training import (
@@ -24,12 +31,12 @@ from sparsetopics.options.training import (
     TrainingOptions,
 )
 
-ARGUMENTS: Mapping[str, Option] = {
-    option.argument or option.field: option for option in OPTIONS if option.argument is not None
+ARGUMENTS: Table = {
+    option.argument or option.field: option
+    for option in OPTION.values()
+    if option.argument is not None
 }
 OF_WORDS = ("eta", "resident-pairs")  # options that mean nothing for vectors
-T = TypeVar("T")
-V = TypeVar("V")
 
 
 def resolve(model: str, given: Given) -> TrainingOptions:
@@ -39,24 +46,21 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     the run, such as ``seed``, are ignored. Raises OptionError for a value out of range, for options
     that do not go together, and for an option that is not for this model.
     """
-    all_given = {**given, "model": model}
-    said = {
-        name: OPTION[name].taken(value) for name, value in all_given.items() if value is not None
-    }
+    said = taken(OPTION, {**given, "model": model})
     learner = str(said.get("learner", DEFAULT_LEARNER))
     usual = default_topics(model, learner)
-    moves, gradient = fields_of("moves", said), fields_of("gradient", said)
+    own = fields_by_part(OPTION, said)
     if "criterion" in said and "moves" not in said:
         _check_moves_by_default(model, learner)
     # The local step of a mixture is exact: mean-field, without restarts.
     local: dict[str, Value] = {"update": "mean-field", "restarts": 0} if model in MIXTURES else {}
     parts = {
-        "local": _made(LocalOptions, local | fields_of("local", said)),
-        "prior": _made(TopicPrior, fields_of("prior", said)),
-        "moves": _made(MoveOptions, moves) if moves else None,
-        "gradient": _made(GradientOptions, gradient) if gradient else None,
+        "local": made(LocalOptions, local | own["local"]),
+        "prior": made(TopicPrior, own["prior"]),
+        "moves": made(MoveOptions, own["moves"]) if own["moves"] else None,
+        "gradient": made(GradientOptions, own["gradient"]) if own["gradient"] else None,
     }
-    options = _made(TrainingOptions, {"n_topics": usual, **fields_of("", said), **parts})
+    options = made(TrainingOptions, {"n_topics": usual, **own[""], **parts})
     for name, value in said.items():
         # TrainingOptions cannot tell a given value from a default. A flag that is off and an empty
         # list of moves say nothing.
@@ -76,12 +80,6 @@ def _check_moves_by_default(model: str, learner: str) -> None:
             "criterion",
             f"is for moves, which --model {model} with --learner {learner} does not make",
         )
-
-
-def fields_of(part: str, said: Mapping[str, Value]) -> dict[str, Value]:
-    """The fields of one part of the options, from values by name."""
-    own = [option for option in OPTIONS if option.part == part and option.name in said]
-    return {option.field: said[option.name] for option in own}
 
 
 def values_of(options: TrainingOptions) -> dict[str, Value]:
@@ -135,14 +133,10 @@ def _given_in(options: TrainingOptions) -> dict[str, Value]:
         "gradient": options.gradient,
     }
     values: dict[str, Value | None] = {
-        option.name: getattr(holders.get(option.part), option.field, None) for option in OPTIONS
+        option.name: getattr(holders.get(option.part), option.field, None)
+        for option in OPTION.values()
     }
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _made(kind: Callable[..., T], fields: Mapping[str, V]) -> T:
-    """A part of the options. The part checks the values, whose types mypy does not know here."""
-    return kind(**fields)
 
 
 def _is_for(option: Option, options: TrainingOptions) -> bool:

@@ -8,11 +8,12 @@ from typing import get_args
 from sparsetopics.base.showing import short_repr
 from sparsetopics.options import table
 from sparsetopics.options.ladder import check_rungs, steps_of
-from sparsetopics.options.option import SHARE, Interval, OneOf, counts_from, refuse
+from sparsetopics.options.option import SHARE, Interval, OneOf, check_values, counts_from, refuse
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, LEARNERS, LIKELIHOODS, LearnerKind
 from sparsetopics.options.table import (
     MIXTURES,
     OPTION,
+    PATH_OPTION,
     WITH_MOVES,
     Criterion,
     GradientName,
@@ -22,7 +23,6 @@ from sparsetopics.options.table import (
     ModelName,
     MoveName,
     StartName,
-    check_values,
 )
 
 _ONE_COMPONENT = "Each vector or document of a mixture is in one component."
@@ -40,7 +40,7 @@ class LocalOptions:
     minimum_mass: float | None = None  # tokens; None: the default of the update
 
     def __post_init__(self) -> None:
-        check_values("local", self)
+        check_values(OPTION, "local", self)
         counts_from(1).check("local iterations", self.max_iterations)
         Interval(0, unit="tokens").check("local tolerance", self.tolerance)
         if self.restarts and self.update == "collapsed":
@@ -73,7 +73,7 @@ class TopicPrior:
     top_concentration: float | None = None  # γ, of all models but LDA; None: 10
 
     def __post_init__(self) -> None:
-        check_values("prior", self)
+        check_values(OPTION, "prior", self)
 
     @property
     def gamma(self) -> float:
@@ -108,7 +108,7 @@ class GradientOptions:
     momentum: float = 0.9  # share of the last step that is added to the next, with momentum
 
     def __post_init__(self) -> None:
-        check_values("gradient", self)
+        check_values(OPTION, "gradient", self)
         Interval(0, 1, above_low=True).check("step size", self.step_size)
         SHARE.check("momentum", self.momentum)
 
@@ -122,7 +122,7 @@ class MoveOptions:
     verify: bool = False  # recompute everything after each accepted move; slow, for tests
 
     def __post_init__(self) -> None:
-        check_values("moves", self)
+        check_values(OPTION, "moves", self)
         if self.criterion is not None and not self.names:
             refuse("criterion", "needs --moves that follow it, but --moves is none")
 
@@ -159,7 +159,8 @@ class TrainingOptions:
         return short_repr(self, *given)
 
     def __post_init__(self) -> None:
-        check_values("", self)
+        check_values(OPTION, "", self)
+        PATH_OPTION["rungs"].check(self.rungs)
         OneOf(get_args(StartName)).check("start", self.start)
         _check_model(self)
         _check_moves(self)

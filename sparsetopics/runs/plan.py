@@ -27,8 +27,15 @@ from sparsetopics.corpora.holding_out import count_validation
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.options.ladder import check_rungs, close_rungs, default_rungs
-from sparsetopics.options.option import NO_NAMES, Given, Value, refuse
-from sparsetopics.options.resolve import fields_of, resolve, values_of
+from sparsetopics.options.option import (
+    NO_NAMES,
+    Given,
+    Value,
+    check_values,
+    fields_by_part,
+    refuse,
+)
+from sparsetopics.options.resolve import resolve, values_of
 from sparsetopics.options.table import (
     DEFAULT_EXECUTOR,
     DEFAULT_FEWEST_TOPICS,
@@ -39,12 +46,12 @@ from sparsetopics.options.table import (
     HDP_DOCUMENTS,
     HDP_MOST_TOPICS,
     HDP_VALIDATION,
-    NOT_ON_PATHS,
+    OPTION,
+    PATH,
     PATH_OPTION,
     RESIDENT_PAIRS,
     ExecutorName,
     StartName,
-    check_values,
 )
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.options.workplace import Workplace
@@ -79,7 +86,7 @@ class RunPlan:
     identity: str = field(default_factory=lambda: secrets.token_hex(16), compare=False)
 
     def __post_init__(self) -> None:
-        check_values("run", self)
+        check_values(OPTION, "run", self)
 
     @property
     def workplace(self) -> Workplace:
@@ -145,7 +152,7 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
         start_run=start_run,
         start_topics="topics" not in said,
         overwrite=overwrite,
-        **fields_of("run", said),
+        **fields_by_part(OPTION, said)["run"],
     )
 
 
@@ -312,7 +319,7 @@ def run_config(plan: RunPlan) -> dict[str, Value]:
         values = {name: value for name, value in values.items() if name not in decided}
         values |= {"topics": plan.options.n_topics, "validation-share": plan.validation_share}
     if plan.options.is_topic_path:
-        values = {name: value for name, value in values.items() if name not in NOT_ON_PATHS}
+        values = {name: value for name, value in values.items() if OPTION[name].is_at(PATH)}
         share = {"validation-share": plan.validation_share} if plan.heldout is None else {}
         values |= {"rungs": plan.options.rungs, **share}
     return {name: value for name, value in values.items() if value is not None}

@@ -18,7 +18,6 @@ from sparsetopics.corpora.corpus import load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
 from sparsetopics.corpora.projection import FILE_NAME as PROJECTION
-from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY
 from sparsetopics.corpora.validate import validate
@@ -51,7 +50,7 @@ def _documents(scratch: Path) -> dict[str, bytes]:
 
 def _vectors(scratch: Path) -> dict[str, bytes]:
     np.save(scratch / "a.npy", np.random.default_rng(0).normal(size=(20, 4)))
-    ingest_vectors([scratch / "a.npy"], scratch / "vectors", VectorOptions(pca=PcaOptions(2)))
+    ingest_vectors([scratch / "a.npy"], scratch / "vectors", VectorOptions(pca=2))
     return files_of(scratch / "vectors")
 
 

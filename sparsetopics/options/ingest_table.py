@@ -1,0 +1,137 @@
+"""The table of all options of making a corpus.
+
+The options of ``sparsetopics ingest``, the parameters of ``Corpus.from_texts`` and
+``Corpus.from_table``, and the checks of single values are made from its rows.
+``corpora.options`` makes the options of the library of values, and checks what they mean together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from sparsetopics.options.option import (
+    NATURAL,
+    SHARE_OR_COUNT,
+    Interval,
+    OneOf,
+    Option,
+    SomeOf,
+    Table,
+    counts_from,
+    in_sections,
+)
+from sparsetopics.options.table import OPTION
+
+# The doors to a corpus: the command, and the functions that have options as parameters.
+INGEST, FROM_TEXTS, FROM_TABLE = "ingest", "from_texts", "from_table"
+_FILES, _RECORDS = (INGEST,), (INGEST, FROM_TABLE)
+_DOCUMENTS, _VECTORS = ("documents",), ("vectors",)  # the kinds of corpora
+MOST_WORKERS = 4  # by default, since each takes some 150 MB
+_COUNT = Interval(1, whole=True)
+
+
+def _alike(
+    rows: tuple[Option, ...], only_for: tuple[str, ...], doors: tuple[str, ...] = ()
+) -> tuple[Option, ...]:
+    """Rows for the same kind of corpora, and of the same doors unless a row says others."""
+    return tuple(replace(row, only_for=only_for, doors=row.doors or doors) for row in rows)
+
+
+# fmt: off
+INGEST_OPTION: Table = in_sections({
+    "Words": _alike((
+        Option("stop-words", frozenset, None, "pruning.stop_words", everyday=True,
+               metavar="english|none|CODE|FILE", help=(
+            "Words to remove: the bundled English list, that of a language by its code (de, fr, es "
+            "and others), or a file. Can be given several times. Default: none.")),
+        Option("min-df", SHARE_OR_COUNT, None, "pruning.min_df", everyday=True,
+               metavar="SHARE|COUNT", help=(
+            "Remove words that occur in fewer documents. Default: 2, or 1 for collections of "
+            "counts and for fewer than 100 documents.")),
+        Option("max-df", SHARE_OR_COUNT, None, "pruning.max_df", everyday=True,
+               metavar="SHARE|COUNT", help=(
+            "Remove words that occur in more documents. Default: 0.5, or 1.0 for collections of "
+            "counts and for fewer than 100 documents.")),
+        Option("max-words", _COUNT, None, "pruning.max_words", everyday=True, help=(
+            "Keep only this many most frequent words.")),
+        Option("vocabulary", Path, None, "vocabulary", everyday=True, help=(
+            "Use the words and the tokenizer settings of this corpus or run unchanged.")),
+        Option("ngrams", Interval(1, 5, whole=True), None, "tokenizer.ngrams", metavar="N", help=(
+            "Add sequences of up to N tokens as words, joined by _. Stop words are removed "
+            "first.")),
+        Option("phrases", bool, False, "phrases", everyday=True, help=(
+            "Learn with gensim which pairs of words belong together, and make each pair one word, "
+            "joined by _. Reads the sources twice. Stop words are removed first.")),
+        Option("phrase-threshold", Interval(-1, 1), None, "phrases.threshold", needs="phrases",
+               metavar="NPMI", help=(
+            "With --phrases: smallest normalised pointwise mutual information of a pair, from -1 "
+            "to 1. Default: 0.5.")),
+        Option("token-pattern", str, None, "tokenizer.token_pattern", help=(
+            r"Regular expression that matches a token. Default: [^\W\d_]{3,}, which matches three "
+            "letters or more.")),
+        Option("tokenizer", str, None, "tokenizer.function", metavar="MODULE:NAME", help=(
+            "Python function that takes a text and returns its words, instead of --token-pattern. "
+            "The module may be in the current folder.")),
+        Option("lowercase", bool, None, "tokenizer.lowercase", help=(
+            "Convert text to lower case. Default: yes, unless --tokenizer is given.")),
+    ), only_for=_DOCUMENTS),
+    "Sources": (
+        Option("format", str, None, "format", doors=_FILES, everyday=True, metavar="NAME", help=(
+            "Format of the sources. Documents: text (one document per file), lines (one per line), "
+            "jsonl, csv, parquet, arrow, uci, lda-c or matrix-market. Vectors: npy, npz, csv, "
+            "parquet, arrow or image. Default: given by the file name extension.")),
+        Option("text-field", str, "text", "read.text_field", only_for=_DOCUMENTS, doors=_RECORDS,
+               everyday=True, help=(
+            "Field with the text.")),
+        Option("id-field", str, None, "read.id_field", doors=_RECORDS, everyday=True, help=(
+            "Field with the name of a document or item. Default: id, if present.")),
+        Option("label-field", str, None, "read.label_field", doors=_RECORDS, everyday=True, help=(
+            "Field with a label. Default: label, if present.")),
+        Option("keep", SomeOf(None, "field", repeated=True), (), "read.keep", only_for=_DOCUMENTS,
+               everyday=True, metavar="all|A,B:TYPE,...", help=(
+            "Fields to keep in the corpus besides ids and labels: text (the texts), others by "
+            "name, or all. Values tell whether a field is a number, a date or a string, unless "
+            "TYPE does. Can be given several times. Texts may be private: nothing is kept by "
+            "default.")),
+        Option("vocabulary-file", Path, None, "read.vocabulary_file", only_for=_DOCUMENTS,
+               doors=_FILES, help=(
+            "Words for a collection of counts (uci, lda-c, matrix-market): one per line, or a "
+            "gensim dictionary saved as text. Default: a file such as vocab.txt, vocab.NAME.txt "
+            "or NAME.vocab in the same folder.")),
+        Option("encoding-errors", OneOf(("strict", "replace")), "strict", "read.encoding_errors",
+               only_for=_DOCUMENTS, doors=_FILES, help=(
+            "Stop at bytes that are not UTF-8, or replace them.")),
+        Option("follow-links", bool, False, "follow_links", doors=_FILES, help=(
+            "Also read links in folders that point to another folder or out of the folder.")),
+    ),
+    "Vectors and images": _alike((
+        Option("columns", SomeOf(None, "column"), None, "read.columns", metavar="A,B,...", help=(
+            "Columns of a table that hold the values. Default: all numeric columns.")),
+        Option("values-field", str, None, "read.values_field", help=(
+            "Array of an .npz file that holds the values. Default: values, or the only matrix.")),
+        Option("patches", counts_from(2, "pixels"), None, "read.patches", everyday=True,
+               metavar="SIDE", help=(
+            "Cut images into squares of SIDE × SIDE pixels and subtract their mean. A patch "
+            "becomes SIDE² - 1 columns, its cosine transform without the constant. Default: whole "
+            "images.")),
+        Option("stride", counts_from(1, "pixel"), None, "read.stride", help=(
+            "Pixels from one patch to the next. Default: SIDE.")),
+        Option("pca", _COUNT, None, "pca", everyday=True, metavar="D", help=(
+            "Project vectors onto D principal components.")),
+        Option("whiten", bool, False, "whiten", needs="pca", help=(
+            "With --pca: scale each component to unit variance.")),
+        Option("seed", NATURAL, 0, "seed", needs="pca", help=(
+            "With --pca: seed of the random sample that the components are computed from.")),
+        Option("projection", Path, None, "projection", help=(
+            "Use the projection of this corpus unchanged, and read the same columns or patches.")),
+    ), only_for=_VECTORS, doors=_FILES),
+    "Execution": (
+        replace(OPTION["workers"], default=None, place="where.workers", doors=_FILES, help=(
+            "Number of threads, or of the processes that dask starts. It never changes the result. "
+            f"Default: the number of cores, at most {MOST_WORKERS}.")),
+        replace(OPTION["executor"], place="where.executor", doors=_FILES),
+        replace(OPTION["scheduler"], place="where.scheduler", doors=_FILES),
+    ),
+})
+# fmt: on
