@@ -23,8 +23,9 @@ import click
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import RunPlan
-from sparsetopics.runs.train import RunHooks, train_run
+from sparsetopics.runs.train import train_run
 
 
 class Timed(NamedTuple):

@@ -22,7 +22,8 @@ import numpy as np
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions

@@ -27,8 +27,9 @@ from sparsetopics.base.batches import IntArray, Source, Vectors
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.mixtures import begin_mixture
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian

@@ -27,10 +27,11 @@ from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps as lap_module
+from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.laps import Laps, LapTally
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves import phase
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import Statistics

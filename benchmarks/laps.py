@@ -28,7 +28,8 @@ from sparsetopics.base.batches import DocumentBatch, Source
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import open_executor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.training import train
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 

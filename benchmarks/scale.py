@@ -33,8 +33,9 @@ from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps as lap_module
+from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.laps import Laps
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training import train
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 N_TOPICS = 100

@@ -22,7 +22,8 @@ from heldout import HeldOut, halves, mean_scores
 
 from sparsetopics.base.batches import DocumentBatch, Source
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.measures.paired import (
     Estimate,

@@ -48,7 +48,7 @@ from sparsetopics.cli.main import main
 
 @contextmanager
 def show_progress(options, *, quiet):
-    from sparsetopics.runs.train import RunHooks
+    from sparsetopics.runs.callbacks import RunHooks
     yield RunHooks(on_documents=lambda n_done, n_docs: tell())
 
 train_progress.show_progress = show_progress

@@ -15,7 +15,7 @@ from sparsetopics.options.registry import MOVE_COUNTS
 
 if TYPE_CHECKING:
     from sparsetopics.options.training import TrainingOptions
-    from sparsetopics.runs.train import RunHooks
+    from sparsetopics.runs.callbacks import RunHooks
 
 Entry = Mapping[str, float | None]  # of a trace, as ``runs.callbacks.OnLap`` gets it
 # Entries that are there only if they were asked for, and what a line calls them.
@@ -27,7 +27,7 @@ SECONDS_OF_SILENCE = 30.0  # after which a line says how far a lap is, without a
 @contextmanager
 def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks]:
     """Hooks for ``train_run`` that show the progress of training, or none if ``quiet``."""
-    from sparsetopics.runs.train import RunHooks
+    from sparsetopics.runs.callbacks import RunHooks
 
     if quiet:
         yield RunHooks(on_lap=lambda entry: check_stopped())
@@ -102,7 +102,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from sparsetopics.cli.warmup import kernels_are_kept
-    from sparsetopics.runs.train import RunHooks
+    from sparsetopics.runs.callbacks import RunHooks
 
     columns = (
         TextColumn("{task.description}"),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.base.batches import DocumentBatch, IntArray, Source
+from sparsetopics.base.batches import DocumentBatch, IntArray, Source, StoredBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.batching import JoinedBatches, plan_batches
 from sparsetopics.corpora.corpus import Corpus
@@ -22,12 +22,12 @@ DOCS_AT_ONCE = 256  # validation documents in a row group
 FEWEST = 2  # documents in either part: the error of a score needs two
 
 
-class DividedCorpus(NamedTuple):
-    """The batches of a corpus of which some documents are kept out of training."""
+class TrainingData(NamedTuple):
+    """The training data in batches, the same in every process."""
 
-    source: Source[DocumentBatch]  # to train on
-    whole: Source[DocumentBatch]  # the same batches, then those of the validation documents
-    validation: Corpus
+    source: Source[StoredBatch]  # to train on
+    whole: Source[StoredBatch]  # the same batches, then those of the validation documents
+    validation: Corpus | None = None  # the documents that are kept out of training
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +113,7 @@ def divide(
     *,
     chosen_by: np.random.Generator | None = None,
     resident_pairs: int = RESIDENT_PAIRS,
-) -> DividedCorpus:
+) -> TrainingData:
     """Keep a ``share`` of the documents out of training, and divide both parts into batches.
 
     ``chosen_by`` draws the validation documents if it is given, otherwise ``rng`` does. Batches of
@@ -125,4 +125,4 @@ def divide(
     source = plan_batches(training, n_batches, rng, resident_pairs=resident_pairs)
     n_last = max(1, round(validation.n_docs * source.n_batches / training.n_docs))
     last = plan_batches(validation, min(n_last, validation.n_docs), rng)
-    return DividedCorpus(source, JoinedBatches.of(source, last), validation)
+    return TrainingData(source, JoinedBatches.of(source, last), validation)

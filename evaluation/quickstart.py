@@ -25,9 +25,10 @@ from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard, score_topics
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import load_run
-from sparsetopics.runs.train import RunHooks, train_run
+from sparsetopics.runs.train import train_run
 
 HELD_OUT_SHARE = 0.1
 SEED = 0

@@ -27,7 +27,8 @@ from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution import dask_cluster
 from sparsetopics.execution.executors import open_executor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.training import train
 from sparsetopics.model.allocations.mixture_weights import FiniteMixture
 from sparsetopics.model.likelihoods.multinomial import DirichletPosterior, Multinomial
 from sparsetopics.model.mixture_posterior import MixturePosterior
@@ -107,9 +108,9 @@ def cluster():
 def fit(tmp_path):
     """Train and return the model and the course of training."""
 
-    def run(source, options, *, workers=1, start=None, seed=0):
+    def run(source, options, *, workers=1, start=None, seed=0, say=print):
         course = []
-        hooks = Hooks(on_lap=lambda info, model: course.append(info))
+        hooks = Hooks(on_lap=lambda info, model: course.append(info), say=say)
         rng = np.random.default_rng(seed)
         with open_executor(workers) as executor:
             model = train(source, options, tmp_path, executor, rng, hooks=hooks, start=start)

@@ -7,6 +7,7 @@ from bars import ten_bars
 from dense_responsibilities import dense_of, memoized, visit_of
 from simulated_documents import as_source, simulate
 from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.course import Hooks, Setting
 from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.learners.memoized import assignments_of
 from sparsetopics.inference.local_step import Parameters
@@ -14,9 +15,10 @@ from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import DocumentTerms, Statistics, added
 from sparsetopics.model.variances import CountVariances
-from sparsetopics.options.training import LocalOptions, TopicPrior
+from sparsetopics.options.training import LocalOptions, TopicPrior, TrainingOptions
 from word_models import globals_of, start_of, zero_statistics
 
 ETA = 0.1
@@ -53,6 +55,13 @@ def make_tools(source, learner, local, seed=0, criterion="bound"):
     rng = np.random.default_rng(seed)
     laps = Laps(source, learner, local, Executor(), lambda n_done, n_docs: None, rng)
     return Tools(laps, criterion)
+
+
+def setting_of(source, folder, n_topics, moves):
+    """What a course of an HDP with these moves is made from."""
+    options = TrainingOptions(n_topics, 1_000, model="hdp", moves=moves)
+    rng = np.random.default_rng(0)
+    return Setting(source, source, options, Executor(), Memo(folder), rng, Hooks())
 
 
 def standing_of(state, allocation, tools):

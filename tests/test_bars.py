@@ -5,7 +5,8 @@ import pytest
 
 from bars import bar_topics, fifty_bars, match, ten_bars
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.training import train
 from sparsetopics.options.training import MoveOptions, TrainingOptions
 
 

@@ -91,8 +91,8 @@ def test_elbo_of_real_steps_equals_plain_numpy(tmp_path, update, sparsity, seed,
         alpha = rng.uniform(0.01, 0.6, N_TOPICS)
         current = make_globals(learner.components(state).table, alpha, eta)
         visit = visit_of(batch_id, batches[batch_id], current, options)
-        state, info = learner.step_in_place(state, [visit], current)
-        if not info.kept_old:
+        state, kept_old = learner.step_in_place(state, [visit], current)
+        if not kept_old:
             dense = dense_of(visit.responsibilities, N_TOPICS)
             visits[batch_id] = Visit(batches[batch_id], dense, alpha)
 

@@ -232,10 +232,10 @@ def test_numbers_have_the_same_bits_for_any_number_of_workers():
     ("corpus", "by", "over"), [("named", "label", None), ("kept", "section", "date:month")]
 )
 def test_work_for_a_cluster_can_be_pickled(corpus, by, over, where):
-    def broadcast(function, items, value):
+    def broadcast(function, items):
         for item in items:
-            task = pickle.loads(pickle.dumps((function, item, value)))
-            yield pickle.loads(pickle.dumps(task[0](*task[1:])))
+            task = pickle.loads(pickle.dumps((function, item)))
+            yield pickle.loads(pickle.dumps(task[0](task[1])))
 
     run, documents = load_run(Path("run")), Corpus.open(corpus)
     if where == "in memory":

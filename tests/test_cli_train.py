@@ -11,6 +11,8 @@ from click.testing import CliRunner
 
 from collections_on_disk import make_texts, write_jsonl
 from sparsetopics.cli.main import main
+from sparsetopics.inference import training
+from sparsetopics.runs import session
 from sparsetopics.runs import train as trained_runs
 from sparsetopics.runs.run import load_run
 
@@ -359,7 +361,7 @@ def refuse(*_, **__):
 
 def test_a_disk_that_is_full_in_the_first_lap_leaves_nothing_behind(monkeypatch, train, tmp_path):
     monkeypatch.setattr("sparsetopics.model.memo.np.savez", refuse)
-    original = trained_runs.train.__globals__["Memo"]
+    original = training.Memo
     monkeypatch.setattr(
         "sparsetopics.inference.training.Memo", lambda folder, **how: original(folder, 0, **how)
     )
@@ -404,7 +406,7 @@ def test_an_interrupt_before_a_lap_is_kept_leaves_nothing_behind(monkeypatch, tr
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trained_runs, "train", interrupt)
+    monkeypatch.setattr(session, "train", interrupt)
 
     result = train("--quiet", status=130)
 

@@ -18,7 +18,8 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.scoring.mixture_scores import score_mixture
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.training import train
 from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.document_items import DocumentItemSource

@@ -131,8 +131,7 @@ def run_steps(world, learner, n_steps, seed=0):
     for _ in range(n_steps):
         owners = rng.integers(0, rng.integers(1, world.n_topics + 1), len(world.values))
         visit = Visit(0, world.summary_of(owners), None, None)
-        state, info = learner.step_in_place(state, [visit], None)
-        assert info.step_size == learner.options.step_size
+        state, _ = learner.step_in_place(state, [visit], None)
         read_only(*state.points, *state.velocity, state.sizes)
         found.append(state)
     return found

@@ -13,14 +13,14 @@ from sparsetopics import LDA
 from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import gradual_start
+from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.gradual_start import (
-    first_number,
     large_counts,
     merged_topics,
     wanted_number,
 )
 from sparsetopics.inference.laps import StepsHere
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import nothing_under
 from sparsetopics.options.table import OPTION
 from sparsetopics.options.training import LocalOptions, TrainingOptions
@@ -179,11 +179,10 @@ def test_where_memory_is_short_training_begins_with_fewer_and_says_so(
     monkeypatch.setattr(gradual_start, "MOST_BYTES", n_tables * 8 * source.n_columns)
     said = []
 
-    found = first_number(TrainingOptions(10, LAPS), source, said.append)
-    _, course = fit(source, TrainingOptions(10, LAPS))
+    _, course = fit(source, TrainingOptions(10, LAPS), say=said.append)
 
     assert said == [f"Training begins with {first} topics instead of 30 to save memory."]
-    assert found == numbers_of(course)[0] == first
+    assert numbers_of(course)[0] == first
     assert course[-1].n_topics == 10
 
 
@@ -213,7 +212,7 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
         return after, parameters, new_topics
 
     learners = []
-    monkeypatch.setattr("sparsetopics.inference.training.narrowed", checking)
+    monkeypatch.setattr("sparsetopics.inference.gradual_start.narrowed", checking)
     made = StepsHere(bars(), Executor())
     from sparsetopics.inference.learners import memoized
 

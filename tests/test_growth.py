@@ -19,6 +19,7 @@ from gaussian_worlds import (
 )
 from separated_gaussians import asterisk, c_separated
 from sparsetopics.execution.executors import open_executor
+from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.growth.refining import (
     cost_of_nodes,
     division_gains,
@@ -37,7 +38,7 @@ from sparsetopics.inference.growth.splitting import (
 from sparsetopics.inference.item_step import fit_items
 from sparsetopics.inference.learners.accelerated import GrownState
 from sparsetopics.inference.local_step import Globals, Parameters, elbo
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training import train
 from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.allocations.nested import NestedAllocation

@@ -12,11 +12,12 @@ from simulated_documents import as_source, batch_of_counts, simulate
 from sparsetopics.base import batches
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import document_step
+from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.learners.full import FullLearner
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.stochastic import StochasticLearner
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training import train
 from sparsetopics.model import word_counts
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.options.training import (

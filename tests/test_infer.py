@@ -152,8 +152,8 @@ def test_only_one_piece_of_the_table_is_held_at_a_time(model, vocabulary, tmp_pa
     """However many documents there are: each table is gone when the next one is made."""
     made = []
 
-    def broadcast(function, items, value):
-        for table in broadcast_map_here(function, items, value):
+    def broadcast(function, items):
+        for table in broadcast_map_here(function, items):
             made.append(weakref.ref(table))
             yield table
             del table

@@ -17,7 +17,8 @@ from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import Executor, open_executor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.training import train
 from sparsetopics.model.allocations.mixture import ItemAllocation, sum_item_terms
 from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions

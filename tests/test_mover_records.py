@@ -2,10 +2,12 @@
 
 import pytest
 
-from moved_collections import WORLDS, grown
-from sparsetopics.inference.moves.phase import Mover, plans
+from moved_collections import WORLDS, grown, setting_of
+from sparsetopics.inference.mover import Mover
+from sparsetopics.inference.moves.phase import plans
 from sparsetopics.inference.moves.rival import entered
 from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
+from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.options.training import MoveOptions
 
 RIVALS = {"birth": plan_birth, "cull": plan_cull}
@@ -17,11 +19,18 @@ def test_every_kind_of_rival_is_known():
 
 @pytest.mark.parametrize("kind", RIVALS)
 def test_a_rival_comes_back_as_it_was(tmp_path, kind):
-    standing = grown(tmp_path, WORLDS["bars"](), 8)
-    before, after = (Mover(standing.tools.laps, MoveOptions(), standing.ledger) for _ in range(2))
+    source = WORLDS["bars"]()
+    standing = grown(tmp_path, source, 8)
+    setting = setting_of(source, tmp_path, 8, MoveOptions())
+    before, after = Mover(setting), Mover(setting)
+    before.prepare(standing.parameters)
     rival = entered(standing, kind, RIVALS[kind](standing))._replace(n_laps=2)
     before.rival = rival
+    before.ledger = before.ledger.refused("merge", 8)
 
-    after.restore(before.record())
+    kept = TrainingState(
+        standing.state, standing.parameters, before.record(), {}, (), before.memory
+    )
+    after.resume(kept)
 
     assert (after.ledger, after.rival) == (before.ledger, rival)

@@ -24,7 +24,7 @@ from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves import phase, trimming
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.phase import is_exhausted, make_moves
-from sparsetopics.inference.moves.rival import Course, Rival, RivalPlan, Verdict
+from sparsetopics.inference.moves.rival import Rival, RivalPlan, RivalRules, Verdict
 from sparsetopics.inference.moves.standing import MoveTally, Standing, refreshed
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.options.training import LocalOptions
@@ -139,7 +139,7 @@ def scene(tmp_path, monkeypatch):
         def plan(standing):
             made.append(f"plan {name}")
             allocation = standing.allocation
-            course = Course(1, None, trimmed_from=4, judged_from=4)
+            course = RivalRules(1, None, trimmed_from=4, judged_from=4)
             return RivalPlan(standing.evidence.components, allocation, course)
 
         return plan

@@ -26,6 +26,7 @@ from sparsetopics.base.errors import OptionError, OutputError, RunError, Sparset
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.inference import training
 from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
@@ -33,13 +34,14 @@ from sparsetopics.options.training import (
     TopicPrior,
     TrainingOptions,
 )
-from sparsetopics.runs import checkpoints
+from sparsetopics.runs import checkpoints, session
 from sparsetopics.runs import train as trained_runs
+from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.checkpoints import RunKeeper
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
-from sparsetopics.runs.train import RunHooks, train_run
+from sparsetopics.runs.train import train_run
 from sparsetopics.runs.training_folder import TrainingFolder, is_training
 from vectors_on_disk import ingested
 
@@ -172,7 +174,7 @@ def test_streamed_batches_and_spilled_memos_come_back(
     monkeypatch, plan_of, tmp_path, stop_and_go, world
 ):
     train_run(plan_of(world, out=tmp_path / "whole", resident_pairs=0))
-    original = trained_runs.train.__globals__["Memo"]
+    original = training.Memo
     monkeypatch.setattr(
         "sparsetopics.inference.training.Memo", lambda folder, **how: original(folder, 4_000, **how)
     )
@@ -320,7 +322,7 @@ def dying(monkeypatch):
 @pytest.mark.parametrize("way", [{}, {"overwrite": True, "keep_state": True}])
 def test_dying_before_any_change_of_a_name_loses_no_lap(monkeypatch, dying, plan_of, tmp_path, way):
     """Batches in files, so that those are there too."""
-    original = trained_runs.train.__globals__["Memo"]
+    original = training.Memo
     monkeypatch.setattr(
         "sparsetopics.inference.training.Memo", lambda folder, **how: original(folder, 2_000, **how)
     )
@@ -685,7 +687,7 @@ def test_a_checkpoint_without_its_parts_is_refused(interrupted, change, message)
 def test_an_edited_memo_file_is_refused_whenever_it_is_read(
     monkeypatch, interrupted, world, name, place, value, message, is_late
 ):
-    original = trained_runs.train.__globals__["Memo"]
+    original = training.Memo
     monkeypatch.setattr(
         "sparsetopics.inference.training.Memo", lambda at, **how: original(at, 0, **how)
     )
@@ -743,7 +745,7 @@ def test_a_model_that_memory_cannot_hold_is_told(plan_of, monkeypatch, tmp_path)
     def train(*given, **named):
         raise MemoryError("Unable to allocate 32.0 GiB")
 
-    monkeypatch.setattr(trained_runs, "train", train)
+    monkeypatch.setattr(session, "train", train)
 
     with pytest.raises(OptionError, match=r"memory: too little for 4 topics .*32\.0 GiB"):
         train_run(plan_of("lda memoized"))

@@ -6,7 +6,7 @@ import pytest
 from moved_collections import WORLDS, assert_sound, bytes_of, grown, next_lap
 from sparsetopics.inference.moves import rival as rivals
 from sparsetopics.inference.moves import trimming
-from sparsetopics.inference.moves.rival import REACH, Course, advanced, entered
+from sparsetopics.inference.moves.rival import REACH, RivalRules, advanced, entered
 from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
 from sparsetopics.inference.moves.standing import Standing
 from sparsetopics.model.memo import Memo
@@ -87,7 +87,7 @@ def scripted(monkeypatch, folder, own, others, maturing_laps=1, wanted=True):
     """
     standing = grown(folder, WORLDS["simulated"](), 5)
     most = None if wanted else 1
-    course = Course(1, most, trimmed_from=maturing_laps + 1, judged_from=maturing_laps + 1)
+    course = RivalRules(1, most, trimmed_from=maturing_laps + 1, judged_from=maturing_laps + 1)
     candidate = plan_cull(standing)._replace(course=course)
     rival = entered(standing, "cull", candidate)
     rival = rival._replace(score=own[0], opponent=others[0])
@@ -163,7 +163,7 @@ def test_topics_form_before_they_are_judged(tmp_path, monkeypatch, maturing_laps
 
 def test_topics_form_before_they_are_trimmed(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
-    course = Course(1, None, trimmed_from=3, judged_from=9)
+    course = RivalRules(1, None, trimmed_from=3, judged_from=9)
     rival = entered(standing, "cull", plan_cull(standing)._replace(course=course))
     made = []
     monkeypatch.setattr(rivals, "trim_topics", lambda grown, _: made.append("trim") or (grown, {}))
@@ -175,7 +175,7 @@ def test_topics_form_before_they_are_trimmed(tmp_path, monkeypatch):
 
 
 def test_a_course_allows_its_fewest_and_its_most():
-    assert [n for n in range(9) if Course(3, 5, 1, 1).allows(n)] == [3, 4, 5]
+    assert [n for n in range(9) if RivalRules(3, 5, 1, 1).allows(n)] == [3, 4, 5]
 
 
 def test_a_rival_that_is_no_longer_what_was_meant_is_given_up(tmp_path, monkeypatch):

@@ -15,7 +15,8 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 from bars import ten_bars
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.training import train
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 OPTIONS = {

@@ -21,11 +21,12 @@ from sparsetopics.estimators.loading import load
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.model import memo
 from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.run_files import vocabulary_of
-from sparsetopics.runs.train import RunHooks, train_run
+from sparsetopics.runs.train import train_run
 
 REFUSAL = Refusal(RunError, "Make it again")
 NAMES = ("documents", "vectors", "lda", "hdp", "mixture")

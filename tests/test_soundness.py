@@ -15,7 +15,7 @@ from sparsetopics.base.soundness import (
     check_starts,
 )
 from sparsetopics.inference.moves.ledger import Failure, Ledger
-from sparsetopics.inference.moves.rival import Course
+from sparsetopics.inference.moves.rival import RivalRules
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Statistics
@@ -55,7 +55,7 @@ def test_a_subclass_is_taken_for_an_abstract_class():
 def test_fields_of_the_declared_types_are_taken():
     check_fields(Ledger, LEDGER)
     check_fields(WordCounts, WordCounts(TABLE, None, np.ones(3))._asdict())
-    check_fields(Course, {"fewest": 1, "most": None, "trimmed_from": 2, "judged_from": 3})
+    check_fields(RivalRules, {"fewest": 1, "most": None, "trimmed_from": 2, "judged_from": 3})
     check_fields(Failure, {"lap": 1, "n_refusals": 2, "size": 3})  # an int for a float
 
 

@@ -14,14 +14,15 @@ from sparsetopics.base.errors import OptionError, OutputError, RunError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.inference import topic_path, training
+from sparsetopics.inference import gradual_start, topic_path
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs import topic_path as written_paths
+from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import plan_topic_path
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.topic_path_files import load_topic_path
-from sparsetopics.runs.train import RunHooks, train_run
+from sparsetopics.runs.train import train_run
 from sparsetopics.runs.training_folder import TrainingFolder
 
 RUNGS = (12, 8, 5)
@@ -101,21 +102,20 @@ def test_the_path_itself_is_no_run(made):
 
 def test_the_tree_follows_the_merges(made, monkeypatch):
     """Each merge is applied to the model of the rung before, whose order is known."""
-    orders, merges, narrow = [], [], training.narrowed
-    reach = training.reach_rung
+    orders, merges, narrow = [], [], gradual_start.narrowed
+    reach = topic_path.Path.reach
 
     def narrowing(state, parameters, wanted):
         found = narrow(state, parameters, wanted)
         merges.append(found[2])
         return found
 
-    def reaching(*arguments):
-        rung, memory = reach(*arguments)
-        orders.append((memory.lineage, len(merges)))
-        return rung, memory
+    def reaching(course, *arguments):
+        reach(course, *arguments)
+        orders.append((course.memory.lineage, len(merges)))
 
-    monkeypatch.setattr(training, "narrowed", narrowing)
-    monkeypatch.setattr(training, "reach_rung", reaching)
+    monkeypatch.setattr(gradual_start, "narrowed", narrowing)
+    monkeypatch.setattr(topic_path.Path, "reach", reaching)
     tree = load_topic_path(made()).tree
 
     for place in range(1, len(RUNGS)):
@@ -203,9 +203,9 @@ def test_an_interrupted_path_ends_as_without_the_interruption(made, tmp_path, la
 def test_a_kill_between_a_rung_and_its_checkpoint_is_mended(made, tmp_path, monkeypatch):
     keep = written_paths.RungWriter.keep
 
-    def keep_and_stop(self, rung):
-        keep(self, rung)
-        if rung.model.n_topics == 8:
+    def keep_and_stop(self, model, elbo_per_token):
+        keep(self, model, elbo_per_token)
+        if model.n_topics == 8:
             raise Stop
 
     with monkeypatch.context() as patch:

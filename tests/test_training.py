@@ -14,8 +14,9 @@ from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference import document_step, training
+from sparsetopics.inference.course import QUIET_GAIN, QUIET_LAPS, Hooks, has_settled
 from sparsetopics.inference.document_step import fit_documents
-from sparsetopics.inference.training import QUIET_GAIN, QUIET_LAPS, Hooks, has_settled, train
+from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model import word_counts
 from sparsetopics.model.topic_posterior import TopicPosterior

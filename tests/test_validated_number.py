@@ -14,20 +14,21 @@ from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.inference import training, validated_number
-from sparsetopics.inference.topic_path import PathMemory, check_rung
+from sparsetopics.inference import validated_number
+from sparsetopics.inference.training_state import PathMemory, check_rung
 from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.ladder import close_rungs
 from sparsetopics.options.table import FEWEST_VALIDATED, LAST_LAPS, PATH_LAPS
-from sparsetopics.runs.checkpoint_format import RungRecord
+from sparsetopics.runs.callbacks import RunHooks
+from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.plan import plan_run
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.topic_path import RungRecorder, RungScorer
 from sparsetopics.runs.topic_path_files import RungScore, Scores
-from sparsetopics.runs.train import RunHooks, train_run
+from sparsetopics.runs.train import train_run
 
 N_DOCS = 200
 SHARE = 0.25
@@ -140,8 +141,8 @@ def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
     judge, ends = Recorder(n_accepted), []
     settle = validated_number.polished
 
-    def polishing(laps, counts, options, _, finish):
-        found = settle(laps, counts, options, judge, finish)
+    def polishing(laps, counts, options, _):
+        found = settle(laps, counts, options, judge)
         ends.append((counts.shape[1], found.shape[1]))
         return found
 
@@ -175,7 +176,7 @@ def test_models_are_compared_with_the_best_so_far():
         )
     )
     options = SimpleNamespace(is_validated=True)
-    record = RungRecord(5, 3, *rung, np.zeros(0, np.int64))
+    record = Rung(5, 3, *rung, np.zeros(0, np.int64))
     recorder = RungRecorder(options, scorer, [record])
     assert recorder.choose() == 0
     assert recorder.accepts("slightly worse")
@@ -232,7 +233,7 @@ def test_a_stop_while_topics_are_polished_is_mended(made, tmp_path, monkeypatch)
         raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "settled", stop)
+        patch.setattr(validated_number, "polished", stop)
         with pytest.raises(Stop):
             made("stopped", checkpoint_every=1)
     resume_run(tmp_path / "stopped")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sparsetopics.base.batches import Source
-from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.model.statistics import Components, Statistics
 
@@ -31,10 +31,10 @@ class HalfwayLearner(Learner[HalfwayState, Any, Any, Any, Any]):
 
     def step_in_place(
         self, state: HalfwayState, visits: Iterable[Visit], current: Globals
-    ) -> tuple[HalfwayState, StepInfo]:
+    ) -> tuple[HalfwayState, bool]:
         total = Statistics.sum((visit.summary for visit in visits), state.total.zeros_like())
         components = state.components.scaled(1.0 - SHARE).plus(total.components.scaled(SHARE))
-        return HalfwayState(components, total, state.n_steps + 1), StepInfo(step_size=SHARE)
+        return HalfwayState(components, total, state.n_steps + 1), False
 
     def components(self, state: HalfwayState) -> Components:
         return state.components

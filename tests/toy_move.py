@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.inference.moves.rival import Course, RivalPlan
+from sparsetopics.inference.moves.rival import RivalPlan, RivalRules
 from sparsetopics.inference.moves.standing import MoveTally, Standing
 from sparsetopics.model.assignments import TopicChange
 
@@ -15,7 +15,7 @@ def plan_drop(standing: Standing) -> RivalPlan | None:
     if n_topics == 1:
         return None
     kept = np.delete(np.arange(n_topics), np.argmin(standing.sizes))
-    course = Course(1, n_topics - 1, trimmed_from=1, judged_from=1)
+    course = RivalRules(1, n_topics - 1, trimmed_from=1, judged_from=1)
     components = standing.evidence.take(kept).components
     return RivalPlan(components, standing.allocation.restricted(kept), course)
 

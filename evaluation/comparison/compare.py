@@ -33,9 +33,10 @@ from sparsetopics.options.table import (
     PATH_MODEL,
 )
 from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import load_run, refuse_run
-from sparsetopics.runs.train import RunHooks, RunResult, result_of, train_run
+from sparsetopics.runs.train import RunResult, result_of, train_run
 
 REPORT = "report.html"
 TRAIN, HELDOUT = "train", "heldout"  # folders beside the run folders

@@ -16,7 +16,7 @@ from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.evaluation.scoring.topic_scores import score_topics
 from sparsetopics.evaluation.scoring.weight_files import READERS
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here, open_broadcast_map
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_broadcast_map
 from sparsetopics.options.option import check_extension
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
@@ -86,7 +86,7 @@ def score_model(
     texts: TokenizedTexts | None = None,
     seed: int = 0,
     workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
 ) -> AnyCard:
     """Score a run, or topics of another toolkit, that fit ``heldout``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.measures.clustering import ClusteringScore, score_clustering
 from sparsetopics.measures.paired import HeldoutScores, mean_score
 from sparsetopics.model.mixture_posterior import MixturePosterior
@@ -106,14 +107,14 @@ def score_mixture(
     texts: Iterable[Sequence[str]] | None = None,
     seed: int = 0,
     workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
 ) -> MixtureCard:
     """Score ``items`` by their mean log density and, if any has a label, by agreement.
 
     ``items`` fit the columns or words of ``run``. All but ``broadcast`` is for topics, and ignored.
     """
     groups: Sequence[AnyRowGroup] = items.row_groups
-    found = list(broadcast(_score_group, groups, run.model))
+    found = list(broadcast(partial(_score_group, model=run.model), groups))
     scores, owners = (np.concatenate(each) for each in zip(*found, strict=True))
     labels = [label for batch_labels in items.labels() for label in batch_labels]
     has_labels = any(label is not None for label in labels)

@@ -12,7 +12,7 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.measures import coherence
 from sparsetopics.measures.completion import CompletionScore, document_completion
 from sparsetopics.measures.paired import HeldoutScores
@@ -154,7 +154,7 @@ def score_topics(
     texts: Iterable[Sequence[str]] | None = None,
     seed: int = 0,
     workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
 ) -> Scorecard:
     """Score ``topics``: completion of ``heldout``, coherence, and diversity.
 

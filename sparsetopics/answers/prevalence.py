@@ -17,8 +17,8 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import LABEL, Grouping, GroupKey, Start
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import RowGroup
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here, open_executor
-from sparsetopics.inference.training import Model
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
+from sparsetopics.inference.course import Model
 from sparsetopics.measures.group_differences import group_differences
 from sparsetopics.measures.group_words import telling_group_words
 from sparsetopics.measures.prevalence import (
@@ -135,7 +135,7 @@ def prevalence(
     n_words: int = 5,
     *,
     workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
 ) -> Prevalence:
     """Estimate how much of each topic there is in the groups of the documents of ``corpus``.
 
@@ -152,10 +152,10 @@ def prevalence(
     topics = np.flatnonzero(in_use(model.sizes))
     topic_word = model.topic_word_mean[topics]
     projection = unbiased_projection(topic_word, model.weights[topics])
-    task = _Task(grouping, projection, workers)
+    task = partial(_sum_part, grouping=grouping, projection=projection, workers=workers)
     totals = GroupTotals(len(topics), len(words))
     number_of: dict[GroupKey, int] = {}
-    for keys, sums in broadcast(_sum_part, corpus.row_groups, task):
+    for keys, sums in broadcast(task, corpus.row_groups):
         numbers = [number_of.setdefault(key, len(number_of)) for key in keys]
         if len(number_of) > MOST_GROUPS:
             option = "by" if grouping.over is None else "over"
@@ -177,19 +177,13 @@ def prevalence(
     return Prevalence(grouping, topics, groups, means, telling, n_left_out)
 
 
-class _Task(NamedTuple):
-    """What all row groups share."""
-
-    grouping: Grouping
-    projection: FloatArray
-    workers: int
-
-
-def _sum_part(rows: RowGroup[DocumentBatch], task: _Task) -> tuple[list[GroupKey], GroupSums]:
+def _sum_part(
+    rows: RowGroup[DocumentBatch], grouping: Grouping, projection: FloatArray, workers: int
+) -> tuple[list[GroupKey], GroupSums]:
     """The groups of one row group, and their sums."""
-    codes, keys = task.grouping.of(rows)
-    with open_executor(task.workers) as executor:
-        return keys, sum_groups(rows.read(), codes, len(keys), task.projection, executor)
+    codes, keys = grouping.of(rows)
+    with open_executor(workers) as executor:
+        return keys, sum_groups(rows.read(), codes, len(keys), projection, executor)
 
 
 def _order(key: GroupKey, by_number: bool) -> tuple[float, str, Start]:

@@ -16,9 +16,9 @@ from sparsetopics.base.wording import plural
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import AnyRowGroup
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
+from sparsetopics.inference.course import Model
 from sparsetopics.inference.document_step import topic_proportions
-from sparsetopics.inference.training import Model
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import MODELS, imported
@@ -63,7 +63,7 @@ def share_tables(
     top: int | None = None,
     *,
     workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
 ) -> Iterator[pa.Table]:
     """Yield how much each document or item is of each topic or component, one row group a table.
 
@@ -72,7 +72,7 @@ def share_tables(
     """
     groups: Sequence[AnyRowGroup] = corpus.row_groups
     columns = ShareColumns.of(model, corpus, top)
-    return broadcast(_table_of, groups, (columns, shares_of(model, workers=workers)))
+    return broadcast(partial(_table_of, columns, shares_of(model, workers=workers)), groups)
 
 
 def write_shares(
@@ -82,7 +82,7 @@ def write_shares(
     top: int | None = None,
     *,
     workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
     spreadsheet_safe: bool = False,
 ) -> None:
     """Write ``share_tables`` in the format of the output's extension (``table_files.FORMATS``).
@@ -145,8 +145,7 @@ class ShareColumns(NamedTuple):
         return pa.table([names.take(rows), *flat], schema=self.schema)
 
 
-def _table_of(group: AnyRowGroup, work: tuple[ShareColumns, Shares]) -> pa.Table:
-    columns, shares = work
+def _table_of(columns: ShareColumns, shares: Shares, group: AnyRowGroup) -> pa.Table:
     return columns.table(group.read_ids(), shares(group.read()))
 
 

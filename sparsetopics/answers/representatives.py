@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from sparsetopics.corpora.grouping import LABEL, Grouping
 from sparsetopics.corpora.lookup import read_rows, spread_rows
 from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.store.shards import RowGroup
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.measures.representatives import (
     Candidate,
     choose,
@@ -121,7 +122,7 @@ def representatives(
     *,
     by: str = LABEL,
     most: int | None = None,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
 ) -> Representatives:
     """Return the ``n`` documents of ``corpus`` that represent each topic best.
 
@@ -136,14 +137,15 @@ def representatives(
     grouping = Grouping(by)
     grouping.check(corpus.fields)
     core = core_words(topics.topic_word, topics.chosen)
-    task = _Task(topics.shares, topics.chosen, core, n * SPARE, grouping)
+    shares, chosen, n_kept = topics.shares, topics.chosen, n * SPARE
+    task = partial(_choose_from_part, shares, chosen, core, n_kept, grouping)
     parts = [_Part(number, group) for number, group in enumerate(corpus.row_groups)]
     if most is not None:
         spread = spread_rows(corpus.row_groups, most)
         parts = [_Part(number, parts[number].group, rows) for number, rows in spread.items()]
     best: list[list[Candidate]] = [[] for _ in topics.chosen]
-    for found in broadcast(_choose_from_part, parts, task):
-        best = [choose([*own, *more], task.n_kept) for own, more in zip(best, found, strict=True)]
+    for found in broadcast(task, parts):
+        best = [choose([*own, *more], n_kept) for own, more in zip(best, found, strict=True)]
     best = [own[:n] for own in best]
     names = _read_names(best, corpus)
     of_topics = [
@@ -151,16 +153,6 @@ def representatives(
         for k, (topic, own) in enumerate(zip(topics.chosen, best, strict=True))
     ]
     return Representatives(topics, by, of_topics, sum(map(_n_rows, parts)), corpus.n_docs)
-
-
-class _Task(NamedTuple):
-    """What all parts of the corpus share."""
-
-    shares: Shares
-    topics: Sequence[int]
-    core: csr_array
-    n_kept: int
-    grouping: Grouping
 
 
 class _Part(NamedTuple):
@@ -175,17 +167,24 @@ def _n_rows(part: _Part) -> int:
     return part.group.n_docs if part.rows is None else len(part.rows)
 
 
-def _choose_from_part(part: _Part, task: _Task) -> list[list[Candidate]]:
+def _choose_from_part(
+    shares_of_batch: Shares,
+    topics: Sequence[int],
+    core: csr_array,
+    n_kept: int,
+    grouping: Grouping,
+    part: _Part,
+) -> list[list[Candidate]]:
     batch = part.group.read()
-    codes, keys = task.grouping.of(part.group)
+    codes, keys = grouping.of(part.group)
     rows = np.arange(part.group.n_docs) if part.rows is None else part.rows
     if part.rows is not None:
         batch = batch.take(rows)
     names = [*(key.name for key in keys), None]  # the code −1, of no value, is the last one's
     groups = [names[code] for code in codes[rows].tolist()]
     places = [(part.number, row) for row in rows.tolist()]
-    shares = task.shares(batch)
-    return choose_from_batch(batch, shares, groups, task.topics, task.core, task.n_kept, places)
+    shares = shares_of_batch(batch)
+    return choose_from_batch(batch, shares, groups, topics, core, n_kept, places)
 
 
 def _read_names(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sparsetopics.answers.proportions import ShareColumns, share_tables
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.measures.top_words import top_words
 from sparsetopics.runs.run import AnyRun
 
@@ -42,7 +42,7 @@ def topics_of_texts(
     top: int,
     *,
     workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
 ) -> Iterator[tuple[str, list[TopicOfText]]]:
     """Yield the id of each document of ``corpus_of_texts`` and its ``top`` largest topics."""
     words = run.words.words

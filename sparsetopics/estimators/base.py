@@ -39,7 +39,7 @@ from sparsetopics.runs.callbacks import LapEntry, OnLap
 
 if TYPE_CHECKING:
     from sparsetopics.estimators.learning import AnyLearned
-    from sparsetopics.inference.training import Model
+    from sparsetopics.inference.course import Model
     from sparsetopics.runs.run_files import CorpusFacts, Provenance
     from sparsetopics.runs.topic_path_files import Scores
 
@@ -104,7 +104,7 @@ class Estimator(BaseEstimator):
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
         rows = self._reader.first_rows(X)
-        result = learn(
+        found, learned = learn(
             rows.corpus,
             options,
             share=self._validation_share,
@@ -113,10 +113,10 @@ class Estimator(BaseEstimator):
             seed=self.random_state,
             on_lap=on_lap,
         )
-        self._learned: AnyLearned | None = result.learned
+        self._learned: AnyLearned | None = learned
         self._remember_columns(rows)
         facts = facts_of(rows.corpus)
-        self._set_model(result.model, result.trace, facts, rows.vocabulary, result.scores)
+        self._set_model(found.model, found.trace, facts, rows.vocabulary, found.scores)
         return self
 
     @naming_arguments()

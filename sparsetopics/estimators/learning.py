@@ -8,52 +8,43 @@ need all data at hand.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Generic, NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import Batch, Source, StoredBatch
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.holding_out import divide
-from sparsetopics.execution.executors import Executor, open_executor
+from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.course import Model, make_model
 from sparsetopics.inference.laps import fit_batch
 from sparsetopics.inference.learners.learner import Learner, S, Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner, MemoizedState
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Parameters, elbo
-from sparsetopics.inference.topic_path import Rung
-from sparsetopics.inference.training import Hooks, Model, make_model, train
-from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import (
+    AnyComponents,
     B,
     BatchSums,
     C,
     DocumentLengths,
-    DocumentTerms,
     P,
     Statistics,
     T,
     Terms,
     scaled,
 )
-from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import LapEntry, OnLap
-from sparsetopics.runs.checkpoints import HELDOUT_SCORE
-from sparsetopics.runs.data import AnyComponents, source_of, validation_rng
+from sparsetopics.runs.callbacks import LapEntry, OnLap, RunHooks
+from sparsetopics.runs.data import divided, source_of
 from sparsetopics.runs.plan import with_validation
-from sparsetopics.runs.topic_path import RungRecorder, RungScorer, tree_of
-from sparsetopics.runs.topic_path_files import Scores, TopicTree
+from sparsetopics.runs.session import Trained, run_session, workshop
+from sparsetopics.runs.topic_path import KeepRung, RungScorer, keep_no_model
 
 VISITS = 5  # of each new document, by the memoized learner
 
@@ -67,20 +58,10 @@ class Learned(NamedTuple, Generic[C, P, T]):
     is_start: bool = False  # no data were seen: the statistics are those of seeds
 
 
-AnyHooks = Hooks[AnyComponents, BatchSums, Terms]
 AnyParameters = Parameters[AnyComponents, BatchSums, Terms]
 AnyLearned = Learned[AnyComponents, BatchSums, Terms]  # only the options say of which model
 # Takes what was learned, new data, where to compute and where to keep summaries of batches.
 TakesMore = Callable[[AnyLearned, Source[StoredBatch], TrainingOptions, Executor, Memo], AnyLearned]
-
-
-class Fit(NamedTuple):
-    """What training on all data ends with."""
-
-    model: Model
-    trace: list[LapEntry]  # one entry per lap
-    learned: AnyLearned | None  # None if the learner leaves no statistics to continue from
-    scores: Scores | None = None  # how the number of topics was validated, if it was
 
 
 def learn(
@@ -92,111 +73,29 @@ def learn(
     n_jobs: int,
     seed: int | None,
     on_lap: OnLap | None,
-) -> Fit:
-    """Train a model on all data at once; raises OptionError for too many batches or no jobs.
+    keep_rung: KeepRung = keep_no_model,
+) -> tuple[Trained, AnyLearned | None]:
+    """Train on all data at once; the second result is None if ``partial_fit`` cannot continue.
 
-    ``share`` of the documents validates the number of topics of an HDP (``with_validation``).
+    A ``share`` of the documents is kept out to score the rungs of a topic path, or to validate the
+    number of topics of an HDP (``with_validation``). Raises OptionError for too many batches or no
+    jobs, and CorpusError if no document can be scored.
     """
-    trace: list[LapEntry] = []
     ends: list[tuple[Statistics[AnyComponents, Terms], AnyParameters]] = []
-
-    def keep(info: LapInfo, snapshot: Callable[[], Model]) -> None:
-        trace.append(info.entry())
-        if recorder is not None:
-            recorder.score(info, snapshot)
-        if on_lap is not None:
-            on_lap(trace[-1])
-
-    hooks: AnyHooks = Hooks(keep, on_end=lambda *end: ends.append(end))
+    hooks = RunHooks(on_lap or (lambda entry: None), on_end=lambda *end: ends.append(end))
     rng = np.random.default_rng(seed)
     if isinstance(corpus, Corpus):
         options, share = with_validation(options, share, corpus.n_docs)
-    source, whole, recorder = _divided(corpus, options, share or 0.0, n_batches, n_jobs, rng)
-    if recorder is not None:
-        remember = recorder.record
-        hooks = hooks._replace(on_rung=lambda rung: remember(rung, len(trace)))
-    with _workplace(n_jobs) as (executor, scratch):
-        model = train(
-            source, options, scratch, executor, rng, hooks=hooks, whole=whole, judge=recorder
-        )
+    data = divided(corpus, options, share, n_batches, rng)
+    scorer = None
+    if data.validation is not None:
+        scorer = RungScorer.of_validation(data.validation, n_jobs)
+    with workshop(n_jobs) as where:
+        found = run_session(data, options, rng, *where, hooks, scorer=scorer, keep_rung=keep_rung)
     learned = None
     if options.learner_kind.passes_on:
-        learned = Learned(*ends[0], n_steps=len(trace) * whole.n_batches)
-    return Fit(model, trace, learned, None if recorder is None else recorder.scores)
-
-
-def _divided(
-    corpus: Corpus | VectorCorpus,
-    options: TrainingOptions,
-    share: float,
-    n_batches: int | None,
-    n_jobs: int,
-    rng: np.random.Generator,
-) -> tuple[Source[StoredBatch], Source[StoredBatch], RungRecorder | None]:
-    """The data to train on, the same with the validation documents, and who scores the rungs."""
-    if not (options.lower_rungs and share and isinstance(corpus, Corpus)):
-        source = source_of(corpus, options, n_batches, rng)
-        return source, source, RungRecorder(options, None, []) if options.lower_rungs else None
-    parts = divide(corpus, n_batches, share, rng, chosen_by=validation_rng(options))
-    scorer = RungScorer.of_validation(parts.validation, n_jobs)
-    scorer.check()
-    return parts.source, parts.whole, RungRecorder(options, scorer, [])
-
-
-class PathFit(NamedTuple):
-    """What training on a topic path ends with."""
-
-    scores: Scores
-    tree: TopicTree
-    models: dict[int, TopicPosterior]  # by their numbers of topics, the largest first
-    trace: list[LapEntry]  # one entry per lap
-
-
-def learn_path(
-    corpus: Corpus,
-    options: TrainingOptions,
-    *,
-    share: float,
-    n_batches: int | None,
-    n_jobs: int,
-    seed: int | None,
-    on_lap: OnLap | None,
-) -> PathFit:
-    """Train a topic path, with a ``share`` of the documents kept out to score its rungs on.
-
-    Raises what ``learn`` raises, and CorpusError if no document can be scored.
-    """
-    trace: list[LapEntry] = []
-    models: dict[int, TopicPosterior] = {}
-    rng = np.random.default_rng(seed)
-    source, whole, recorder = _divided(corpus, options, share, n_batches, n_jobs, rng)
-    assert recorder is not None, "a path has rungs"
-
-    def keep(info: LapInfo, snapshot: Callable[[], Model]) -> None:
-        trace.append(info.entry() | {HELDOUT_SCORE: recorder.score(info, snapshot)})
-        if on_lap is not None:
-            on_lap(trace[-1])
-
-    def keep_rung(rung: Rung[Model]) -> None:
-        assert isinstance(rung.model, TopicPosterior), "a path has topics"
-        recorder.record(rung, len(trace))
-        models[rung.model.n_topics] = rung.model
-
-    hooks: Hooks[WordCounts, PairCounts, DocumentTerms] = Hooks(keep, on_rung=keep_rung)
-    with _workplace(n_jobs) as (executor, scratch):
-        train(source, options, scratch, executor, rng, hooks=hooks, whole=whole)
-    tree = tree_of(recorder.rungs, models.__getitem__, corpus.vocabulary)
-    return PathFit(recorder.scores, tree, models, trace)
-
-
-@contextmanager
-def _workplace(n_jobs: int) -> Iterator[tuple[Executor, Path]]:
-    """Threads to work with, and a folder for summaries that outgrow memory."""
-    with (
-        tempfile.TemporaryDirectory(prefix="sparsetopics-") as scratch,
-        open_executor(n_jobs) as executor,
-    ):
-        yield executor, Path(scratch)
+        learned = Learned(*ends[0], n_steps=len(found.trace) * data.whole.n_batches)
+    return found, learned
 
 
 def taking_more(options: TrainingOptions) -> TakesMore:
@@ -228,7 +127,7 @@ def learn_more(
     if before is None:
         start, prior = imported(MODELS[options.model].begin)(source, options, rng, None)
         before = Learned(start, prior, n_steps=0, is_start=True)
-    with _workplace(n_jobs) as (executor, scratch):
+    with workshop(n_jobs) as (executor, scratch):
         learned = take_more(before, source, options, executor, Memo(scratch))
     current = learned.prior.with_components(learned.statistics.components)
     model, terms = make_model(current, options), learned.statistics.terms

@@ -15,7 +15,7 @@ from sparsetopics.estimators.mixtures import (
     MultinomialMixture,
 )
 from sparsetopics.estimators.topics import HDP, LDA
-from sparsetopics.inference.training import Model
+from sparsetopics.inference.course import Model
 from sparsetopics.options.option import path_of
 from sparsetopics.options.registry import LIKELIHOODS, MODELS, imported
 from sparsetopics.options.resolve import arguments_of

@@ -83,8 +83,9 @@ class TopicPath(TopicEstimator):
         Raises what ``LDA.fit`` raises, and CorpusError if no validation document has two words.
         """
         from sparsetopics.corpora.corpus import Corpus
-        from sparsetopics.estimators.learning import learn_path
+        from sparsetopics.estimators.learning import learn
         from sparsetopics.runs.data import facts_of
+        from sparsetopics.runs.topic_path import tree_of
 
         options = self.training_options()
         PATH_OPTION["validation-share"].check(self.validation_share)
@@ -92,7 +93,8 @@ class TopicPath(TopicEstimator):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
         rows = self._reader.first_rows(X)
         assert isinstance(rows.corpus, Corpus), "the reader reads documents"
-        found = learn_path(
+        models: dict[int, TopicPosterior] = {}
+        found, _ = learn(
             rows.corpus,
             options,
             share=self.validation_share,
@@ -100,8 +102,11 @@ class TopicPath(TopicEstimator):
             n_jobs=self._n_threads,
             seed=self.random_state,
             on_lap=on_lap,
+            keep_rung=lambda model, _: models.update({model.n_topics: model}),
         )
-        self.scores_, self.tree_, self.models_ = found.scores, found.tree, found.models
+        assert found.recorder is not None, "a path has rungs"
+        self.scores_, self.models_ = found.recorder.scores, models
+        self.tree_ = tree_of(found.recorder.rungs, models.__getitem__, rows.corpus.vocabulary)
         self.rungs_: tuple[int, ...] = options.rungs
         self.recommended_: int | None = self.scores_.recommended
         low, high = self.scores_.as_good_from, self.scores_.as_good_to

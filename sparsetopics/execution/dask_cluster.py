@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -57,8 +57,6 @@ _LOG = logging.getLogger(__name__)  # warnings go to stderr
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Value = TypeVar("Value")
-Given = TypeVarTuple("Given")
 
 
 # --- connecting -----------------------------------------------------------------------------------
@@ -149,13 +147,6 @@ def _connected(client: Callable[..., Client], address: str) -> Client:
 
 
 # --- running tasks --------------------------------------------------------------------------------
-class _Work(NamedTuple, Generic[Result]):
-    """What tasks have in common: a function of an item and of values that all items share."""
-
-    function: Callable[..., Result]
-    shared: tuple[Future, ...] = ()
-
-
 class _Task(NamedTuple, Generic[Item, Result]):
     """A submitted task whose result is awaited."""
 
@@ -189,20 +180,20 @@ class Cluster:
 
         Raises what it raises, and ClusterError if the scheduler is lost.
         """
-        return self._ordered(_Work(function), items, self._by_name(map(str, items)))
+        return self._ordered(function, items, self._by_name(map(str, items)))
 
     def broadcast_map(
-        self, function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
+        self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Iterator[Result]:
-        """An ``executors.BroadcastMap`` over the workers.
+        """An ``executors.OrderedMap`` over the workers, for a function that may be large.
 
-        The scheduler keeps ``value``, so a worker that lost it gets it again.
+        The scheduler keeps the function, so a worker that lost it gets it again.
         """
         with _scheduler_errors(self._client):
-            shared = self._client.submit(_same, value, key=self._new_key(), retries=RETRIES)
+            kept = self._client.submit(_same, function, key=self._new_key(), retries=RETRIES)
         listed = list(items)
         choose = self._by_name(map(str, range(len(listed))))
-        return self._ordered(_Work(function, (shared,)), listed, choose)
+        return self._ordered(kept, listed, choose)  # Dask gives tasks the function itself
 
     def stream(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """An ``executors.OrderedMap`` over the workers.
@@ -210,10 +201,14 @@ class Cluster:
         An item stays here until its result arrives, so that it can be submitted again. At most
         ``AHEAD_WITH_DATA`` items for each thread are held.
         """
-        return self._ordered(_Work(function), items, self._least_busy, AHEAD_WITH_DATA)
+        return self._ordered(function, items, self._least_busy, AHEAD_WITH_DATA)
 
     def _ordered(
-        self, work: _Work[Result], items: Iterable[Item], choose: _Choose, n_ahead: int = AHEAD
+        self,
+        work: Callable[[Item], Result],
+        items: Iterable[Item],
+        choose: _Choose,
+        n_ahead: int = AHEAD,
     ) -> Iterator[Result]:
         waiting: deque[_Task[Item, Result]] = deque()
         for item in items:
@@ -254,7 +249,7 @@ class Cluster:
             for future in futures:
                 future.result(timeout=PATIENCE)
 
-    def _first(self, work: _Work[Result], waiting: deque[_Task[Item, Result]]) -> Result:
+    def _first(self, work: Callable[[Item], Result], waiting: deque[_Task[Item, Result]]) -> Result:
         """Wait for the result of the first task, and remove the task."""
         patience = PATIENCE
         while True:
@@ -269,7 +264,9 @@ class Cluster:
                     raise result
                 return result
 
-    def _submit_lost_again(self, work: _Work[Result], waiting: deque[_Task[Item, Result]]) -> None:
+    def _submit_lost_again(
+        self, work: Callable[[Item], Result], waiting: deque[_Task[Item, Result]]
+    ) -> None:
         """Submit again the tasks of workers that are gone.
 
         Dask moves a task to another worker by itself. But if for a moment there were no workers,
@@ -281,14 +278,15 @@ class Cluster:
                 place = addresses[index % len(addresses)]
                 waiting[index] = self._submit(work, task.item, place)
 
-    def _submit(self, work: _Work[Result], item: Item, address: str) -> _Task[Item, Result]:
+    def _submit(
+        self, work: Callable[[Item], Result], item: Item, address: str
+    ) -> _Task[Item, Result]:
         with _scheduler_errors(self._client):
             future = self._client.submit(
                 _as_in_driver,
                 self._blas_threads,
-                work.function,
+                work,
                 item,
-                *work.shared,
                 key=self._new_key(),
                 workers=[address],
                 allow_other_workers=True,
@@ -376,7 +374,7 @@ def blas_threads() -> int:
 
 
 def _as_in_driver(
-    n_threads: int, function: Callable[[*Given], Result], *given: *Given
+    n_threads: int, function: Callable[[Item], Result], item: Item
 ) -> Result | SparsetopicsError:
     """Compute in a worker what the driver would compute.
 
@@ -384,7 +382,7 @@ def _as_in_driver(
     """
     _limit_blas(n_threads)
     try:
-        return function(*given)
+        return function(item)
     except SparsetopicsError as error:
         if isinstance(error.__cause__, OSError):
             raise
@@ -396,6 +394,6 @@ def _limit_blas(n_threads: int) -> None:
     threadpool_limits(n_threads, user_api="blas")
 
 
-def _same(value: Value) -> Value:
+def _same(value: Item) -> Item:
     """Keep a value in the cluster as the result of a task."""
     return value

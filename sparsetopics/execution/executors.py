@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Value = TypeVar("Value")
 
 
 # --- parts of a batch, in this process ------------------------------------------------------------
@@ -201,31 +200,21 @@ def open_cluster_map(place: Workplace) -> Iterator[OrderedMap | None]:
         yield cluster.stream
 
 
-# --- parts of a collection, with a value for all, perhaps on a cluster ----------------------------
-class BroadcastMap(Protocol):
-    """Maps a pure function over parts of a collection, together with a value that all parts share.
-
-    On a cluster, the value is sent to every worker once. A part should say where its data are, not
-    hold them.
-    """
-
-    def __call__(
-        self, function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
-    ) -> Iterator[Result]: ...
-
-
+# --- parts of a collection, perhaps on a cluster --------------------------------------------------
 def broadcast_map_here(
-    function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
+    function: Callable[[Item], Result], items: Iterable[Item]
 ) -> Iterator[Result]:
-    """A ``BroadcastMap`` that computes each result in this thread when it is needed."""
-    return (function(item, value) for item in items)
+    """An ``OrderedMap`` that computes each result in this thread when it is needed."""
+    return map(function, items)
 
 
 @contextmanager
-def open_broadcast_map(place: Workplace) -> Iterator[BroadcastMap]:
+def open_broadcast_map(place: Workplace) -> Iterator[OrderedMap]:
     """Yield a map over the workers of the cluster of ``place``, or in this thread if it has none.
 
-    Raises OptionError if Dask is not installed, ClusterError if no scheduler answers.
+    It is for a function that holds a model or other large values: a cluster gets it once. An item
+    should say where its data are, not hold them. Raises OptionError if Dask is not installed,
+    ClusterError if no scheduler answers.
     """
     if place.executor != "dask":
         yield broadcast_map_here

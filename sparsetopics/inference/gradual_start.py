@@ -17,18 +17,19 @@ On a topic path, training goes on to fewer and fewer topics in the same way.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics.base.batches import Batch, DocumentBatch, FloatArray, IntArray, Source
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.wording import quantity
+from sparsetopics.inference.course import Course
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.moves.merge import disjoint_pairs
 from sparsetopics.inference.moves.standing import with_terms
 from sparsetopics.inference.topics import TopicParameters
+from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels.types import SparseShares
@@ -37,7 +38,7 @@ from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms
-from sparsetopics.model.word_counts import WordCounts, cut_rows
+from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 FACTORS = (3.0, 3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
@@ -52,21 +53,43 @@ LAST_ROUND = 3  # surplus topics that are merged in one round
 WordState = MemoizedState[DocumentBatch, WordCounts, DocumentTerms]
 
 
-def first_number(
-    options: TrainingOptions, source: Source[Batch], say: Callable[[str], None]
-) -> int:
-    """The number of topics to begin with: fewer than usual if there are few documents.
+class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, DocumentTerms]):
+    """The course of LDA, which makes all its laps.
 
-    There are also fewer if the word counts would take too much memory; then ``say`` is called.
+    Other learners than the memoized one, and laps under mean-field, begin with the number wanted.
     """
-    n_topics, full = options.n_topics, wanted_number(options, 1)
-    of_topic = source.n_columns * np.dtype(np.float64).itemsize
-    by_memory = MOST_BYTES // of_topic
-    usual = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
-    first = max(n_topics, min(usual, by_memory))
-    if first < usual:
-        say(f"Training begins with {quantity(first, 'topic')} instead of {usual:,} to save memory.")
-    return first
+
+    def first_number(self) -> int:
+        """The number of topics to begin with: fewer than usual if there are few documents.
+
+        There are also fewer if the word counts would take too much memory; then training says so.
+        """
+        options, source = self.options, self.setting.source
+        if not options.starts_gradually:
+            return options.n_topics
+        n_topics, full = options.n_topics, wanted_number(options, 1)
+        of_topic = source.n_columns * np.dtype(np.float64).itemsize
+        by_memory = MOST_BYTES // of_topic
+        usual = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
+        first = max(n_topics, min(usual, by_memory))
+        if first < usual:
+            begins = f"Training begins with {quantity(first, 'topic')}"
+            self.setting.hooks.say(f"{begins} instead of {usual:,} to save memory.")
+        return first
+
+    def before_lap(self, lap: int) -> None:
+        """Merge topics if there are more than wanted in this lap."""
+        wanted = wanted_number(self.options, lap)
+        if self.parameters.allocation.n_topics > wanted:
+            self.state, self.parameters, new_topics = narrowed(self.state, self.parameters, wanted)
+            self.memory = self.memory._replace(lineage=new_topics[self.memory.lineage])
+        local = local_options(self.options, self.parameters.allocation.n_topics)
+        self.laps = replace(self.laps, local=local)
+
+    def is_over(self, infos: list[LapInfo]) -> bool:
+        """Whether all laps are made; if it is resumed with fewer laps, topics may be too many."""
+        n_laps = self.options.n_laps
+        return len(infos) >= n_laps and infos[-1].n_topics <= wanted_number(self.options, n_laps)
 
 
 def wanted_number(options: TrainingOptions, lap: int) -> int:

@@ -17,7 +17,6 @@ from sparsetopics.inference.item_step import fit_items
 from sparsetopics.inference.learners.learner import Learner, S, Visit
 from sparsetopics.inference.local_step import (
     D,
-    Fitted,
     Globals,
     LocalInfo,
     LocalResult,
@@ -29,7 +28,6 @@ from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.statistics import C, DocumentLengths, P, T
 from sparsetopics.options.training import LocalOptions
 
-QUIET_GAIN = 1e-3  # nats per token that a lap may add or lose once training has settled
 OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, and in all
 
 
@@ -73,9 +71,9 @@ class Laps(Generic[S, D, C, P, T]):
             current = parameters.with_components(learner.components(state))
             former = map(partial(learner.former, state), batch_ids.tolist())
             visits = self._visits(batch_ids, current, former, tally)
-            state, info = learner.step_in_place(state, visits, current)
+            state, kept_old = learner.step_in_place(state, visits, current)
             parameters = parameters.updated(learner.terms(state))
-            tally.kept_old += info.kept_old
+            tally.kept_old += kept_old
         state = learner.end_lap(state)
         parameters = parameters.updated(learner.terms(state))
         return state, parameters, tally
@@ -113,12 +111,12 @@ class StepsHere(Generic[D, C, P, T]):
         current: Globals[C, P, T],
         options: LocalOptions,
         former: Iterable[DocumentTopics | None],
-    ) -> Iterator[Fitted[D, P, T]]:
+    ) -> Iterator[tuple[D, LocalResult[P, T]]]:
         """See ``LocalSteps``; each batch is fitted when it is asked for."""
         for batch_id, topics in zip(batch_ids.tolist(), former, strict=True):
             documents = self.source.read(batch_id)
             found = fit_batch(documents, current, options, self.executor, topics)
-            yield Fitted(documents, found)
+            yield documents, found
 
 
 def fit_batch(

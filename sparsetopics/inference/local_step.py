@@ -89,13 +89,6 @@ class LocalResult(NamedTuple, Generic[P, T]):
     doc_topics: DocumentTopics | None = None  # None for items
 
 
-class Fitted(NamedTuple, Generic[D_co, P, T]):
-    """A batch after its local step."""
-
-    documents: D_co  # the batch as it was read
-    found: LocalResult[P, T]
-
-
 class LocalSteps(Protocol[D_co, C, P, T]):
     """Makes the local steps of a round, each a pure function of its batch and the parameters."""
 
@@ -105,8 +98,8 @@ class LocalSteps(Protocol[D_co, C, P, T]):
         current: Globals[C, P, T],
         options: LocalOptions,
         former: Iterable[DocumentTopics | None],
-    ) -> Iterator[Fitted[D_co, P, T]]:
-        """Fit the batches and yield them in their order.
+    ) -> Iterator[tuple[D_co, LocalResult[P, T]]]:
+        """Fit the batches and yield them in their order, as they were read.
 
         ``current`` must not change until the last one is out. ``former`` has the topics that the
         documents of each batch begin with, or None for a cold start.

@@ -8,30 +8,28 @@ that it is computed from.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from scipy import sparse
 
-from sparsetopics.base.batches import Batch, Source
-from sparsetopics.base.soundness import check_close, require
-from sparsetopics.inference.growth.grower import GrowerRecord
-from sparsetopics.inference.learners.accelerated import GrownState
+from sparsetopics.base.batches import Arrays, Batch, FloatArray, IntArray, Source
+from sparsetopics.base.soundness import check_close, check_ids, check_starts, require
 from sparsetopics.inference.learners.learner import Learner, S
 from sparsetopics.inference.local_step import D, Parameters, elbo
-from sparsetopics.inference.moves.phase import MoverRecord
 from sparsetopics.inference.moves.rival_plans import MOST_BORN
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.topic_path import PathMemory
 from sparsetopics.model.allocations.mixture import ItemAllocation
 from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.memo import Memo
+from sparsetopics.model.memo import Memo, StoredArrays
 from sparsetopics.model.statistics import C, P, Statistics, T
 from sparsetopics.options.registry import LIKELIHOODS, MOVE_COUNTS, imported
 from sparsetopics.options.training import TrainingOptions
 
 LONGEST = 1e10  # seconds of training
+NO_TOPICS: IntArray = np.zeros(0, np.int64)  # the lineage before the first rung
 
 
 class LapInfo(NamedTuple):
@@ -66,6 +64,53 @@ class LapInfo(NamedTuple):
         return entry
 
 
+class PathMemory(NamedTuple):
+    """What training remembers of the rungs behind it."""
+
+    # (n_topics of the last rung,): the present topic of each topic of that rung.
+    lineage: IntArray = NO_TOPICS
+    rungs: tuple[StoredArrays, ...] = ()  # their counts, if one of them will be chosen
+
+    def kept(self, counts: FloatArray, memo: Memo) -> PathMemory:
+        """The memory with one more rung, of ``counts`` (n_words, n_topics)."""
+        rows = sparse.csr_array(counts.astype(np.float32))
+        parts = {"starts": rows.indptr, "topics": rows.indices, "counts": rows.data}
+        arrays = {**parts, "n_topics": np.array([counts.shape[1]])}
+        return self._replace(rungs=(*self.rungs, memo.keep(arrays)))
+
+    def counts(self, place: int, n_words: int) -> FloatArray:
+        """The counts of a rung, (n_words, n_topics)."""
+        arrays = self.rungs[place].load(lambda found: check_rung(found, n_words))
+        parts = (arrays["counts"], arrays["topics"], arrays["starts"])
+        rows = sparse.csr_array(parts, shape=(n_words, int(arrays["n_topics"][0])))
+        table: FloatArray = rows.toarray().astype(np.float64)
+        return table
+
+    def check(self, n_topics: int, n_words: int) -> None:
+        """ValueError, or another built-in error, unless the memory is sound."""
+        check_ids(self.lineage, n_topics, "a lineage of topics")
+        for stored in self.rungs:
+            check_rung(stored.load(lambda found: check_rung(found, n_words)), n_words)
+
+    def discard(self) -> None:
+        """Free what the memo holds."""
+        for stored in self.rungs:
+            stored.discard()
+
+
+def check_rung(arrays: Arrays, n_words: int) -> None:
+    """ValueError, or another built-in error, unless the arrays are the counts of a rung."""
+    n_topics, counts = int(arrays["n_topics"][0]), arrays["counts"]
+    require(0 < n_topics < 2**31, "a rung without topics")
+    check_starts(arrays["starts"], n_words, len(counts), "counts of a rung")
+    check_ids(arrays["topics"], n_topics, "topics of a rung")
+    require(len(arrays["topics"]) == len(counts), "counts without topics")
+    require(counts.dtype == np.float32, "counts of another type")
+    require(
+        bool((counts > 0.0).all() and np.isfinite(counts).all()), "counts that are not positive"
+    )
+
+
 RngState = Mapping[str, Any]  # of numpy's bit generators, each of which has its own
 M = TypeVar("M")
 R = TypeVar("R")
@@ -76,7 +121,7 @@ class TrainingState(NamedTuple, Generic[S, R, M]):
 
     learner: S  # its state
     parameters: R
-    mover: M  # the record of a ``Mover`` or ``Grower``; None if the number of topics stays
+    mover: M  # the record of the course; None if it needs none
     rng: RngState
     laps: tuple[LapInfo, ...]  # all laps so far
     memory: PathMemory  # of the rungs of a topic path; empty without one
@@ -109,28 +154,16 @@ def check_training_state(
 ) -> None:
     """ValueError, or another built-in error, unless training can continue from ``state``.
 
-    Its numbers are known to be finite, and it has the documents of batches in memory. ``rng`` is a
-    generator of the kind that training uses.
+    Its course checks its own record (``Course.check``). The numbers of ``state`` are known to be
+    finite, and it has the documents of batches in memory. ``rng`` is a generator of the kind that
+    training uses.
     """
-    laps, parameters, mover = state.laps, state.parameters, state.mover
+    laps, parameters = state.laps, state.parameters
     _check_laps(laps, parameters.allocation.n_topics)
     state.memory.check(parameters.allocation.n_topics, source.n_columns)
     bound = checked_elbo(state.learner, parameters, learner, source, options, len(laps))
     check_close(bound / source.n_tokens, laps[-1].elbo_per_token, "the ELBO")
     _check_rng(state.rng, rng)
-    if options.grows:
-        _check_growth(mover, state.learner, source, options)
-    elif options.makes_moves:
-        if not isinstance(mover, MoverRecord):
-            raise ValueError("no record of moves")
-        mover.ledger.check(parameters.allocation.n_topics)
-        rival = mover.rival
-        if rival is not None:
-            rival.ledger.check(rival.parameters.allocation.n_topics)
-            own = cast("S", rival.state)
-            checked_elbo(own, rival.parameters, learner, source, options, len(laps))
-    else:
-        require(mover is None, "a record of moves")
 
 
 def checked_elbo(
@@ -201,18 +234,3 @@ def _check_rng(state: RngState, rng: np.random.Generator) -> None:
     if isinstance(own, np.random.PCG64):
         # An even increment shortens the period; in a crafted file all draws could be the same.
         require(state["state"]["inc"] % 2 == 1, "a random generator with an even increment")
-
-
-def _check_growth(record: M, state: S, source: Source[D], options: TrainingOptions) -> None:
-    """Check the record, except for what only the rebuilt tree can tell."""
-    if not isinstance(record, GrowerRecord):
-        raise ValueError("no record of growth")
-    assert isinstance(state, GrownState), "the learner has checked it"
-    is_finite = np.isfinite(record.enough) and record.enough >= 0.0
-    require(bool(is_finite), "a refinement that may leave no number of nats")
-    may_have_tree = options.tree_tolerance != 0.0
-    require(may_have_tree or record.nodes is None, "a tree, contrary to the options")
-    if state.found is not None:
-        n_rows = source.n_docs if record.nodes is None else len(record.nodes.outer)
-        state.found.check(n_rows, state.total.components.n_topics)
-        require(bool(np.diff(state.found.starts).all()), "nodes without a component")

@@ -11,19 +11,20 @@ The criterion of moves finds such errors, but left alone it removes far more top
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
-from sparsetopics.inference.document_step import TopicGlobals
+from sparsetopics.inference.course import Judge, make_model
 from sparsetopics.inference.gradual_start import WordState
+from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
 from sparsetopics.inference.moves.trimming import trim_topics
-from sparsetopics.inference.topic_path import PathMemory, WordLaps
+from sparsetopics.inference.topic_path import Path, is_rung
 from sparsetopics.inference.topics import TopicParameters, begin_with
-from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.inference.training_state import LapInfo, PathMemory
+from sparsetopics.model.statistics import DocumentTerms
+from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.table import DEFAULT_CRITERION
 from sparsetopics.options.training import TrainingOptions
 
@@ -33,39 +34,52 @@ LARGEST_SHARE = 0.2  # of the topics may go in one round
 SMALLEST = 0.02  # of the mean size; a smaller topic describes a few documents and predicts no other
 POLISHING = ("merge", "delete")
 
-Finish = Callable[[TopicGlobals], TopicPosterior]
+WordLaps = Laps[WordState, DocumentBatch, WordCounts, PairCounts, DocumentTerms]
 
 
-class Judge(Protocol):
-    """Scores models on documents that training does not see."""
+class ValidatedNumber(Path):
+    """The course of an HDP down a path to the number of topics that the judge chooses."""
 
-    def choose(self) -> int:
-        """The place of the rung to continue with, among those that were reached."""
+    def source_of(self, lap: int) -> Source[DocumentBatch]:
+        is_last = lap > self.options.last_path_lap
+        return self.setting.whole if is_last else self.setting.source
 
-    def accepts(self, model: TopicPosterior) -> bool:
-        """Whether a model predicts as well as the best one since ``choose``."""
+    def before_lap(self, lap: int) -> None:
+        last = self.options.last_path_lap
+        if lap <= last:
+            super().before_lap(lap)
+            return
+        if lap == last + 1:
+            self.settle()
+        self.laps = replace(self.laps, source=self.source_of(lap))
 
+    def settle(self) -> None:
+        """Continue with the chosen topics, polished, before their first lap over all documents.
 
-def settled(
-    laps: WordLaps,
-    state: WordState,
-    memory: PathMemory,
-    whole: Source[DocumentBatch],
-    options: TrainingOptions,
-    judge: Judge,
-    finish: Finish,
-) -> tuple[WordState, TopicParameters]:
-    """The chosen topics, polished, before their first lap over the documents of ``whole``.
+        What the memo holds of the present state and of the rungs is freed.
+        """
+        setting, options, judge = self.setting, self.options, self.setting.judge
+        assert judge is not None, "of a path"
+        for kept in self.state.per_batch.values():
+            kept.discard()
+        # Every lap is cold, so that documents find other topics for those that go.
+        learner = setting.learner(self.parameters, replace(options, cold_every=1))
+        laps = replace(self.laps, learner=learner)
+        counts = self.memory.counts(judge.choose(), laps.source.n_columns)
+        counts = polished(laps, counts, options, judge)
+        self.memory.discard()
+        self.memory = PathMemory()
+        self.state, self.parameters = begun(laps, counts, setting.whole, options)
 
-    What the memo holds of ``state`` and ``memory`` is freed. Each lap of ``laps`` must be cold, so
-    that documents find other topics for those that go.
-    """
-    for kept in state.per_batch.values():
-        kept.discard()
-    counts = memory.counts(judge.choose(), laps.source.n_columns)
-    counts = polished(laps, counts, options, judge, finish)
-    memory.discard()
-    return begun(laps, counts, whole, options)
+    def after_report(self, lap: int) -> None:
+        """Keep the counts of a rung, which takes no documents in."""
+        if is_rung(self.options, lap):
+            self.reach(self.setting.source)
+            counts = self.current.components.table[:, self.memory.lineage]
+            self.memory = self.memory.kept(counts, self.setting.memo)
+
+    def is_over(self, infos: list[LapInfo]) -> bool:
+        return len(infos) >= self.options.n_laps
 
 
 def begun(
@@ -78,7 +92,7 @@ def begun(
 
 
 def polished(
-    laps: WordLaps, counts: FloatArray, options: TrainingOptions, judge: Judge, finish: Finish
+    laps: WordLaps, counts: FloatArray, options: TrainingOptions, judge: Judge
 ) -> FloatArray:
     """``counts`` after rounds of merges and deletes, up to the first that the judge refuses.
 
@@ -92,7 +106,7 @@ def polished(
     ledger = Ledger.new(counts.shape[1])
     for lap in range(ROUNDS + 1):
         present = parameters.with_components(fitting.learner.components(state))
-        if not judge.accepts(finish(present)):
+        if not judge.accepts(make_model(present, options)):
             break
         counts = present.components.table.copy()
         n_topics = counts.shape[1]

@@ -7,6 +7,7 @@ the split by word type is that of Hughes & Sudderth (2016), appendix E.
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.shards import RowGroup
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.measures.paired import HeldoutScores, mean_score
 
@@ -53,16 +54,6 @@ class Completion(NamedTuple):
     documents: HeldoutScores
 
 
-class _Scoring(NamedTuple):
-    """The fixed topics that documents are scored with, and the settings."""
-
-    word_topic: FloatArray  # (n_words, n_topics)  columns sum to one
-    doc_concentration: FloatArray  # (n_topics,)
-    log_unigram: FloatArray  # (n_words,)
-    seed: int
-    workers: int
-
-
 class SplitBatch(NamedTuple):
     """Documents of at least two word types, cut in two; row d of both parts is one document."""
 
@@ -79,7 +70,7 @@ def document_completion(
     *,
     seed: int = 0,
     workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
+    broadcast: OrderedMap = broadcast_map_here,
 ) -> Completion:
     """Score topics on held-out documents, one row group at a time.
 
@@ -94,26 +85,31 @@ def document_completion(
     Raises CorpusError if there is no document to score.
     """
     word_topic = np.ascontiguousarray(topic_word.T)
-    scoring = _Scoring(word_topic, doc_concentration, np.log(unigram), seed, workers)
+    log_unigram = np.log(unigram)
+    score = partial(_score_part, word_topic, doc_concentration, log_unigram, seed, workers)
     before = accumulate((group.n_pairs for group in heldout.row_groups), initial=0)
     parts = list(zip(heldout.row_groups, before, strict=False))
     sums = [np.empty((3, 0))]
     n_skipped = heldout.n_skipped
-    for own, skipped in broadcast(_score_part, parts, scoring):
+    for own, skipped in broadcast(score, parts):
         sums.append(own)
         n_skipped += skipped
     return _summarize(np.hstack(sums), n_skipped, heldout.n_unknown_tokens)
 
 
 def _score_part(
-    part: tuple[RowGroup[DocumentBatch], int], scoring: _Scoring
+    word_topic: FloatArray,  # (n_words, n_topics)  columns sum to one
+    doc_concentration: FloatArray,
+    log_unigram: FloatArray,
+    seed: int,
+    workers: int,
+    part: tuple[RowGroup[DocumentBatch], int],
 ) -> tuple[FloatArray, int]:
     """Return the (3, n_docs) sums for ``_summarize`` and the number of skipped documents.
 
     ``part`` is a row group and the number of pairs in the collection before it.
     """
     group, n_pairs_before = part
-    word_topic, doc_concentration, log_unigram, seed, workers = scoring
     # The split draws one number per pair: skip those of the documents before this part.
     numbers = np.random.PCG64(seed).advance(n_pairs_before)
     observed, scored, skipped = split_by_type(group.read(), np.random.Generator(numbers))

@@ -96,6 +96,9 @@ class Components(Protocol[B_contra, P]):
         """Raise ValueError unless a file's arrays are valid for ``restored``."""
 
 
+AnyComponents = Components[StoredBatch, BatchSums]  # only the options say of which model
+
+
 class Terms(Protocol):
     """Sums over documents or items that an allocation's part of the ELBO needs.
 

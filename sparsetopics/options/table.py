@@ -117,12 +117,13 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "begins with up to three times as many and merges them before laps 4 and 5 (memoized "
             f"learner, collapsed update, {FEWEST_GRADUAL_LAPS} laps or more, no --start RUN). "
             f"Default: {_by_model([kind.n_topics for kind in MODELS.values()])}, "
-            f"{DEFAULT_TRUNCATION} (alternating and gradient learners), or the number in the run given by --start.")),
+            f"{DEFAULT_TRUNCATION} (alternating and gradient learners), or the number in the run "
+            "given by --start.")),
         Option("laps", counts_from(1), None, "laps", "max_iter", everyday=True, help=(
             "Passes over the corpus at most. All models except lda stop earlier when the bound and "
             f"the number of topics have settled. Default: {GRADUAL_LAPS} (lda with the memoized "
-            f"learner and the collapsed update), {_by_model([kind.laps for kind in MODELS.values()])}, "
-            f"{GROWTH_LAPS} (accelerated learner, which adds a component in each lap).")),
+            "learner and the collapsed update), "
+            f"{_by_model([kind.laps for kind in MODELS.values()])}, {GROWTH_LAPS} (accelerated learner, which adds a component in each lap).")),
         Option("seed", NATURAL, 0, "run.seed", "random_state", everyday=True, help=(
             "Seed of the random numbers. The same seed gives the same result, byte for byte.")),
         Option("workers", Interval(1, MOST_WORKERS, whole=True), 1, "run.workers", "n_jobs",
@@ -155,8 +156,8 @@ OPTION: Table = in_sections({  # those of the first section are what most people
                help=(
             f"{_for('validation-share')} Share of CORPUS that is kept out of training until "
             "the number of topics is chosen: the smallest that predicts them about as well as the "
-            f"best. Default: {DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of a corpus of "
-            f"{FEWEST_VALIDATED:,} or more. The criterion of the moves decides instead if "
+            f"best. Default: {DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of "
+            f"a corpus of {FEWEST_VALIDATED:,} or more. The criterion of the moves decides instead if "
             "you pass 0, --moves, --criterion, --laps, --start RUN, another learner or mean-field, "
             "or if the corpus is smaller.")),
         Option("alpha", CONCENTRATION, DEFAULT_DOC_CONCENTRATION, "prior.doc_concentration",

@@ -206,6 +206,11 @@ class TrainingOptions:
         return OPTION["validation-share"].is_for(self.model) and bool(self.lower_rungs)
 
     @property
+    def is_topic_path(self) -> bool:
+        """Whether models of several numbers of topics are kept."""
+        return bool(self.lower_rungs) and not self.is_validated
+
+    @property
     def may_be_validated(self) -> bool:
         """Whether nothing that was asked for keeps validation from choosing the number."""
         is_usual = self.moves is None and self.laps is None and self.local.update == "collapsed"

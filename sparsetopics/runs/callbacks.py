@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sparsetopics.base.errors import OptionError
+
+if TYPE_CHECKING:  # MLflowLaps is imported without numba
+    from sparsetopics.inference.local_step import Parameters
+    from sparsetopics.model.statistics import AnyComponents, BatchSums, Statistics, Terms
+    from sparsetopics.options.training import TrainingOptions
 
 LapEntry = dict[str, float | None]  # as ``OnLap`` gets it
 
@@ -21,6 +26,21 @@ class OnLap(Protocol):
     """
 
     def __call__(self, entry: Mapping[str, float | None], /) -> object: ...
+
+
+class RunHooks(NamedTuple):
+    """What to call while a model is trained."""
+
+    on_lap: OnLap = lambda entry: None
+    on_documents: Callable[[float, int], None] = lambda n_done, n_docs: None  # of this lap
+    on_writing: Callable[[], None] = lambda: None  # after the last lap
+    say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
+    # With what follows from the data filled in, before the first lap.
+    on_options: Callable[[TrainingOptions], None] = lambda options: None
+    # With all that the model was made from.
+    on_end: Callable[
+        [Statistics[AnyComponents, Terms], Parameters[AnyComponents, BatchSums, Terms]], None
+    ] = lambda *end: None
 
 
 class MLflowLaps:

@@ -23,12 +23,16 @@ from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.soundness import check_fields, declared_types
 from sparsetopics.inference.growth.grower import GrowerRecord
 from sparsetopics.inference.local_step import Globals, Parameters
+from sparsetopics.inference.mover import MoverRecord
 from sparsetopics.inference.moves.ledger import Failure, Ledger
-from sparsetopics.inference.moves.phase import MoverRecord
-from sparsetopics.inference.moves.rival import Course, Rival
+from sparsetopics.inference.moves.rival import Rival, RivalRules
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.topic_path import PathMemory
-from sparsetopics.inference.training_state import AnyState, LapInfo, TrainingState
+from sparsetopics.inference.training_state import (
+    AnyState,
+    LapInfo,
+    PathMemory,
+    TrainingState,
+)
 from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
@@ -62,8 +66,8 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-class RungRecord(NamedTuple):
-    """What a path remembers of a rung whose run is written."""
+class Rung(NamedTuple):
+    """What a path remembers of a rung."""
 
     n_topics: int
     laps: int
@@ -82,15 +86,15 @@ class Kept(NamedTuple):
 
     progress: AnyState
     scores: tuple[float | None, ...]  # held-out scores of all laps, nats per token or item
-    rungs: tuple[RungRecord, ...]  # of a topic path
+    rungs: tuple[Rung, ...]  # of a topic path
 
 
 # To add a class, give it a new name. A name never changes and is never used for another class.
 CLASSES: Mapping[str, type] = {
-    **{"kept": Kept, "rung": RungRecord, "progress": TrainingState, "lap": LapInfo},
+    **{"kept": Kept, "rung": Rung, "progress": TrainingState, "lap": LapInfo},
     **{"prior": Parameters, "globals": Globals},
     **{"path": PathMemory},
-    **{"mover": MoverRecord, "tally": MoveTally, "rival": Rival, "course": Course},
+    **{"mover": MoverRecord, "tally": MoveTally, "rival": Rival, "course": RivalRules},
     **{"ledger": Ledger, "failure": Failure, "topic-change": TopicChange, "patch": Patch},
     **{"grower": GrowerRecord, "nodes": NodeRecord},
     **{"responsibilities": Responsibilities, "statistics": Statistics, "words": Words},

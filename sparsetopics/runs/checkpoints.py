@@ -24,7 +24,7 @@ from sparsetopics.base.safe_reading import parse_json
 from sparsetopics.base.soundness import check_finite
 from sparsetopics.base.wording import reason_of
 from sparsetopics.inference.learners.memoized import MemoizedState
-from sparsetopics.inference.moves.phase import MoverRecord
+from sparsetopics.inference.mover import MoverRecord
 from sparsetopics.inference.training_state import AnyState
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import B, C, T
@@ -34,7 +34,7 @@ from sparsetopics.runs.checkpoint_format import (
     Decoder,
     Encoder,
     Kept,
-    RungRecord,
+    Rung,
 )
 from sparsetopics.runs.training_folder import TrainingFolder
 
@@ -104,7 +104,7 @@ class RunKeeper:
 
     def __init__(self, folder: TrainingFolder, every: int | None, tie: str) -> None:
         self.trace: list[LapEntry] = []
-        self.rungs: list[RungRecord] = []  # of a topic path
+        self.rungs: list[Rung] = []  # of a topic path
         self.seconds_before = 0.0  # spent by earlier processes
         # Whether to keep the last lap, once that has come: its state may soon be removed, and that
         # of a large mixture can take longer than a lap to write.

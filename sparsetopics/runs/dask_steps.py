@@ -29,14 +29,14 @@ from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.execution.dask_cluster import Cluster, open_cluster
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps
-from sparsetopics.inference.local_step import Fitted, Globals, LocalResult
+from sparsetopics.inference.local_step import Globals, LocalResult
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import BatchSums, Terms
+from sparsetopics.model.statistics import AnyComponents, BatchSums, Terms
 from sparsetopics.options.training import LocalOptions
 from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder
-from sparsetopics.runs.data import AnyComponents, corpus_of, divided
+from sparsetopics.runs.data import corpus_of, data_of
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run_files import STATE_DAMAGE
 
@@ -99,7 +99,7 @@ class DaskSteps:
         current: AnyGlobals,
         options: LocalOptions,
         former: Iterable[DocumentTopics | None],
-    ) -> Iterator[Fitted[StoredBatch, BatchSums, Terms]]:
+    ) -> Iterator[tuple[StoredBatch, LocalResult[BatchSums, Terms]]]:
         self.n_rounds += 1
         version = self.folder / f"{self.run.name}-{self.n_rounds:08d}"
         write_globals(version, current)
@@ -107,7 +107,7 @@ class DaskSteps:
         ids = batch_ids.tolist()
         tasks = list(zip(ids, former, strict=True))
         for batch_id, found in zip(ids, self.cluster.map(fit, tasks), strict=True):
-            yield Fitted(self.source.read(batch_id), found)
+            yield self.source.read(batch_id), found
         shutil.rmtree(version, ignore_errors=True)
 
 
@@ -148,7 +148,7 @@ def _kept_source(run: WorkerRun) -> Source[StoredBatch]:
         problem = f"expected the training corpus in every worker, but found {found}"
         hint = "Keep corpus and run on a disk that all machines share, under the same path."
         raise RunError(str(manifest.parent), problem, hint) from lagging
-    return divided(run.plan, corpus_of(run.plan), np.random.default_rng(run.plan.seed)).whole
+    return data_of(run.plan, corpus_of(run.plan), np.random.default_rng(run.plan.seed)).whole
 
 
 def write_globals(folder: Path, current: AnyGlobals) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -13,15 +12,14 @@ from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import plan_batches, plan_vector_batches
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, open_corpus
-from sparsetopics.corpora.holding_out import divide
+from sparsetopics.corpora.holding_out import TrainingData, divide
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.split import check_alike
 from sparsetopics.corpora.store.manifest import kind_of
-from sparsetopics.inference.training import Model
+from sparsetopics.inference.course import Model
 from sparsetopics.measures.completion import document_completion, unigram_probabilities
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.statistics import BatchSums, Components
 from sparsetopics.options.registry import imported, models_of
 from sparsetopics.options.table import RESIDENT_PAIRS
 from sparsetopics.options.training import TrainingOptions
@@ -33,7 +31,6 @@ VALIDATION_SEED = 0
 Score = Callable[[Model], float]  # nats per token; per vector for vectors
 # How a kind of model is scored on held-out data, given the training data and the threads.
 LapScore = Callable[[Corpus | VectorCorpus, Corpus | VectorCorpus, int], Score]
-AnyComponents = Components[StoredBatch, BatchSums]  # only the options say of which model
 
 
 def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
@@ -46,27 +43,34 @@ def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
     return Corpus.open(path) if plan.options.counts_words else VectorCorpus.open(path)
 
 
-class TrainingData(NamedTuple):
-    """The training data in batches, the same in every process."""
+def data_of(plan: RunPlan, corpus: Corpus | VectorCorpus, rng: np.random.Generator) -> TrainingData:
+    """Divide the training data of a plan. ``rng`` must be new, with the seed of the plan."""
+    return divided(
+        corpus, plan.options, plan.validation_share, plan.n_batches, rng,
+        resident_pairs=plan.resident_pairs,
+    )  # fmt: skip
 
-    source: Source[StoredBatch]  # to train on
-    whole: Source[StoredBatch]  # also has the batches that only the rungs of a topic path take in
-    validation: Corpus | None = None  # the documents in those batches
 
+def divided(
+    corpus: Corpus | VectorCorpus,
+    options: TrainingOptions,
+    share: float | None,
+    n_batches: int | None,
+    rng: np.random.Generator,
+    *,
+    resident_pairs: int = RESIDENT_PAIRS,
+) -> TrainingData:
+    """The corpus in batches; a ``share`` of the documents is kept out if there are rungs to score.
 
-def divided(plan: RunPlan, corpus: Corpus | VectorCorpus, rng: np.random.Generator) -> TrainingData:
-    """Divide the training data. ``rng`` must be new, with the seed of the plan."""
-    if plan.options.lower_rungs and plan.validation_share:
+    Raises OptionError for too many batches and for a share that leaves one part empty.
+    """
+    if options.lower_rungs and share:
         assert isinstance(corpus, Corpus), "topics are over words"
-        return TrainingData(
-            *divide(
-                corpus, plan.n_batches, plan.validation_share, rng,
-                chosen_by=validation_rng(plan.options), resident_pairs=plan.resident_pairs,
-            )
-        )  # fmt: skip
-    source = source_of(
-        corpus, plan.options, plan.n_batches, rng, resident_pairs=plan.resident_pairs
-    )
+        drawn_by = validation_rng(options)
+        return divide(
+            corpus, n_batches, share, rng, chosen_by=drawn_by, resident_pairs=resident_pairs
+        )
+    source = source_of(corpus, options, n_batches, rng, resident_pairs=resident_pairs)
     return TrainingData(source, source)
 
 

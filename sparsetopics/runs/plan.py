@@ -98,14 +98,9 @@ class RunPlan:
         return Workplace(self.executor, self.workers, self.scheduler)
 
     @property
-    def is_topic_path(self) -> bool:
-        """Whether models of several numbers of topics are kept."""
-        return bool(self.options.lower_rungs) and not self.options.is_validated
-
-    @property
     def rung_names(self) -> list[str]:
         """The names of the runs in the folder of a topic path."""
-        return [str(rung) for rung in self.options.rungs] if self.is_topic_path else []
+        return [str(rung) for rung in self.options.rungs] if self.options.is_topic_path else []
 
     @property
     def inputs(self) -> list[Path]:
@@ -305,7 +300,7 @@ def write_config(path: Path, plan: RunPlan) -> None:
     """Write what decides about the result of ``plan``, except the corpus, as TOML."""
     lines = [f"{key} = {_toml(value)}\n" for key, value in run_config(plan).items()]
     # The name of a file may hold bytes that are no text, which TOML may not.
-    command = ("path", "PATH") if plan.is_topic_path else ("train", "RUN")
+    command = ("path", "PATH") if plan.options.is_topic_path else ("train", "RUN")
     text = CONFIG_HEAD.format(*command) + "".join(lines)
     path.write_text(text, encoding="utf-8", errors="replace", newline="\n")
 
@@ -324,7 +319,7 @@ def run_config(plan: RunPlan) -> dict[str, Value]:
         decided = ("topics", "laps", "moves", "criterion")
         values = {name: value for name, value in values.items() if name not in decided}
         values |= {"topics": plan.options.n_topics, "validation-share": plan.validation_share}
-    if plan.is_topic_path:
+    if plan.options.is_topic_path:
         values = {name: value for name, value in values.items() if OPTION[name].is_at(PATH)}
         share = {"validation-share": plan.validation_share} if plan.heldout is None else {}
         values |= {"rungs": plan.options.rungs, **share}

@@ -17,11 +17,12 @@ from sparsetopics.options.option import refuse
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.options.workplace import Workplace
+from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import PlanRecord
 from sparsetopics.runs.run import check_folder
 from sparsetopics.runs.run_files import DAMAGE, TRACE_FILE, load_trace, read_settings
 from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
-from sparsetopics.runs.train import RunHooks, RunResult, finish_training, result_of, task_of
+from sparsetopics.runs.train import RunResult, finish_training, result_of, task_of
 from sparsetopics.runs.training_folder import clear_finished, is_training, old_training
 
 _LOG = logging.getLogger(__name__)  # its warnings go to stderr
@@ -75,7 +76,7 @@ def resume_run(
             if folder.is_published:  # the process was killed before it could close the folder
                 folder.close(plan)
             return Resumed(_result(run), None)
-        if laps is not None and plan.is_topic_path:
+        if laps is not None and plan.options.is_topic_path:
             _refuse_laps(f"{run} is a topic path, whose laps follow from its rungs")
         if laps is not None and plan.options.is_validated:
             _refuse_laps(f"the laps of {run} follow from the numbers of topics that it tries")

@@ -16,7 +16,7 @@ from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.inference.training import Model
+from sparsetopics.inference.course import Model
 from sparsetopics.model.array_formats import StoredReader
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior

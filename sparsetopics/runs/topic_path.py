@@ -15,8 +15,8 @@ from sparsetopics.base.staging import sync_tree
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.inference.topic_path import VISITS, Rung, is_rung
-from sparsetopics.inference.training import Model
+from sparsetopics.inference.course import Model
+from sparsetopics.inference.topic_path import VISITS, is_rung
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.measures.completion import (
     SCORED_SHARE,
@@ -36,7 +36,7 @@ from sparsetopics.measures.top_words import top_words
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry
-from sparsetopics.runs.checkpoint_format import RungRecord
+from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import load_run, option_record, save_run
@@ -58,10 +58,21 @@ MOST_SPLITS = 5  # cuts of each validation document
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
 
+KeepRung = Callable[
+    [TopicPosterior, float], None
+]  # gets the model of a rung and its ELBO, nats per token
+
+
+def keep_no_model(model: TopicPosterior, elbo_per_token: float) -> None:
+    """A ``KeepRung``."""
+
 
 @dataclass(frozen=True, slots=True)
 class RungScorer:
-    """Scores rungs on documents that are not among those their topics have seen."""
+    """Scores rungs on documents that are not among those their topics have seen.
+
+    Both ways to make one raise CorpusError if no document can be scored.
+    """
 
     documents: Corpus
     n_splits: int  # ways in which each document is cut in two
@@ -73,21 +84,22 @@ class RungScorer:
         """Few documents are cut in several ways, so that their scores depend less on chance."""
         n_splits = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
         number = quantity(documents.n_docs, "training document")
-        n_splits = min(MOST_SPLITS, n_splits)
-        return cls(documents, n_splits, f"{number} that were kept out of training", workers)
+        described = f"{number} that were kept out of training"
+        return cls(documents, min(MOST_SPLITS, n_splits), described, workers)._checked()
 
     @classmethod
     def of_heldout(cls, documents: Corpus, where: Path, workers: int) -> RungScorer:
         """The scores are those that ``evaluate`` reports."""
         number = quantity(documents.n_docs, "held-out document")
-        return cls(documents, 1, f"{number} of {where}", workers)
+        return cls(documents, 1, f"{number} of {where}", workers)._checked()
 
-    def check(self) -> None:
+    def _checked(self) -> RungScorer:
         """Raise CorpusError if no document can be cut in two."""
         batches = self.documents.batches()
         if not any((np.diff(batch.indptr) >= 2).any() for batch in batches):
             problem = "none of them has two different words to score"
             raise CorpusError(self.described, problem, "Use other documents, or more of them.")
+        return self
 
     def scores(self, snapshot: Callable[[], Model]) -> HeldoutScores:
         """The scores of all documents under a model, added up over the splits."""
@@ -114,28 +126,33 @@ class RungRecorder:
 
     options: TrainingOptions
     scorer: RungScorer | None
-    rungs: list[RungRecord]
+    rungs: list[Rung]
+    keep: KeepRung = keep_no_model
+    _lap: int = 0  # the last one
     _last: HeldoutScores = NO_SCORES  # of the rung that is recorded next
     _best: HeldoutScores = NO_SCORES  # of the models since one was chosen
 
     def score(self, info: LapInfo, snapshot: Callable[[], Model]) -> float | None:
         """The score of a lap, nats per token, if it is the last one of a rung."""
+        self._lap = info.lap
         if self.scorer is None or not is_rung(self.options, info.lap):
             return None
         self._last = self.scorer.scores(snapshot)
         return mean_score(self._last).mean
 
-    def record(self, rung: Rung[Model], laps: int) -> None:
-        """Remember a rung that was reached after so many ``laps``."""
-        self.rungs.append(RungRecord(rung.model.n_topics, laps, *self._last, rung.parents))
+    def reached(self, model: Model, parents: IntArray, elbo_per_token: float) -> None:
+        """Remember a rung (``course.Judge``)."""
+        assert isinstance(model, TopicPosterior), "a path has topics"
+        self.keep(model, elbo_per_token)
+        self.rungs.append(Rung(model.n_topics, self._lap, *self._last, parents))
 
     def choose(self) -> int:
-        """The place of the rung that an HDP continues with (``validated_number.Judge``)."""
+        """The place of the rung that an HDP continues with."""
         chosen = self._knee().recommended
         self._best = self.rungs[chosen].scores
         return chosen
 
-    def accepts(self, model: TopicPosterior) -> bool:
+    def accepts(self, model: Model) -> bool:
         """Whether an HDP predicts as well as the best one since ``choose``, which it may become.
 
         Comparing with the best keeps small losses from adding up.
@@ -179,19 +196,18 @@ class RungWriter:
     folder: TrainingFolder
     keeper: RunKeeper
 
-    def keep(self, rung: Rung[Model]) -> None:
+    def keep(self, model: TopicPosterior, elbo_per_token: float) -> None:
         """Write the run of a rung, whose lap is the last one in the trace."""
-        n_topics, trace = rung.model.n_topics, list(self.keeper.trace)
-        share = self.plan.validation_share or 0.0
+        trace, share = list(self.keeper.trace), self.plan.validation_share or 0.0
         if share:
-            trace.append(after_visits(trace[-1], rung))
+            trace.append(after_visits(trace[-1], elbo_per_token))
         options = {
-            **rung_record(self.plan.options, n_topics, share),
+            **rung_record(self.plan.options, model.n_topics, share),
             "batches": self.plan.n_batches,
             "resident_pairs": self.plan.resident_pairs,
         }
-        run = self.folder.new_rung(n_topics)
-        save_run(run, rung.model, self.vocabulary, {**self.provenance, "options": options}, trace)
+        run = self.folder.new_rung(model.n_topics)
+        save_run(run, model, self.vocabulary, {**self.provenance, "options": options}, trace)
         sync_tree(run)
 
     def write(self, result: Path, scores: Scores) -> None:
@@ -220,16 +236,16 @@ def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested
     return {**record, "topic_path": rungs, "validation_share": share}
 
 
-def after_visits(lap: LapEntry, rung: Rung[Model]) -> LapEntry:
+def after_visits(lap: LapEntry, elbo_per_token: float) -> LapEntry:
     """The entry of a rung's trace for the visits in which it took in the validation documents."""
     return lap | {
         "lap": (lap["lap"] or 0) + VISITS,
-        "elbo_per_token": rung.elbo_per_token,
+        "elbo_per_token": elbo_per_token,
         HELDOUT_SCORE: None,
     }
 
 
-def _rung_score(rung: RungRecord, difference: Estimate) -> RungScore:
+def _rung_score(rung: Rung, difference: Estimate) -> RungScore:
     estimates = [*mean_score(rung.scores), *difference]
     known = (None if math.isnan(number) else number for number in estimates)
     return RungScore(rung.n_topics, rung.laps, *known)
@@ -237,7 +253,7 @@ def _rung_score(rung: RungRecord, difference: Estimate) -> RungScore:
 
 # --- the tree -------------------------------------------------------------------------------------
 def tree_of(
-    rungs: Sequence[RungRecord], model_of: Callable[[int], TopicPosterior], vocabulary: Vocabulary
+    rungs: Sequence[Rung], model_of: Callable[[int], TopicPosterior], vocabulary: Vocabulary
 ) -> TopicTree:
     """The tree of topics, with words from the models of the rungs, which are read one by one."""
     parents = [*(rung.parents for rung in rungs[1:]), None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,49 +16,23 @@ from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
-from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.holding_out import TrainingData
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.execution.executors import open_executor
-from sparsetopics.inference.local_step import LocalSteps
-from sparsetopics.inference.topic_path import Rung
-from sparsetopics.inference.training import Hooks, Model, train
-from sparsetopics.inference.training_state import LapInfo
-from sparsetopics.model.statistics import BatchSums, Terms
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import FEWEST_VALIDATED, StartName
-from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import LapEntry, OnLap
-from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
-from sparsetopics.runs.data import (
-    AnyComponents,
-    TrainingData,
-    corpus_of,
-    divided,
-    facts_of,
-    heldout_of,
-    lap_score,
-)
+from sparsetopics.runs.callbacks import LapEntry, RunHooks
+from sparsetopics.runs.checkpoints import RunKeeper
+from sparsetopics.runs.data import corpus_of, data_of, facts_of, heldout_of, lap_score
 from sparsetopics.runs.plan import RunPlan, with_validation, write_config
 from sparsetopics.runs.run import load_run, option_record, refuse_run, save_run
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
-from sparsetopics.runs.topic_path import RungRecorder, RungScorer, RungWriter
+from sparsetopics.runs.session import Steps, run_session, workshop
+from sparsetopics.runs.topic_path import RungScorer, RungWriter, keep_no_model
 from sparsetopics.runs.topic_path_files import Scores
 from sparsetopics.runs.training_folder import TrainingFolder, check_new_run, new_training
-
-Steps = LocalSteps[StoredBatch, AnyComponents, BatchSums, Terms]
-
-
-class RunHooks(NamedTuple):
-    """What to call while a run is trained."""
-
-    on_lap: OnLap = lambda entry: None
-    on_documents: Callable[[float, int], None] = lambda n_done, n_docs: None  # of this lap
-    on_writing: Callable[[], None] = lambda: None  # after the last lap
-    say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
-    # With what follows from the data filled in, before the first lap.
-    on_options: Callable[[TrainingOptions], None] = lambda options: None
 
 
 class RunResult(NamedTuple):
@@ -150,59 +124,43 @@ def finish_training(
     """Train from where ``folder`` stands to the end, and publish the run."""
     began = time.perf_counter()
     keeper = RunKeeper(folder, plan.checkpoint_every, plan.tie)
-
     rng = np.random.default_rng(plan.seed)
-    data = divided(plan, task.corpus, rng)
-    recorder = _recorder(plan, task, data, keeper)
+    data = data_of(plan, task.corpus, rng)
+    scorer = _scorer(plan, task, data)
     writer = _writer(plan, task, folder, keeper)
-    of_lap = lap_score(plan, task.corpus, task.heldout)
 
-    def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
-        score = None if recorder is None else recorder.score(info, snapshot)
-        if writer is None:
-            score = None if of_lap is None else of_lap(snapshot())
-        keeper.trace.append(info.entry() | {HELDOUT_SCORE: score})
+    def on_lap(entry: Mapping[str, float | None]) -> None:
         folder.tell(keeper.trace)
-        hooks.on_lap(keeper.trace[-1])
+        hooks.on_lap(entry)
 
-    def on_rung(rung: Rung[Model]) -> None:
-        if writer is not None:
-            writer.keep(rung)
-        if recorder is not None:
-            recorder.record(rung, len(keeper.trace))
-
-    def on_last_lap() -> None:
+    def on_writing() -> None:
         keeper.keeps_last = plan.keep_state
         hooks.on_writing()
 
-    told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
-        on_lap, hooks.on_documents, on_last_lap, hooks.say, on_rung
-    )
-    with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
-        try:
-            model = train(
-                data.source, plan.options, folder.memo, executor, rng,
-                hooks=told, start=task.start, keeper=keeper, steps=steps_of(data.whole),
-                whole=data.whole, judge=recorder,
-            )  # fmt: skip
-        except MemoryError as error:
-            size = f"{plan.options.n_topics:,} topics or components"
-            problem = f"too little for {size} ({reason_of(error)})"
-            raise OptionError("memory", problem, "Use fewer topics, or more batches.") from error
-
-    scores = None if recorder is None else recorder.scores
+    with (
+        workshop(plan.workers, folder.memo) as (executor, scratch),
+        _open_steps(plan, folder) as steps_of,
+    ):
+        found = run_session(
+            data, plan.options, rng, executor, scratch,
+            hooks._replace(on_lap=on_lap, on_writing=on_writing),
+            scorer=scorer, keep_rung=keep_no_model if writer is None else writer.keep,
+            score=lap_score(plan, task.corpus, task.heldout),
+            start=task.start, keeper=keeper, steps=steps_of(data.whole),
+        )  # fmt: skip
+    model, trace, scores = found.model, found.trace, found.scores
 
     def write(result: Path) -> None:
         if writer is not None and scores is not None:
             writer.write(result, scores)
         else:
-            save_run(result, model, task.vocabulary, task.facts(scores), keeper.trace)
+            save_run(result, model, task.vocabulary, task.facts(scores), trace)
         write_config(result / CONFIG_FILE, plan)
 
     folder.publish(write, plan.rung_names)
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
-    result = result_of(model.name, model.n_topics, keeper.trace)._replace(seconds=seconds)
+    result = result_of(model.name, model.n_topics, trace)._replace(seconds=seconds)
     return _with_range(result, scores, hooks) if scores and plan.options.is_validated else result
 
 
@@ -214,31 +172,21 @@ def _with_range(result: RunResult, scores: Scores, hooks: RunHooks) -> RunResult
     return result._replace(as_good_from=low, as_good_to=high)
 
 
-def _recorder(
-    plan: RunPlan, task: Task, data: TrainingData, keeper: RunKeeper
-) -> RungRecorder | None:
-    """What scores and remembers rungs, if there are any.
-
-    Raises CorpusError if no document can be scored.
-    """
-    if not plan.options.lower_rungs:
-        return None
-    scorer = None
-    if plan.heldout is not None and plan.is_topic_path:
+def _scorer(plan: RunPlan, task: Task, data: TrainingData) -> RungScorer | None:
+    """What scores rungs, if there are any; CorpusError if no document can be scored."""
+    if plan.heldout is not None and plan.options.is_topic_path:
         assert isinstance(task.heldout, Corpus), "it is like the training corpus"
-        scorer = RungScorer.of_heldout(task.heldout, plan.heldout, plan.workers)
-    elif data.validation is not None:
-        scorer = RungScorer.of_validation(data.validation, plan.workers)
-    if scorer is not None:
-        scorer.check()
-    return RungRecorder(plan.options, scorer, keeper.rungs)
+        return RungScorer.of_heldout(task.heldout, plan.heldout, plan.workers)
+    if data.validation is not None:
+        return RungScorer.of_validation(data.validation, plan.workers)
+    return None
 
 
 def _writer(
     plan: RunPlan, task: Task, folder: TrainingFolder, keeper: RunKeeper
 ) -> RungWriter | None:
     """What writes the runs of a topic path."""
-    if not plan.is_topic_path:
+    if not plan.options.is_topic_path:
         return None
     assert task.vocabulary is not None, "topics are over words"
     return RungWriter(plan, task.vocabulary, task.provenance, folder, keeper)

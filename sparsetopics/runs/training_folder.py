@@ -113,7 +113,7 @@ class TrainingFolder:
 
     def close(self, plan: RunPlan) -> None:
         """Remove the state of a published run, or keep what more training needs if asked to."""
-        if plan.is_topic_path:
+        if plan.options.is_topic_path:
             _remove_other_rungs(self.run, plan.options.rungs)
         else:
             _remove_other_files(self.run)
@@ -250,7 +250,7 @@ def check_new_run(plan: RunPlan, inputs: Iterable[Path] = ()) -> None:
     with refusing(run):
         _settle(run)
         files = (run / SETTINGS_FILE, run / PATH_FILE)
-        other, finished = files if plan.is_topic_path else files[::-1]
+        other, finished = files if plan.options.is_topic_path else files[::-1]
         has_run, is_unfinished = finished.exists(), is_training(run)
         if is_unfinished and not has_run and not overwrite:
             hint = f"Continue it with `sparsetopics resume {run}`, or pass --overwrite."
@@ -265,7 +265,7 @@ def check_new_run(plan: RunPlan, inputs: Iterable[Path] = ()) -> None:
 
 
 def _kind_of(plan: RunPlan) -> FolderKind:
-    return TOPIC_PATH if plan.is_topic_path else RUN
+    return TOPIC_PATH if plan.options.is_topic_path else RUN
 
 
 def _settle(run: Path) -> None:

@@ -25,6 +25,7 @@ from sparsetopics.base.batches import Source, VectorBatch
 from sparsetopics.corpora.batching import ResidentBatches
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import training
+from sparsetopics.inference.course import Hooks, Setting
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.training_state import (
@@ -175,7 +176,7 @@ class Training:
                 folder / "state" / "memo",
                 Executor(),
                 np.random.default_rng(3),
-                hooks=training.Hooks(lambda info, model: keeper.trace.append(_entry(info))),
+                hooks=Hooks(lambda info, model: keeper.trace.append(_entry(info))),
                 keeper=keeper,
             )
 
@@ -213,7 +214,9 @@ class Training:
         read = self.source.read if self.source.is_resident else lambda batch_id: None
         given = with_documents(progress, read)
         prior, n_laps = given.parameters, len(given.laps)
-        learner = training._learner(self.source, self.options, prior, memo, Executor())
+        rng, executor = np.random.default_rng(3), Executor()
+        setting = Setting(self.source, self.source, self.options, executor, memo, rng, Hooks())
+        learner = setting.learner(prior)
         state = self._added_up(given.learner, prior, learner)
         bound = checked_elbo(state, prior, learner, self.source, self.options, n_laps)
         last = given.laps[-1]._replace(elbo_per_token=bound / self.source.n_tokens)

@@ -40,13 +40,14 @@ from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.topic_posterior import Sticks, TopicPosterior
 from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.checkpoint_format import Kept
 from sparsetopics.runs.checkpoints import read_checkpoint
 from sparsetopics.runs.plan import RunPlan, read_plan
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import save_run
 from sparsetopics.runs.topic_path_files import RungScore, Scores
-from sparsetopics.runs.train import RunHooks, train_run
+from sparsetopics.runs.train import train_run
 
 RUN_CHANGES: Mapping[str, Change] = {
     "model.json": change_json,

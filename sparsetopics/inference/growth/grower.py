@@ -13,14 +13,16 @@ continues on all items.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, cast
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from sparsetopics.base.batches import Vectors, VectorSource
+from sparsetopics.base.soundness import require
 from sparsetopics.base.wording import quantity
+from sparsetopics.inference.course import QUIET_GAIN, Course
 from sparsetopics.inference.growth.refining import (
     MomentParameters,
     OuterSource,
@@ -34,10 +36,10 @@ from sparsetopics.inference.growth.splitting import (
     try_splits,
     with_splits,
 )
-from sparsetopics.inference.laps import QUIET_GAIN, Laps
 from sparsetopics.inference.learners.accelerated import GrownState, Nodes
 from sparsetopics.inference.local_step import elbo
-from sparsetopics.inference.moves.standing import Moved, MoveTally
+from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.inference.training_state import AnyState
 from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.kd_tree import KdTree, n_products
 from sparsetopics.model.likelihoods.moments import Moments
@@ -45,7 +47,6 @@ from sparsetopics.model.node_batches import LeafSource, NodeRecord, NodeSource
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.table import DEFAULT_TREE_TOLERANCE
-from sparsetopics.options.training import TrainingOptions
 
 FIRST_NODES = 256  # outer nodes at most, before anything is known of components
 FEWEST_NODES = 16  # outer nodes that a tree must be allowed
@@ -62,8 +63,6 @@ SETTLED = 1e-4  # nats per value; a lap that adds less is the last
 HOPE = 4.0  # laps that add as much as the last one did; if they do not suffice, a trial ends
 LAPS_TO_REFINEMENT = 3
 MOST_LAPS = 100  # between two splits
-
-GrowthLaps = Laps[GrownState, Nodes, Moments, Moments, ItemTerms]
 
 
 class Grown(NamedTuple):
@@ -82,31 +81,42 @@ class GrowerRecord(NamedTuple):
     nodes: NodeRecord | None  # of its tree; None on all items
 
 
-@dataclass(slots=True)
-class Grower:
-    """Adds components as long as that pays."""
+class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
+    """Adds components as long as that pays, by laps over the items of all batches."""
 
-    laps: GrowthLaps
-    trials: GrowthLaps  # the same within ``move``, which report the items of the lap as done
-    items: VectorSource
-    tolerance: float  # nats that the nodes of the tree may cost
-    enough: float  # nats that refinement may leave to gain
-    say: Callable[[str], None]
-    is_exhausted: bool = False
-    first_lap: ClassVar[int] = 1
+    is_exhausted = False
 
-    def move(
-        self, state: GrownState, parameters: MomentParameters, lap: int
-    ) -> Moved[GrownState, Moments, Moments, ItemTerms]:
+    def prepare(self, parameters: MomentParameters) -> None:
+        super().prepare(parameters)
+        self.items = cast(VectorSource, self.setting.source)
+        per_value = self.options.tree_tolerance
+        per_value = DEFAULT_TREE_TOLERANCE if per_value is None else per_value
+        # Nats that the nodes of the tree may cost, and that refinement may leave to gain
+        self.tolerance = per_value * self.items.n_docs * self.items.n_columns
+        self.enough = FIRST_ENOUGH * self.tolerance
+        # The sums of no vectors say what is summed, and from which origin.
+        zero, say = parameters.likelihood.zeros(1), self.setting.hooks.say
+        self.laps = replace(self.laps, source=outer_nodes(self.items, zero, per_value, say))
+        tell = self.laps.on_documents
+        # Laps within ``after_lap`` report the items of the lap as done.
+        self.trials = replace(self.laps, on_documents=lambda n_done, n_docs: tell(n_docs, n_docs))
+
+    def after_lap(self, lap: int) -> tuple[Mapping[str, MoveTally], None]:
         """Update everything until that hardly helps, then split components.
 
         Components are cut across their longest axis, or if none of those splits pays, across the
         second.
         """
         if self.is_exhausted:
-            return Moved(state, parameters, {}, None)
-        before, n_tried = self._trimmed(self._settled(state, parameters), EMPTY), 0
-        n_before = before.parameters.allocation.n_topics
+            return {}, None
+        before = self._trimmed(self._settled(self.state, self.parameters), EMPTY)
+        after, tally = self._split(before)
+        self.state, self.parameters = after.state, after.parameters
+        return {"birth": tally}, None
+
+    def _split(self, before: Grown) -> tuple[Grown, MoveTally]:
+        """The mixture after the splits that pay, or with a finer tree, or at the end of growth."""
+        n_tried, n_before = 0, before.parameters.allocation.n_topics
         for axis in range(min(AXES, self.items.n_columns)):
             splits = self._tried(before, axis)
             least = GAIN * self._source.n_tokens
@@ -118,9 +128,9 @@ class Grower:
                 after, before = self._grown(before, splits[:n_chosen])
                 if after.score > before.score + least:
                     n_born = after.parameters.allocation.n_topics - n_before
-                    return self._moved(after, n_tried, n_born)
+                    return after, MoveTally(n_tried, n_born)
                 n_chosen //= 2
-        return self._moved(self._finer(before) or self._ended(before), n_tried, 0)
+        return self._finer(before) or self._ended(before), MoveTally(n_tried, 0)
 
     @property
     def quiet_gain(self) -> float:
@@ -128,23 +138,30 @@ class Grower:
         return max(QUIET_GAIN, self._calm / self._source.n_tokens)
 
     def record(self) -> GrowerRecord:
-        """What a checkpoint must hold to continue after this lap."""
         return GrowerRecord(self.is_exhausted, self.enough, self._source.record())
 
-    def restore(self, record: GrowerRecord) -> None:
-        """Continue from a record, in place."""
-        self.is_exhausted, self.enough = record.is_exhausted, record.enough
-        if record.nodes is not None:
-            self._source.restore(record.nodes)
+    def resume(self, kept: AnyState) -> None:
+        super().resume(kept)
+        self.is_exhausted, self.enough, nodes = kept.mover
+        if nodes is not None:
+            self._source.restore(nodes)
         elif isinstance(self._source, NodeSource):
             self._leave_tree()
 
-    @staticmethod
-    def _moved(
-        grown: Grown, n_tried: int, n_born: int
-    ) -> Moved[GrownState, Moments, Moments, ItemTerms]:
-        tally = MoveTally(n_tried, n_born)
-        return Moved(grown.state, grown.parameters, {"birth": tally}, None)
+    def check(self, kept: AnyState) -> None:
+        """Check the record, except for what only the rebuilt tree can tell."""
+        record, state = kept.mover, kept.learner
+        if not isinstance(record, GrowerRecord):
+            raise ValueError("no record of growth")
+        is_finite = np.isfinite(record.enough) and record.enough >= 0.0
+        require(bool(is_finite), "a refinement that may leave no number of nats")
+        may_have_tree = self.options.tree_tolerance != 0.0
+        require(may_have_tree or record.nodes is None, "a tree, contrary to the options")
+        if state.found is not None:
+            n_docs = self.setting.source.n_docs
+            n_rows = n_docs if record.nodes is None else len(record.nodes.outer)
+            state.found.check(n_rows, state.total.components.n_topics)
+            require(bool(np.diff(state.found.starts).all()), "nodes without a component")
 
     @property
     def _source(self) -> OuterSource:
@@ -169,7 +186,7 @@ class Grower:
             if 2 * len(source.outer) <= source.most_nodes and self._refine(state, parameters):
                 return self._settled(state, parameters)
         n_values = source.n_tokens * self.items.n_columns
-        self.say(
+        self.setting.hooks.say(
             f"Nodes of the kd-tree would cost {cost / n_values:.2g} nats per value, and "
             f"--tree-tolerance allows {self.tolerance / n_values:.2g}: growth uses all items now."
         )
@@ -306,24 +323,6 @@ def reordered(
 def _found(state: GrownState) -> Responsibilities:
     assert state.found is not None, "after a lap"
     return state.found
-
-
-def begin_growth(
-    laps: GrowthLaps, zero: Moments, options: TrainingOptions, say: Callable[[str], None]
-) -> Grower:
-    """Make what grows a mixture by laps over the items of all batches.
-
-    ``zero`` has the sums of no vectors, which say what is summed, and from which origin. ``say``
-    gets a sentence if growth uses all items although the options allow a tree.
-    """
-    items = cast(VectorSource, laps.source)
-    per_value = options.tree_tolerance
-    per_value = DEFAULT_TREE_TOLERANCE if per_value is None else per_value
-    tolerance = per_value * items.n_docs * items.n_columns
-    laps = replace(laps, source=outer_nodes(items, zero, per_value, say))
-    tell = laps.on_documents
-    trials = replace(laps, on_documents=lambda n_done, n_docs: tell(n_docs, n_docs))
-    return Grower(laps, trials, items, tolerance, FIRST_ENOUGH * tolerance, say)
 
 
 def outer_nodes(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sparsetopics.base.batches import Batch, Source, VectorBatch
 from sparsetopics.base.soundness import require
-from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.likelihoods.moments import Moments
@@ -45,9 +45,9 @@ class AcceleratedLearner(Learner[GrownState, Nodes, Moments, Moments, ItemTerms]
         state: GrownState,
         visits: Iterable[Visit[Nodes, Moments, ItemTerms]],
         current: MomentGlobals,
-    ) -> tuple[GrownState, StepInfo]:
+    ) -> tuple[GrownState, bool]:
         (visit,) = visits
-        return GrownState(Statistics(*visit.summary), visit.responsibilities, False), StepInfo()
+        return GrownState(Statistics(*visit.summary), visit.responsibilities, False), False
 
     def check(self, state: GrownState, nothing: MomentStatistics, source: Source[Batch]) -> None:
         """See ``Learner``; ``training_state`` checks responsibilities, since it knows the nodes."""

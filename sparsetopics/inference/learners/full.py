@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple
 
 from sparsetopics.base.batches import Batch, Source
 from sparsetopics.base.soundness import require
-from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.inference.local_step import D, Globals, elbo
 from sparsetopics.model.statistics import C, P, Statistics, T
 
@@ -34,14 +34,14 @@ class FullLearner(Learner[FullState[C, T], D, C, P, T], Generic[D, C, P, T]):
 
     def step_in_place(
         self, state: FullState[C, T], visits: Iterable[Visit[D, P, T]], current: Globals[C, P, T]
-    ) -> tuple[FullState[C, T], StepInfo]:
+    ) -> tuple[FullState[C, T], bool]:
         """See ``Learner``; each summary is added as it comes, and none is kept."""
         summaries = (visit.summary for visit in visits)
         total = Statistics.sum(summaries, state.total.zeros_like())
         may_keep = self.keep_better and not state.is_start
         if may_keep and elbo(state.total, current) > elbo(total, current):
-            return state, StepInfo(kept_old=True)
-        return FullState(total, False), StepInfo()
+            return state, True
+        return FullState(total, False), False
 
     def check(
         self, state: FullState[C, T], nothing: Statistics[C, T], source: Source[Batch]

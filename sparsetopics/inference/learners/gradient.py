@@ -28,7 +28,7 @@ import numpy as np
 from sparsetopics.base.batches import Batch, FloatArray, Source, VectorBatch
 from sparsetopics.base.soundness import check_like, require
 from sparsetopics.inference.learners.accelerated import MomentGlobals, MomentStatistics
-from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.mixture_weights import later, log_weights_of, sticks_of
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
@@ -81,7 +81,7 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         state: GradientState,
         visits: Iterable[Visit[VectorBatch, Moments, ItemTerms]],
         current: MomentGlobals,
-    ) -> tuple[GradientState, StepInfo]:
+    ) -> tuple[GradientState, bool]:
         summary = reduce(_together, (visit.summary for visit in visits))
         velocity = self._velocity(state, summary)
         state = state._replace(
@@ -89,7 +89,7 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
             velocity=velocity,
             lap=state.lap.add_in_place(summary),
         )
-        return state, StepInfo(step_size=self.options.step_size)
+        return state, False
 
     def _velocity(self, state: GradientState, batch: MomentSummary) -> Ascent:
         """What the step adds to the points."""

@@ -36,13 +36,6 @@ class Visit(NamedTuple, Generic[D, P, T]):
     doc_topics: DocumentTopics | None = None  # None for items
 
 
-class StepInfo(NamedTuple):
-    """What a step reports to people; nothing here feeds the next step."""
-
-    kept_old: bool = False  # the former responsibilities were better, and stay
-    step_size: float | None = None  # of learners that take partial steps
-
-
 class LearnerInputs(NamedTuple, Generic[D, C, P]):
     """What a learner is made from."""
 
@@ -83,9 +76,10 @@ class Learner(ABC, Generic[S, D, C, P, T]):
     @abstractmethod
     def step_in_place(
         self, state: S, visits: Iterable[Visit[D, P, T]], current: Globals[C, P, T]
-    ) -> tuple[S, StepInfo]:
+    ) -> tuple[S, bool]:
         """Take in a round of batches, and return the new state, which replaces ``state``.
 
+        Also returns whether a batch keeps its former responsibilities, which were better.
         Arrays of ``state`` may be overwritten, since copying them for each batch would take longer
         than the batch. Each visit may be computed only when it is asked for.
         """

@@ -16,7 +16,7 @@ import numpy as np
 from sparsetopics.base.batches import Arrays, Batch, IntArray, Source
 from sparsetopics.base.soundness import check_close, require
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.inference.local_step import Globals, batch_bound
 from sparsetopics.model.assignments import Assignments, TopicChange, check_documents
 from sparsetopics.model.document_topics import DocumentTopics
@@ -144,7 +144,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         state: MemoizedState[B, C, T],
         visits: Iterable[Visit[B, P, T]],
         current: Globals[C, P, T],
-    ) -> tuple[MemoizedState[B, C, T], StepInfo]:
+    ) -> tuple[MemoizedState[B, C, T], bool]:
         kept_old = False
         for visit in visits:
             old = self.recall(state, visit.batch_id)
@@ -160,7 +160,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
             state = state.renew_in_place(visit.summary)
             if former is not None:
                 former.discard()
-        return state, StepInfo(kept_old)
+        return state, kept_old
 
     def end_lap(self, state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
         """Use the sum of the lap's batches as the total, so that rounding does not accumulate."""

@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple
 
 from sparsetopics.base.batches import Batch, Source
 from sparsetopics.base.soundness import require
-from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.inference.local_step import D, Globals
 from sparsetopics.model.statistics import C, P, Statistics, T, added, check_terms, scaled
 from sparsetopics.options.training import StepSizes
@@ -48,7 +48,7 @@ class StochasticLearner(Learner[StochasticState[C, T], D, C, P, T], Generic[D, C
         state: StochasticState[C, T],
         visits: Iterable[Visit[D, P, T]],
         current: Globals[C, P, T],
-    ) -> tuple[StochasticState[C, T], StepInfo]:
+    ) -> tuple[StochasticState[C, T], bool]:
         summaries = [visit.summary for visit in visits]
         size = (self.sizes.delay + state.n_steps + 1) ** -self.sizes.forgetting_rate
         terms = reduce(added, (summary.terms for summary in summaries))
@@ -61,7 +61,7 @@ class StochasticLearner(Learner[StochasticState[C, T], D, C, P, T], Generic[D, C
         if state.terms is not None:
             terms = added(scaled(state.terms, 1.0 - size), scaled(terms, size))
         state = StochasticState(components, terms, state.n_steps + 1, lap)
-        return state, StepInfo(step_size=size)
+        return state, False
 
     def check(
         self, state: StochasticState[C, T], nothing: Statistics[C, T], source: Source[Batch]

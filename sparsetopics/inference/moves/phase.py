@@ -1,30 +1,19 @@
-"""Phases of moves, one after each lap: merges, deletes, a rival with births or culls, reordering.
-
-``Mover`` is what the training loop holds: it makes a phase after each lap, and carries the ledger
-and the rival from one phase to the next.
-"""
+"""A phase of moves after a lap: merges, deletes, a rival with births or culls, reordering."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from math import inf
-from typing import ClassVar, Generic, NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol
 
 import numpy as np
 
-from sparsetopics.inference.laps import QUIET_GAIN, Laps
-from sparsetopics.inference.learners.memoized import MemoizedState
-from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.rival import Rival, RivalPlan, advanced, entered
-from sparsetopics.inference.moves.standing import Made, Moved, MoveTally, Standing, Tools, refreshed
+from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, refreshed
 from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics, verify_move
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.statistics import B, C, P, T
 from sparsetopics.options.registry import RIVALS, imported
-from sparsetopics.options.table import DEFAULT_CRITERION
-from sparsetopics.options.training import MoveOptions
 
 FEWER = "cull"  # the kind of rival to try next after a successful merge or delete
 SETTLED_SHARE = 0.95  # of the topics must survive merges and deletes before a rival is entered
@@ -39,54 +28,6 @@ class Plan(Protocol):
 def plans() -> dict[str, Plan]:
     """All plans by the kind of their rivals."""
     return {name: imported(kind.where) for name, kind in RIVALS.items()}
-
-
-class MoverRecord(NamedTuple, Generic[B, C, P, T]):
-    """A mover between two laps, as checkpoints hold it."""
-
-    ledger: Ledger
-    rival: Rival[B, C, P, T] | None
-
-
-@dataclass(slots=True)
-class Mover(Generic[B, C, P, T]):
-    """Makes moves after laps, and remembers what they need to know of each other."""
-
-    laps: Laps[MemoizedState[B, C, T], B, C, P, T]
-    options: MoveOptions
-    ledger: Ledger
-    last_lap: float = inf
-    rival: Rival[B, C, P, T] | None = None
-    first_lap: ClassVar[int] = 4  # topics must have formed
-    quiet_gain: ClassVar[float] = QUIET_GAIN
-
-    def move(
-        self, state: MemoizedState[B, C, T], parameters: Parameters[C, P, T], lap: int
-    ) -> Moved[MemoizedState[B, C, T], C, P, T]:
-        """Make one phase of moves."""
-        # A rival's laps do not count as progress.
-        quiet = replace(self.laps, on_documents=lambda n_done, n_docs: None)
-        criterion = self.options.criterion or DEFAULT_CRITERION
-        tools = Tools(quiet, criterion, self.options.verify, self.last_lap)
-        standing = Standing.of(state, parameters, self.ledger._replace(lap=lap), tools)
-        phase = make_moves(standing, self.rival, self.options.names)
-        standing, self.rival, self.ledger = phase.standing, phase.rival, phase.standing.ledger
-        is_scored = criterion == "collapsed" and standing.known_evidence is not None
-        score = standing.score if is_scored else None
-        return Moved(standing.state, standing.parameters, phase.tallies, score)
-
-    def record(self) -> MoverRecord[B, C, P, T]:
-        """What a checkpoint must hold to continue after this lap."""
-        return MoverRecord(self.ledger, self.rival)
-
-    def restore(self, record: MoverRecord[B, C, P, T]) -> None:
-        """Continue from a record, in place."""
-        self.ledger, self.rival = record
-
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether no kind of rival is left to try."""
-        return self.rival is None and is_exhausted(self.ledger, self.options.names)
 
 
 class Phase(NamedTuple, Generic[B, C, P, T]):

@@ -23,7 +23,7 @@ from sparsetopics.options.table import DEFAULT_MOVES
 REACH = 6  # laps
 
 
-class Course(NamedTuple):
+class RivalRules(NamedTuple):
     """The rules for a rival. Numbers alone, so that checkpoints can hold them."""
 
     fewest: int  # topics; a rival with fewer or with more than ``most`` is abandoned
@@ -36,18 +36,18 @@ class Course(NamedTuple):
 
 
 class RivalPlan(NamedTuple, Generic[B, C, T]):
-    """Topics that a rival begins with, and its course."""
+    """Topics that a rival begins with, and its rules."""
 
     components: C
     allocation: MovableAllocation[B, T]
-    course: Course
+    course: RivalRules
 
 
 class Rival(NamedTuple, Generic[B, C, P, T]):
     """A rival that is neither accepted nor abandoned yet."""
 
     move: str  # the kind of move that planned it
-    course: Course
+    course: RivalRules  # the name in checkpoints
     state: MemoizedState[B, C, T]
     parameters: Parameters[C, P, T]
     ledger: Ledger

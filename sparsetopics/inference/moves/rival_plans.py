@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.inference.moves.evidence import Families
-from sparsetopics.inference.moves.rival import Course, RivalPlan
+from sparsetopics.inference.moves.rival import RivalPlan, RivalRules
 from sparsetopics.inference.moves.standing import Standing, TopicUse
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import B, C, P, T
@@ -36,7 +36,7 @@ def plan_birth(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     families = split_topics(standing, n_children, MOST_BORN)
     if len(families.parents) == n_topics:  # nothing was split
         return None
-    course = Course(n_topics + 1, None, FIRST_BIRTH_TRIM, judged_from=FIRST_BIRTH_TRIM)
+    course = RivalRules(n_topics + 1, None, FIRST_BIRTH_TRIM, judged_from=FIRST_BIRTH_TRIM)
     branched = standing.allocation.branched(families.parents)
     return RivalPlan(families.components, branched, course)
 
@@ -53,7 +53,7 @@ def plan_cull(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     if n_dropped == 0:
         return None
     kept = np.sort(np.argsort(-standing.sizes, kind="stable")[: n_topics - n_dropped])
-    course = Course(1, n_topics - 1, FIRST_CULL_TRIM, judged_from=FIRST_CULL_TRIM)
+    course = RivalRules(1, n_topics - 1, FIRST_CULL_TRIM, judged_from=FIRST_CULL_TRIM)
     components = standing.evidence.take(kept).components
     return RivalPlan(components, standing.allocation.restricted(kept), course)
 

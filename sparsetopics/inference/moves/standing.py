@@ -12,7 +12,6 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.laps import Laps
-from sparsetopics.inference.learners.learner import S
 from sparsetopics.inference.learners.memoized import MemoizedState, assignments_of
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.evidence import Evidence, Gathering
@@ -43,15 +42,6 @@ class MoveTally(NamedTuple):
 
     proposed: int
     accepted: int
-
-
-class Moved(NamedTuple, Generic[S, C, P, T]):
-    """What the training loop continues with after the moves of a lap."""
-
-    state: S  # the learner's
-    parameters: Parameters[C, P, T]
-    tallies: Mapping[str, MoveTally]  # by the name of the move
-    score: float | None  # the collapsed criterion in nats, if moves followed it
 
 
 class Standing(NamedTuple, Generic[B, C, P, T]):

@@ -1,0 +1,216 @@
+"""The course of a run: what happens to topics around its laps, and which lap is the last.
+
+The training loop (``training``) makes laps, and asks a ``Course`` what to do before and after each
+of them. A new course is a subclass and a line in ``COURSES``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any, Generic, NamedTuple, Protocol
+
+import numpy as np
+
+from sparsetopics.base.batches import IntArray, Source
+from sparsetopics.base.soundness import require
+from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.laps import Laps, OnDocuments
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
+from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
+from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.inference.training_state import AnyState, LapInfo, PathMemory
+from sparsetopics.model.memo import Memo
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.statistics import C, P, Statistics, T
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.registry import LEARNERS, MODELS, imported
+from sparsetopics.options.training import TrainingOptions
+
+QUIET_LAPS = 3  # after which training has settled
+QUIET_GAIN = 1e-3  # nats per token that a lap may add or lose once training has settled
+
+Model = TopicPosterior | MixturePosterior
+AfterLap = Callable[[LapInfo, Callable[[], Model]], None]
+
+# The courses, as module:class. A run follows the first whose condition its options meet.
+COURSES: dict[str, Callable[[TrainingOptions], bool]] = {
+    "sparsetopics.inference.validated_number:ValidatedNumber": lambda own: own.is_validated,
+    "sparsetopics.inference.topic_path:Path": lambda own: bool(own.lower_rungs),
+    "sparsetopics.inference.gradual_start:GradualStart": lambda own: own.model_kind.narrows,
+    "sparsetopics.inference.growth.grower:Grower": lambda own: own.grows,
+    "sparsetopics.inference.mover:Mover": lambda own: own.makes_moves,
+}
+
+
+class Hooks(NamedTuple, Generic[C, P, T]):
+    """Functions that training calls. The second argument of ``on_lap`` makes the present model."""
+
+    on_lap: AfterLap = lambda info, model: None
+    on_documents: OnDocuments = lambda n_done, n_docs: None
+    on_last_lap: Callable[[], None] = lambda: None  # after its ``on_lap``, before it is kept
+    say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
+    on_end: Callable[[Statistics[C, T], Parameters[C, P, T]], None] = lambda *end: None
+
+
+class Judge(Protocol):
+    """Takes the rungs of a path, and scores models on documents that training does not see."""
+
+    def reached(self, model: Model, parents: IntArray, elbo_per_token: float) -> None:
+        """Called with each rung, after the ``on_lap`` of its lap.
+
+        ``parents`` (n_before,) has the topic of ``model`` that each topic of the rung before has
+        become part of. It is empty at the first rung. The ELBO is in nats, of all documents.
+        """
+
+    def choose(self) -> int:
+        """The place of the rung to continue with, among those that were reached."""
+
+    def accepts(self, model: Model) -> bool:
+        """Whether a model predicts as well as the best one since ``choose``."""
+
+
+class Setting(NamedTuple, Generic[S, D, C, P, T]):
+    """What stays the same from lap to lap."""
+
+    source: Source[D]
+    whole: Source[D]  # also has the batches of documents that are kept out of laps
+    options: TrainingOptions
+    executor: Executor
+    memo: Memo
+    rng: np.random.Generator
+    hooks: Hooks[C, P, T]
+    steps: LocalSteps[D, C, P, T] | None = None  # None: made in this process
+    judge: Judge | None = None  # of a run with rungs
+
+    def learner(
+        self, parameters: Parameters[C, P, T], options: TrainingOptions | None = None
+    ) -> Learner[S, D, C, P, T]:
+        """The learner that the options name, or one with other ``options``."""
+        own, likelihood = options or self.options, parameters.likelihood
+        make: Callable[[LearnerInputs[D, C, P]], Learner[S, D, C, P, T]]
+        make = importlib.import_module(LEARNERS[own.learner].where).make
+        return make(LearnerInputs(self.source, own, likelihood, self.memo, self.executor))
+
+
+class Course(Generic[S, D, C, P, T]):
+    """A course that leaves the topics alone and is over when laps have settled.
+
+    It holds what training has learned so far. After it is made, it begins or resumes.
+    """
+
+    state: S  # the learner's
+    parameters: Parameters[C, P, T]
+    laps: Laps[S, D, C, P, T]
+
+    def __init__(self, setting: Setting[S, D, C, P, T]) -> None:
+        self.setting, self.options = setting, setting.options
+        self.memory = PathMemory()  # of the rungs that were reached
+
+    def first_number(self) -> int:
+        """The number of topics to begin with."""
+        return self.options.n_topics
+
+    def source_of(self, lap: int) -> Source[D]:
+        """The documents or items that a lap visits."""
+        return self.setting.source
+
+    def check(self, kept: AnyState) -> None:
+        """ValueError, or another built-in error, unless the course can resume from its record.
+
+        All else in the checkpoint is checked already.
+        """
+        require(kept.mover is None, "a record of moves")
+
+    def begin(self, first: Statistics[C, T], parameters: Parameters[C, P, T]) -> None:
+        """Begin with the statistics and parameters before the first lap."""
+        self.prepare(parameters)
+        self.state = self.laps.learner.init(first)
+
+    def resume(self, kept: AnyState) -> None:
+        """Continue from a checkpoint."""
+        self.prepare(kept.parameters)
+        self.state, self.memory = kept.learner, kept.memory
+
+    def prepare(self, parameters: Parameters[C, P, T]) -> None:
+        """Make what laps need."""
+        setting, learner, local = (
+            self.setting,
+            self.setting.learner(parameters),
+            self.options.local_step,
+        )
+        tell, rng, steps = setting.hooks.on_documents, setting.rng, setting.steps
+        self.laps = Laps(setting.source, learner, local, setting.executor, tell, rng, steps)
+        self.parameters = parameters
+
+    def before_lap(self, lap: int) -> None:
+        """Change the topics before a lap, numbered from 1, or what ``laps`` visit."""
+
+    def after_lap(self, lap: int) -> tuple[Mapping[str, MoveTally], float | None]:
+        """Make the moves of a lap.
+
+        Returns their tallies by name, and the collapsed criterion in nats if they followed it.
+        """
+        return {}, None
+
+    def after_report(self, lap: int) -> None:
+        """Hand out what the topics of a lap are wanted for, once the lap is in the trace."""
+
+    def is_over(self, infos: list[LapInfo]) -> bool:
+        """Whether no lap follows those of ``infos``."""
+        if len(infos) >= self.options.n_laps:
+            return True
+        return self.is_exhausted and has_settled(infos, self.quiet_gain)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing is left to try."""
+        return True
+
+    @property
+    def quiet_gain(self) -> float:
+        """Nats per token that a lap may add or lose once training has settled."""
+        return QUIET_GAIN
+
+    def record(self) -> tuple[object, ...] | None:
+        """What a checkpoint must hold to continue after this lap, beside the ``memory``."""
+        return None
+
+    @property
+    def current(self) -> Globals[C, P, T]:
+        """The global parameters."""
+        return self.parameters.with_components(self.laps.learner.components(self.state))
+
+    @property
+    def statistics(self) -> Statistics[C, T]:
+        """The statistics of the whole collection."""
+        return self.laps.learner.statistics(self.state)
+
+
+def course_of(options: TrainingOptions) -> Any:  # a kind of ``Course``; options say of which model
+    """The class of the course that a run follows."""
+    where = next((where for where, is_met in COURSES.items() if is_met(options)), None)
+    return Course if where is None else imported(where)
+
+
+def make_model(current: Globals[C, P, T], options: TrainingOptions) -> Model:
+    """The posterior as a model, topics in falling order of weight."""
+    finish: Callable[[Globals[C, P, T], TrainingOptions], Model]
+    finish = imported(MODELS[options.model].finish)
+    return finish(current, options)
+
+
+def has_settled(infos: list[LapInfo], quiet_gain: float) -> bool:
+    """Whether the last ``QUIET_LAPS`` laps kept the number of topics and hardly changed the ELBO.
+
+    A lap is quiet if it changes the ELBO by less than ``quiet_gain`` nats per token, up or down.
+    """
+    last = infos[-QUIET_LAPS - 1 :]
+    if len(last) <= QUIET_LAPS:
+        return False
+    return all(
+        after.n_topics == before.n_topics
+        and abs(after.elbo_per_token - before.elbo_per_token) < quiet_gain
+        for before, after in pairwise(last)
+    )

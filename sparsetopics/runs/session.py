@@ -1,0 +1,101 @@
+"""A session of training, the same on disk and in memory: its laps are told, its rungs recorded."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import StoredBatch
+from sparsetopics.base.errors import OptionError
+from sparsetopics.base.wording import reason_of
+from sparsetopics.corpora.holding_out import TrainingData
+from sparsetopics.execution.executors import Executor, open_executor
+from sparsetopics.inference.course import Hooks, Model
+from sparsetopics.inference.local_step import LocalSteps
+from sparsetopics.inference.training import Start, train
+from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.model.statistics import AnyComponents, BatchSums, Terms
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.callbacks import LapEntry, RunHooks
+from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
+from sparsetopics.runs.data import Score
+from sparsetopics.runs.topic_path import KeepRung, RungRecorder, RungScorer, keep_no_model
+from sparsetopics.runs.topic_path_files import Scores
+
+Steps = LocalSteps[StoredBatch, AnyComponents, BatchSums, Terms]
+
+
+class Trained(NamedTuple):
+    """What a session ends with."""
+
+    model: Model
+    trace: list[LapEntry]  # one entry per lap
+    recorder: RungRecorder | None  # None without rungs
+
+    @property
+    def scores(self) -> Scores | None:
+        """The scores of the rungs, if there are any."""
+        return None if self.recorder is None else self.recorder.scores
+
+
+@contextmanager
+def workshop(workers: int, scratch: Path | None = None) -> Iterator[tuple[Executor, Path]]:
+    """Yield threads to work with, and a folder for summaries that outgrow memory."""
+    with open_executor(workers) as executor:
+        if scratch is not None:
+            yield executor, scratch
+            return
+        with tempfile.TemporaryDirectory(prefix="sparsetopics-") as folder:
+            yield executor, Path(folder)
+
+
+def run_session(
+    data: TrainingData,
+    options: TrainingOptions,
+    rng: np.random.Generator,
+    executor: Executor,
+    scratch: Path,
+    hooks: RunHooks,
+    *,
+    scorer: RungScorer | None,
+    keep_rung: KeepRung = keep_no_model,
+    score: Score | None = None,
+    start: Start = None,
+    keeper: RunKeeper | None = None,
+    steps: Steps | None = None,
+) -> Trained:
+    """Train from where the ``keeper`` stands, or from the beginning without one, to the end.
+
+    The ``scorer`` judges rungs, ``keep_rung`` takes their models. ``score`` has the held-out score
+    of a lap. Raises OptionError if there is too little memory.
+    """
+    trace: list[LapEntry] = [] if keeper is None else keeper.trace
+    rungs = [] if keeper is None else keeper.rungs
+    recorder = RungRecorder(options, scorer, rungs, keep_rung) if options.rungs else None
+
+    def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
+        found = None if recorder is None else recorder.score(info, snapshot)
+        if not options.is_topic_path:
+            found = None if score is None else score(snapshot())
+        is_scored = options.is_topic_path or keeper is not None
+        trace.append(info.entry() | ({HELDOUT_SCORE: found} if is_scored else {}))
+        hooks.on_lap(trace[-1])
+
+    told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
+        on_lap, hooks.on_documents, hooks.on_writing, hooks.say, hooks.on_end
+    )
+    try:
+        model = train(
+            data.source, options, scratch, executor, rng,
+            hooks=told, start=start, keeper=keeper, steps=steps, whole=data.whole, judge=recorder,
+        )  # fmt: skip
+    except MemoryError as error:
+        size = f"{options.n_topics:,} topics or components"
+        problem = f"too little for {size} ({reason_of(error)})"
+        raise OptionError("memory", problem, "Use fewer topics, or more batches.") from error
+    return Trained(model, trace, recorder)
