@@ -116,13 +116,14 @@ def stored_classes() -> dict[str, type]:
     named by its position in ``STATES`` of the learner's module, which is part of the format.
     """
     sharing = {f"model {name}": imported(kind.sharing) for name, kind in MODELS.items()}
+    added = {name: kind for name, kind in sharing.items() if kind not in CLASSES.values()}
     likelihoods = {f"likelihood {name}": imported(kind.where) for name, kind in LIKELIHOODS.items()}
     states = {
         f"state {name} {position}": state
         for name, learner in LEARNERS.items()
         for position, state in enumerate(importlib.import_module(learner.where).STATES)
     }
-    return {**states, **likelihoods, **CLASSES, **sharing}
+    return {**states, **likelihoods, **CLASSES, **added}
 
 
 class _Node(msgspec.Struct, frozen=True, tag_field="type"):
