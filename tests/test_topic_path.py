@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from bars import ten_bars
-from run_contents import files_of
+from resealing import reseal_file
+from run_contents import files_of, path_files_of
 from sparsetopics import TopicPath
 from sparsetopics.base.errors import OptionError, OutputError, RunError
 from sparsetopics.base.sealed_files import write_sealed
@@ -171,7 +172,7 @@ def test_the_true_number_of_topics_is_recommended(seed):
 def contents(out):
     """The files of a path without the times of laps."""
     rungs = {name: files_of(out / str(name)) for name in RUNGS}
-    return rungs, [(out / name).read_bytes() for name in ("path.json", "tree.json")]
+    return rungs, path_files_of(out)
 
 
 def test_workers_do_not_change_a_byte(made):
@@ -237,7 +238,8 @@ def test_python_learns_the_same(made, corpora, tmp_path):
     out = made()
     found = TopicPath(rungs=RUNGS).fit(Corpus.open(corpora / "documents"))
     found.save(tmp_path / "saved")
-    for name in ("tree.json", "path.json", *(f"{n}/model.safetensors" for n in RUNGS)):
+    assert path_files_of(out) == path_files_of(tmp_path / "saved")
+    for name in (f"{n}/model.safetensors" for n in RUNGS):
         assert (out / name).read_bytes() == (tmp_path / "saved" / name).read_bytes()
     own = found.model(8)
     np.testing.assert_array_equal(own.components_, found.models_[8].topic_word_posterior)
@@ -315,6 +317,7 @@ def test_a_damaged_path_is_refused_in_one_line(made, name, change):
     del content["sha256"]
     change(content)
     write_sealed(out / name, content)
+    reseal_file(out / "path.json")
     with pytest.raises(RunError) as error:
         load_topic_path(out)
     assert str(out / name) in str(error.value)
