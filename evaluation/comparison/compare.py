@@ -26,6 +26,7 @@ from sparsetopics.evaluation.scores.paired import Estimate, differences_from_bes
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixture
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, score_topics
+from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS
@@ -195,7 +196,7 @@ def compare_models(
     with _folder(plan):
         parts = _divide(plan, hooks)
         heldout, training = open_corpus(parts.heldout), open_corpus(parts.train)
-        trained = _train_path(plan, parts, options, hooks)
+        trained = _train_path(plan, parts, options, hooks, training.sizes.n_docs)
         models = []
         for spec, own in zip(plan.models, options, strict=True):
             if spec not in trained:
@@ -277,13 +278,15 @@ def _divide(plan: ComparisonPlan, hooks: ComparisonHooks) -> _Parts:
     return parts
 
 
-def on_path(plan: ComparisonPlan) -> list[ModelSpec]:
+def on_path(plan: ComparisonPlan, n_docs: int) -> list[ModelSpec]:
     """The models that are rungs of one topic path, the largest first; empty for a single one.
 
-    They are those of LDA with a given number of topics. A path has no number of laps that all
-    models share, and its models are not scored in every lap.
+    They are those of LDA with a given number of topics that is not too many for a path trained on
+    ``n_docs``. A path has no number of laps that all models share, and its models are not scored in
+    every lap.
     """
-    rungs = [spec for spec in plan.models if spec.model == "lda" and spec.n_topics is not None]
+    numbers = range(1, n_docs // DOCUMENTS_PER_TOPIC + 1)
+    rungs = [spec for spec in plan.models if spec.model == "lda" and spec.n_topics in numbers]
     may_be = plan.laps is None and not plan.every_lap and len(rungs) > 1
     return sorted(rungs, key=lambda spec: -(spec.n_topics or 0)) if may_be else []
 
@@ -293,9 +296,10 @@ def _train_path(
     parts: _Parts,
     options: Sequence[TrainingOptions],
     hooks: ComparisonHooks,
+    n_docs: int,
 ) -> dict[ModelSpec, Trained]:
     """Train the models that are on a topic path; return the run of each."""
-    rungs = on_path(plan)
+    rungs = on_path(plan, n_docs)
     if not rungs:
         return {}
     hooks.say(f"Training {listed([spec.name for spec in rungs])} as one topic path.")

@@ -51,7 +51,7 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE
 from sparsetopics.runs.data import AnyComponents, source_of, validation_rng
-from sparsetopics.runs.plan import with_validation
+from sparsetopics.runs.plan import lowered, with_validation
 from sparsetopics.runs.topic_path import RungRecorder, RungScorer, tree_of
 from sparsetopics.runs.topic_path_files import Scores, TopicTree
 
@@ -164,10 +164,11 @@ def learn_path(
 ) -> PathFit:
     """Train a topic path, with a ``share`` of the documents kept out to score its rungs on.
 
-    Raises what ``learn`` raises, and CorpusError if no document can be scored.
+    It may begin with fewer topics than the options say (``lowered``). Raises what ``learn`` raises, and CorpusError if no document can be scored.
     """
     trace: list[LapEntry] = []
     models: dict[int, TopicPosterior] = {}
+    options = lowered(options, share, corpus.n_docs)
     rng = np.random.default_rng(seed)
     source, whole, recorder = _divided(corpus, options, share, n_batches, n_jobs, rng)
     assert recorder is not None, "a path has rungs"
