@@ -226,7 +226,7 @@ def ingest(
             vocabulary = given
             encoded = encoded_blocks(reading, tokenizer, vocabulary, types)
         else:  # words, types of fields or both are known only after a pass over all documents
-            spool, told = Spool(place.spool), FieldTypes(options.read.kept)
+            spool, told = Spool(place.spool, place.job), FieldTypes(options.read.kept)
             counted = told.watch(_spooled_blocks(spool, reading, tokenizer))
             counted = reported(counted, "reading", "document", on_progress)
             vocabulary = given or _learn_vocabulary(counted, collection, options.pruning)

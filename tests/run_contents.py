@@ -17,7 +17,7 @@ def files_of(run):
 
 
 def path_files_of(path):
-    """The entries of ``path.json`` without the digests that follow from times, and ``tree.json``."""
+    """The entries of ``path.json``, without digests that follow from times, and ``tree.json``."""
     scores = json.loads((path / "path.json").read_text())
     return scores | {"files": None, "sha256": None}, (path / "tree.json").read_bytes()
 

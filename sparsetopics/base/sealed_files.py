@@ -85,7 +85,7 @@ class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
 
     @classmethod
     def of(cls, path: Path, name: str = "") -> FileEntry:
-        """The entry of a file as it is now; ``name`` is its path in the folder if it lies deeper."""
+        """The entry of a file as it is now; by default, ``name`` is that of the path alone."""
         return cls(name or path.name, path.stat().st_size, file_sha256(path))
 
     def check_size(self, folder: Path, refusal: Refusal) -> None:

@@ -164,7 +164,8 @@ def learn_path(
 ) -> PathFit:
     """Train a topic path, with a ``share`` of the documents kept out to score its rungs on.
 
-    It may begin with fewer topics than the options say (``lowered``). Raises what ``learn`` raises, and CorpusError if no document can be scored.
+    It may begin with fewer topics than the options say (``lowered``). Raises what ``learn`` raises,
+    and CorpusError if no document can be scored.
     """
     trace: list[LapEntry] = []
     models: dict[int, TopicPosterior] = {}

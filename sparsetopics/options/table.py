@@ -275,7 +275,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
 }
 
 PATH_HELP: Mapping[str, str] = {
-    "from": "The most topics, with which the path begins.",
+    "from": "The most topics, with which the path begins; at most one for each three documents "
+    "to train on.",
     "to": "The fewest topics, with which it ends.",
     "rungs": "Numbers of topics to keep a model of, such as 200,100,50. Default: --from, --to and "
     "the round numbers between them (1, 1.5, 2, 3, 5 and 7 times a power of ten).",
