@@ -203,16 +203,6 @@ def test_an_interrupt_ends_as_one_line_with_130(command_that):
     assert (result.exit_code, result.stderr) == (130, "Error: interrupted.\n")
 
 
-def test_a_reader_that_closes_early_is_no_error(run_folder):
-    command = (
-        f"{sys.executable} -c 'from sparsetopics.cli.main import main; main()' "
-        f"topics {run_folder} --words 30 | head -c 1"
-    )
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-
-    assert (done.stdout, done.stderr) == ("t", "")
-
-
 @pytest.fixture
 def choice_stays():
     """Children of later tests find the kernels where they were."""
