@@ -115,10 +115,8 @@ class LazyCommands(click.Group):
     def invoke(self, ctx: click.Context) -> None:
         # Imported here because --help has no use for them.
         from sparsetopics.base.stopping import Terminated, stoppable
-        from sparsetopics.cli.warmup import choose_cache_folder
 
         _check_current_folder()
-        choose_cache_folder()
         # Numba makes millions of objects: looking for cycles as often as usual takes a twentieth.
         gc.set_threshold(20_000, 20, 20)
         try:
