@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -173,11 +174,13 @@ class Reading(NamedTuple):
     ordered_map: OrderedMap  # over the workers that decode and count
     here: LocalMap  # within this process, for reading and encoding
     on_progress: OnProgress
+    opened: ExitStack  # closes the files that are being read
 
     def pending(self, n_done: int = 0) -> Iterator[PendingBlock]:
         """The blocks of all files in order, without the first ``n_done``."""
         streams = self.collection.streams(self.options.read)
-        return with_error_last(islice(self.here.chained(streams), n_done, None))
+        blocks = islice(self.here.chained(streams), n_done, None)
+        return self.opened.enter_context(closing(with_error_last(blocks)))
 
     def report(self, stage: str, n_documents: int) -> None:
         self.on_progress(IngestProgress(stage, n_documents, "document"))
@@ -216,9 +219,10 @@ def ingest(
     with (
         open_cluster_map(options.workplace) as cluster_map,
         work_folder(output, job, say=say) as place,
+        ExitStack() as opened,
         open_local_map(options.workplace) as here,  # its threads end before the folder is cleared
     ):
-        reading = Reading(collection, options, cluster_map or here, here, on_progress)
+        reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
         given = options.given
         tokenizer = _settled_once(place, reading, given)
         types: Mapping[str, FieldType] = {}
