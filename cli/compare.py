@@ -74,6 +74,7 @@ def command(
     The folder gets a run for each model, named after it (hdp-50), and report.html. LDA models of
     several numbers of topics are trained as one topic path, as `sparsetopics path` does, and are
     in the folder lda-path (lda-path/50), unless --laps or --every-lap asks for runs of their own.
+    A model with more topics than a third of the training documents is trained alone.
     Without --heldout, the folder also gets the two parts of CORPUS, train and heldout.
 
     All models have the same --laps, --sparsity and --likelihood. Topic models are scored by

@@ -45,10 +45,11 @@ def info(corpus: Path, as_json: bool) -> None:
     Example:
         sparsetopics corpus info news
     """
-    from sparsetopics.corpora.corpus import load_any_manifest
+    from sparsetopics.corpora.corpus import load_any_manifest, open_corpus
     from sparsetopics.corpora.readers.fields import TEXT, described
     from sparsetopics.corpora.store.document_rows import DocumentManifest
 
+    open_corpus(corpus)  # refuses a manifest that is not that of the other files
     manifest = load_any_manifest(corpus)
     totals = manifest.totals
     names = {name: name.removeprefix("n_").replace("_", " ") for name in totals}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
+import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TextIO
@@ -16,7 +18,7 @@ from typing import Any, TextIO
 import click
 
 from sparsetopics.base.errors import OptionError, SparsetopicsError, SparsetopicsWarning
-from sparsetopics.base.wording import listed, printable
+from sparsetopics.base.wording import listed, printable, reason_of
 from sparsetopics.cli.printing import say
 
 COMMANDS = {  # a module each; described here, so that --help imports none of them
@@ -42,6 +44,7 @@ VERBOSE = "sparsetopics.verbose"  # of a context: whether to show tracebacks
 CONTEXT = "sparsetopics.context"  # of a context: that of the innermost command
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 TERMINATED = 143  # 128 + SIGTERM
+UNREAD = 141  # 128 + SIGPIPE
 
 
 class WrongUsage(click.ClickException):
@@ -104,16 +107,16 @@ class LazyCommands(click.Group):
         parent: click.Context | None = None,
         **extra: Any,  # as click declares it
     ) -> click.Context:
+        if sys.stdout is None:  # closed by the caller: now writing fails, as for other commands
+            sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
         with _errors_in_one_line():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> None:
         # Imported here because --help has no use for them.
         from sparsetopics.base.stopping import Terminated, stoppable
-        from sparsetopics.cli.warmup import choose_cache_folder
 
         _check_current_folder()
-        choose_cache_folder()
         # Numba makes millions of objects: looking for cycles as often as usual takes a twentieth.
         gc.set_threshold(20_000, 20, 20)
         try:
@@ -135,7 +138,10 @@ class LazyCommands(click.Group):
 
 @contextmanager
 def _errors_in_one_line() -> Iterator[None]:
-    """Turn click's errors, which take three lines, into one; wrong values end with status 1."""
+    """Turn click's errors, which take three lines, into one; wrong values end with status 1.
+
+    A stdout that is full or closed ends a command as it ends other commands.
+    """
     try:
         yield
     except click.exceptions.NoArgsIsHelpError:
@@ -146,6 +152,25 @@ def _errors_in_one_line() -> Iterator[None]:
         raise click.ClickException(printable(error.format_message())) from error
     except click.UsageError as error:
         raise WrongUsage(_with_advice(error)) from error
+    except OSError as error:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if frame.f_code is not click.echo.__code__:  # another file than stdout or stderr
+            raise
+        raise click.exceptions.Exit(_give_up_printing(error)) from error
+
+
+def _give_up_printing(error: OSError) -> int:
+    """Say why stdout cannot be written, if anybody reads on, and return the exit status."""
+    is_unread = error.errno == errno.EPIPE
+    if not is_unread:
+        with suppress(OSError):  # stderr may be full, too
+            say(f"Error: stdout: {reason_of(error)}.")
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:  # what is left goes nowhere, or Python would complain when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return UNREAD if is_unread else 1
 
 
 @contextmanager

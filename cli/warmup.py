@@ -1,4 +1,4 @@
-"""``sparsetopics warmup``, and where compiled kernels are kept."""
+"""``sparsetopics warmup``, and whether kernels are kept."""
 
 from __future__ import annotations
 
@@ -71,6 +71,8 @@ def command(as_json: bool) -> None:
     import time
     from tempfile import TemporaryDirectory
 
+    import sparsetopics.kernels.types  # noqa: F401 - says if kernels cannot be kept
+
     began = time.perf_counter()
     with TemporaryDirectory(prefix="sparsetopics-warmup-") as folder:
         _write_collection(Path(folder))
@@ -134,48 +136,9 @@ def _count_kernels() -> tuple[int, int]:
     )
 
 
-# --- where compiled kernels are kept between two commands -----------------------------------------
-def choose_cache_folder() -> None:
-    """Set NUMBA_CACHE_DIR if numba would find no place itself; call this before importing numba.
-
-    A writable installation keeps its kernels beside the sources, and a folder that the user has
-    chosen stays. Otherwise the user's cache folder is used, or a private temporary one if there is
-    none.
-    """
-    package = Path(__file__).resolve().parent
-    if "NUMBA_CACHE_DIR" in os.environ or os.access(package, os.W_OK):
-        return
-    os.environ["NUMBA_CACHE_DIR"] = str(_user_cache() or _temporary_cache())
-
-
 def kernels_are_kept() -> bool:
     """Whether there are kernels on disk, of any release; use it only to say what takes time."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     beside_sources = Path(__file__).parent.parent / "kernels" / "__pycache__"
     places = Path(chosen).glob("*/*.nbi") if chosen else beside_sources.glob("*.nbi")
     return next(places, None) is not None
-
-
-def _user_cache() -> Path | None:
-    # Imported here, because these take longer than everything else that --help imports.
-    from importlib.metadata import version
-
-    from platformdirs import user_cache_path
-
-    folder = user_cache_path("sparsetopics") / f"numba-{version('sparsetopics')}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:  # no home folder, or one that cannot be written to
-        return None
-    return folder if os.access(folder, os.W_OK) else None
-
-
-def _temporary_cache() -> Path:
-    import atexit
-    import shutil
-    import tempfile
-
-    # Private, because the code in it is executed: in a shared folder others could replace it.
-    folder = tempfile.mkdtemp(prefix="sparsetopics-numba-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -70,6 +70,7 @@ def append(
     with (
         open_cluster_map(options.where) as cluster_map,
         _workspace_in(folder) as workspace,
+        ExitStack() as opened,
         open_local_map(options.where) as here,
     ):
         if job is not None and workspace.committed_job == job.text:
@@ -80,7 +81,7 @@ def append(
         workspace.new.mkdir()
         before = DocumentManifest.load(folder)
         options = _keeping(options, before, collection)
-        reading = Reading(collection, options, cluster_map or here, here, on_progress)
+        reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
         longer, n_unlabelled = _write(workspace.new, reading, folder, before)
         if DocumentManifest.load(folder) != before:
             raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")

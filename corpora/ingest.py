@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
@@ -115,11 +116,13 @@ class Reading(NamedTuple):
     ordered_map: OrderedMap  # over the workers that decode and count
     here: LocalMap  # within this process, for reading and encoding
     on_progress: OnProgress
+    opened: ExitStack  # closes the files that are being read
 
     def pending(self, n_done: int = 0) -> Iterator[PendingBlock]:
         """The blocks of all files in order, without the first ``n_done``."""
         streams = self.collection.streams(self.options.read)
-        return with_error_last(islice(self.here.chained(streams), n_done, None))
+        blocks = islice(self.here.chained(streams), n_done, None)
+        return self.opened.enter_context(closing(with_error_last(blocks)))
 
     def report(self, stage: str, n_documents: int) -> None:
         self.on_progress(IngestProgress(stage, n_documents, "document"))
@@ -158,9 +161,10 @@ def ingest(
     with (
         open_cluster_map(options.where) as cluster_map,
         work_folder(output, job, say=say) as place,
+        ExitStack() as opened,
         open_local_map(options.where) as here,  # its threads end before the folder is cleared
     ):
-        reading = Reading(collection, options, cluster_map or here, here, on_progress)
+        reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
         given = options.given
         tokenizer = _settled_once(place, reading, given)
         types: Mapping[str, FieldType] = {}
@@ -168,7 +172,7 @@ def ingest(
             vocabulary = given
             encoded = encoded_blocks(reading, tokenizer, vocabulary, types)
         else:  # words, types of fields or both are known only after a pass over all documents
-            spool, told = Spool(place.spool), FieldTypes(options.read.kept)
+            spool, told = Spool(place.spool, place.job), FieldTypes(options.read.kept)
             counted = told.watch(_spooled_blocks(spool, reading, tokenizer))
             counted = reported(counted, "reading", "document", on_progress)
             vocabulary = given or _learn_vocabulary(counted, collection, options.pruning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import chain
 from operator import call
@@ -55,6 +56,7 @@ class _Reading(NamedTuple):
     options: VectorReadOptions
     ordered_map: OrderedMap  # over the workers that decode
     on_progress: OnProgress
+    opened: ExitStack  # closes the files that are being read
 
     @property
     def no_items(self) -> SourceError:
@@ -81,6 +83,7 @@ def ingest_vectors(
     with (
         open_cluster_map(options.where) as cluster_map,
         work_folder(output, None, say=say) as place,
+        ExitStack() as opened,
         open_local_map(options.where) as here,
     ):
         given = None if options.projection is None else VectorCorpus.open(options.projection)
@@ -89,7 +92,7 @@ def ingest_vectors(
             sources, options.format, read, follow_links=options.follow_links, say=say
         )
         refuse_inputs(output.path, paths_of(collection.files))
-        reading = _Reading(collection, read, cluster_map or here, on_progress)
+        reading = _Reading(collection, read, cluster_map or here, on_progress, opened)
         projection, made = _projection(reading, options, given)
         return _write_corpus(place.corpus, reading, projection, made)
 
@@ -157,7 +160,8 @@ def _fitted(
 
 def _blocks(reading: _Reading, stage: str) -> Iterator[VectorBlock]:
     """The items of all files in order, each with an id, all with the same columns."""
-    decoded = reading.ordered_map(call, reading.collection.read(reading.options))
+    pending = reading.opened.enter_context(closing(reading.collection.read(reading.options)))
+    decoded = reading.ordered_map(call, pending)
     blocks = numbered(_alike(block for block in decoded if len(block.values)))
     return reported(blocks, stage, "item", reading.on_progress)
 

@@ -1,6 +1,5 @@
 """The command line as a whole: start-up, help, errors and exit codes."""
 
-import os
 import shutil
 import signal
 import subprocess
@@ -13,7 +12,6 @@ from click.testing import CliRunner
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli import main as cli_main
-from sparsetopics.cli import warmup
 from sparsetopics.cli.main import COMMANDS, main
 
 HEAVY = ("numba", "gensim", "matplotlib", "scipy", "pyarrow", "numpy", "jinja2", "rich")
@@ -201,87 +199,3 @@ def test_an_interrupt_ends_as_one_line_with_130(command_that):
         signal.signal(signal.SIGINT, before)
 
     assert (result.exit_code, result.stderr) == (130, "Error: interrupted.\n")
-
-
-def test_a_reader_that_closes_early_is_no_error(run_folder):
-    command = (
-        f"{sys.executable} -c 'from sparsetopics.cli.main import main; main()' "
-        f"topics {run_folder} --words 30 | head -c 1"
-    )
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-
-    assert (done.stdout, done.stderr) == ("t", "")
-
-
-@pytest.fixture
-def choice_stays():
-    """Children of later tests find the kernels where they were."""
-    before = os.environ.get("NUMBA_CACHE_DIR")
-    yield
-    assert os.environ.get("NUMBA_CACHE_DIR") == before
-
-
-@pytest.fixture
-def no_folder_chosen(choice_stays, monkeypatch):
-    """What is chosen is forgotten after the test, in which nothing is chosen yet."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "anything")  # or it would not be put back
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-
-
-@pytest.fixture
-def no_cache_chosen(no_folder_chosen, monkeypatch, tmp_path):
-    """As installed where nothing beside the package can be written."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    package = os.path.dirname(os.path.realpath(warmup.__file__))
-    writable = os.access
-    monkeypatch.setattr(
-        warmup.os, "access", lambda path, mode: str(path) != package and writable(path, mode)
-    )
-
-
-@pytest.mark.usefixtures("no_cache_chosen")
-def test_kernels_of_a_read_only_installation_go_to_the_users_cache(tmp_path):
-    warmup.choose_cache_folder()
-
-    assert os.environ["NUMBA_CACHE_DIR"].startswith(str(tmp_path))
-    assert os.path.isdir(os.environ["NUMBA_CACHE_DIR"])
-
-
-@pytest.mark.usefixtures("no_cache_chosen")
-def test_without_a_home_kernels_go_to_a_private_temporary_folder(tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-
-    warmup.choose_cache_folder()
-
-    assert os.stat(os.environ["NUMBA_CACHE_DIR"]).st_mode & 0o077 == 0
-
-
-@pytest.mark.usefixtures("no_cache_chosen")
-def test_a_folder_the_user_chose_stays(monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "/chosen")
-
-    warmup.choose_cache_folder()
-
-    assert os.environ["NUMBA_CACHE_DIR"] == "/chosen"
-
-
-@pytest.mark.usefixtures("no_folder_chosen")
-def test_kernels_beside_the_sources_are_found(monkeypatch, tmp_path):
-    monkeypatch.setattr(warmup, "__file__", str(tmp_path / "cli" / "warmup.py"))
-    assert not warmup.kernels_are_kept()
-
-    compiled = tmp_path / "kernels" / "__pycache__"
-    compiled.mkdir(parents=True)
-    (compiled / "documents.step-1.py311.nbi").touch()
-
-    assert warmup.kernels_are_kept()
-
-
-@pytest.mark.usefixtures("no_folder_chosen")
-def test_a_writable_installation_keeps_its_kernels_beside_the_sources(monkeypatch):
-    monkeypatch.setattr(warmup.os, "access", lambda path, mode: True)
-
-    warmup.choose_cache_folder()
-
-    assert "NUMBA_CACHE_DIR" not in os.environ

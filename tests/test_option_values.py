@@ -34,7 +34,7 @@ BASES = {
     "corpus split": "documents --out-train out --out-heldout out-too",
     "corpus export": "documents --to lda-c --out out",
     "train": "documents --out out --topics 2 --laps 2",
-    "path": "documents --quiet --rungs 3,2 --laps 2 --validation-share 0.3 --out out",
+    "path": "documents --quiet --rungs 2,1 --laps 2 --validation-share 0.3 --out out",
     "resume": "lda",
     "evaluate": "lda documents",
     "topics": "lda",
@@ -62,7 +62,7 @@ NEEDED = {  # by options that have no effect in the base of their command
     "train --cold-every": "--moves none",
     "train --tree-tolerance": "--learner accelerated --topics 1",
 }
-ENDS = {"--from": ["--to", "2"], "--to": ["--from", "3"]}  # of a path without rungs
+ENDS = {"--from": ["--to", "1"], "--to": ["--from", "2"]}  # of a path without rungs
 BY_DATA = {"ingest --min-df", "ingest --max-df"}  # refused as vocabulary: if no word is left
 
 
@@ -178,7 +178,7 @@ def bases(command, option):
     needed = NEEDED.get(f"{command} {typed(option)}", "").split()
     base = [*command.split(), *BASES[command].split()]
     if f"{command} {typed(option)}" in ("path --from", "path --to"):
-        base = [word for word in base if word not in ("--rungs", "3,2")] + ENDS[typed(option)]
+        base = [word for word in base if word not in ("--rungs", "2,1")] + ENDS[typed(option)]
     if needed and not needed[0].startswith("-"):  # another source
         base[len(command.split())] = needed.pop(0)
     if command != "train":

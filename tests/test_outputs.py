@@ -135,8 +135,11 @@ def test_what_is_there_stays_without_overwrite(writer, work):
 
 @by_name
 def test_two_at_once_are_refused(writer, work):
-    with Workspace.beside(work / output_of(writer)).held():
+    """The message names the output, not the folder that it is in."""
+    output = work / output_of(writer)
+    with Workspace.beside(output).held():
         line = refused(command_of(writer, work), work, f"another process ({os.getpid()}) ")
+    assert line.startswith(f"Error: {os.path.realpath(output)}: another process")
     assert "Wait until it is done" in line
 
 
@@ -502,7 +505,7 @@ def test_a_run_is_not_replaced_while_a_process_trains_it(given, tmp_path):
 
     with (
         Workspace.inside(tmp_path / "run", "state").held("trains there"),
-        pytest.raises(OutputError, match=r"another process .* writes there"),
+        pytest.raises(OutputError, match=r"/run: another process .* writes there"),
     ):
         model.save(tmp_path / "run", overwrite=True)
 

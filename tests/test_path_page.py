@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from scipy.sparse import csr_array
 
 from browser import told_by
-from resealing import edit_json
+from resealing import edit_json, reseal_file
+from run_contents import make_placeholder_runs
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
@@ -92,6 +93,7 @@ def save_path(tmp_path, model, vocabulary):
         provenance = {"corpus": corpus, "options": {}, "seed": 7}
         trace = [{"lap": lap, "elbo_per_token": -4 + 0.1 * lap} for lap in (1, 2, 3)]
         save_run(folder / "4", model, vocabulary, provenance, trace)
+        make_placeholder_runs(folder, [rung.n_topics for rung in (scores or scores_of()).rungs])
         write_topic_path(folder, scores or scores_of(), tree or tree_of())
         return folder
 
@@ -274,7 +276,8 @@ def test_a_score_without_an_error_is_shown_with_a_dash(save_path, tmp_path):
     )
     scores = Scores(rungs, "1 held-out document", 1, 9.0, 8, 8, 8)
     folder = save_path(scores=scores)
-    shutil.copytree(folder / "4", folder / "8")
+    shutil.copytree(folder / "4", folder / "8", dirs_exist_ok=True)
+    reseal_file(folder / "path.json")
 
     page = page_of(folder, tmp_path)
 
@@ -345,6 +348,7 @@ def test_a_page_of_200_topics_is_small(tmp_path):
     (tmp_path / "path" / "200").mkdir(parents=True)
     settings = {"corpus": {"n_documents": 50, "fingerprint": "f"}, "options": {}, "seed": 0}
     save_run(tmp_path / "path" / "200", model, corpus.vocabulary, settings, [])
+    make_placeholder_runs(tmp_path / "path", sizes)
     write_topic_path(tmp_path / "path", scores_of(sizes, 200), tree)
 
     write_run_report(tmp_path / "r.html", [tmp_path / "path"])
@@ -364,6 +368,7 @@ def test_a_damaged_tree_is_refused_in_one_line(save_path, tmp_path, damage):
         rungs = json.loads(file.read_text())["rungs"]
         rungs[0]["topics"][3]["parent"] = 6
         edit_json(file, rungs=rungs)
+        reseal_file(folder / "path.json")
 
     result = report(folder, "--out", tmp_path / "r.html", status=1)
 
@@ -381,7 +386,7 @@ def test_wrong_things_are_refused_in_one_line(save_path, run_folder, tmp_path):
         ((run_folder, folder), f"{folder}: a topic path must be reported alone"),
         ((folder, folder), "Name runs in it instead"),
         ((folder, "--corpus", folder), "expected a corpus"),
-        ((lost,), "lost/4: expected a run folder, but found no such folder"),
+        ((lost,), "lost/4/model.json: the file is missing. All files of a path"),
     ):
         result = report(*arguments, "--out", tmp_path / "r.html", status=1)
         assert message in result.stderr, result.stderr

@@ -278,7 +278,7 @@ def test_one_process_trains_until_ctrl_c(plan_of, start, train_command, tmp_path
     wait_for(process, 2)
     with pytest.raises(OutputError, match=r"another process .* trains there"):
         resume_run(tmp_path / "run")
-    with pytest.raises(OutputError, match=r"another process .* trains there"):
+    with pytest.raises(OutputError, match=r"/run: another process .* trains there"):
         train_run(plan_of("hdp memoized", overwrite=True))
     with pytest.raises(OutputError, match=rf"another process \({process.pid}\) trains"):
         train_run(plan_of("hdp memoized"))

@@ -8,15 +8,17 @@ import pytest
 from click.testing import CliRunner
 
 from bars import ten_bars
-from run_contents import files_of
+from resealing import reseal_file
+from run_contents import files_of, path_files_of
 from sparsetopics import TopicPath
-from sparsetopics.base.errors import OptionError, OutputError, RunError
+from sparsetopics.base.errors import OptionError, OutputError, RunError, SparsetopicsWarning
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference import gradual_start, topic_path
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs import topic_path as written_paths
+from sparsetopics.runs import train
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import plan_topic_path
 from sparsetopics.runs.resume import resume_run
@@ -171,7 +173,7 @@ def test_the_true_number_of_topics_is_recommended(seed):
 def contents(out):
     """The files of a path without the times of laps."""
     rungs = {name: files_of(out / str(name)) for name in RUNGS}
-    return rungs, [(out / name).read_bytes() for name in ("path.json", "tree.json")]
+    return rungs, path_files_of(out)
 
 
 def test_workers_do_not_change_a_byte(made):
@@ -237,7 +239,8 @@ def test_python_learns_the_same(made, corpora, tmp_path):
     out = made()
     found = TopicPath(rungs=RUNGS).fit(Corpus.open(corpora / "documents"))
     found.save(tmp_path / "saved")
-    for name in ("tree.json", "path.json", *(f"{n}/model.safetensors" for n in RUNGS)):
+    assert path_files_of(out) == path_files_of(tmp_path / "saved")
+    for name in (f"{n}/model.safetensors" for n in RUNGS):
         assert (out / name).read_bytes() == (tmp_path / "saved" / name).read_bytes()
     own = found.model(8)
     np.testing.assert_array_equal(own.components_, found.models_[8].topic_word_posterior)
@@ -315,6 +318,7 @@ def test_a_damaged_path_is_refused_in_one_line(made, name, change):
     del content["sha256"]
     change(content)
     write_sealed(out / name, content)
+    reseal_file(out / "path.json")
     with pytest.raises(RunError) as error:
         load_topic_path(out)
     assert str(out / name) in str(error.value)
@@ -343,6 +347,66 @@ def test_wrong_options_are_refused_in_one_line(corpora, tmp_path, options, messa
     assert (status, stdout, stderr.count("\n")) == (1, "", 1)
     assert stderr.startswith(f"Error: {message}")
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "rungs", "lowered"),
+    [
+        ("--from 100000 --to 20", "48,30,20", "48 topics, not with 100,000: {} 144 documents"),
+        ("--rungs 300,200,48,12", "48,12", "48 topics, not with 300: {} 144 documents"),
+        ("--rungs 54,9 --validation-share 0", "53,9", "53 topics, not with 54: {} 160 documents"),
+        ("--rungs 53,9 --validation-share 0", "53,9", None),
+    ],
+)
+@pytest.mark.filterwarnings("always::sparsetopics.base.errors.SparsetopicsWarning")
+def test_a_path_begins_with_a_topic_for_each_three_documents(
+    corpora, tmp_path, options, rungs, lowered
+):
+    """Of 160 documents, a tenth is kept out by default."""
+    words = ("--laps", 1, "--quiet", "--json", "--out", tmp_path / "path")
+    status, stdout, stderr = run("path", corpora / "documents", *options.split(), *words)
+    assert status == 0
+    record = json.loads(stdout)
+    assert ",".join(str(rung["n_topics"]) for rung in record["rungs"]) == rungs
+    assert f'rungs = "{rungs}"' in (tmp_path / "path" / "config.toml").read_text()
+    sentence = f"The path begins with {lowered} to train on.".format("each topic needs 3 of the")
+    assert stderr == (f"Warning: {sentence}\n" if lowered else "")
+
+
+def test_too_few_documents_for_any_two_rungs_are_refused(corpora, tmp_path):
+    words = ("--from", 100000, "--to", 48, "--out", tmp_path / "path")
+    status, stdout, stderr = run("path", corpora / "documents", *words)
+    why = "each topic needs 3 of the 144 documents to train on"
+    message = f"Error: --rungs: must be at least two numbers up to 48: {why}.\n"
+    assert (status, stdout, stderr) == (1, "", message)
+    assert not (tmp_path / "path").exists()
+
+
+def test_python_begins_with_as_many_topics_as_the_command(corpora, tmp_path):
+    corpus = Corpus.open(corpora / "documents")
+    said = "The path begins with 48 topics, not with 400: each topic needs 3 of the 144 documents"
+    with pytest.warns(SparsetopicsWarning, match=said):
+        found = TopicPath(fewest=20, max_iter=1).fit(corpus)
+    assert found.rungs_ == (48, 30, 20)
+    assert found.model(48).n_components_ == 48
+    found.save(tmp_path / "saved")
+    options = load_run(tmp_path / "saved" / "30").settings["options"]
+    assert options["topic_path"] == "48,30,20"
+
+
+def test_an_interrupted_path_keeps_the_rungs_that_it_began_with(made, tmp_path, monkeypatch):
+    """Earlier releases began with as many topics as they were asked for."""
+
+    def stop(entry):
+        if entry["lap"] == 2:
+            raise Stop
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "lowered", lambda options, share, n_docs: options)
+        with pytest.raises(Stop):
+            made(hooks=RunHooks(on_lap=stop), rungs=(60, 30), laps=2, checkpoint_every=1)
+    resume_run(tmp_path / "path")
+    assert [rung.n_topics for rung in load_topic_path(tmp_path / "path").scores.rungs] == [60, 30]
 
 
 def test_the_table_has_a_row_for_each_rung(corpora, tmp_path, monkeypatch):

@@ -310,7 +310,7 @@ def test_two_at_once_are_refused(source, tmp_path):
 
     def again(progress):
         if not refusals:
-            with pytest.raises(OutputError, match=r"another process .* writes there") as told:
+            with pytest.raises(OutputError, match=r"/corpus: another process .* writes") as told:
                 ingest([source], tmp_path / "corpus")
             refusals.append(told)
 

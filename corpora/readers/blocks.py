@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -78,7 +78,7 @@ def numbered(blocks: Iterable[Named], first: int = 0) -> Iterator[Named]:
         yield block._replace(ids=pc.coalesce(block.ids, numbers))
 
 
-def with_error_last(pending: Iterable[PendingBlock]) -> Iterator[PendingBlock]:
+def with_error_last(pending: Iterable[PendingBlock]) -> Generator[PendingBlock, None, None]:
     """The blocks; an error of reading becomes a block that raises it when it is decoded.
 
     So the error of an earlier block comes first, however many blocks are read ahead.
@@ -86,7 +86,7 @@ def with_error_last(pending: Iterable[PendingBlock]) -> Iterator[PendingBlock]:
     try:
         yield from pending
     except SparsetopicsError as error:
-        yield partial(_raise, error)
+        yield partial(_raise, error.with_traceback(None))  # which would keep files open
 
 
 def _raise(error: SparsetopicsError) -> TextBlock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -115,9 +115,9 @@ class Collection(NamedTuple, Generic[Options, Pending]):
     format: Format[Options, Pending]
     account: FileAccount  # of all files that the sources name
 
-    def read(self, options: Options) -> Iterator[Pending]:
+    def read(self, options: Options) -> Generator[Pending, None, None]:
         """The rows of all files in order, in blocks still to be decoded."""
-        return self.format.read(self.files, options)
+        yield from self.format.read(self.files, options)
 
     def streams(self, options: Options) -> Iterator[Iterator[Pending]]:
         """The same blocks in streams that can be read at the same time: one for each file, if all

@@ -12,6 +12,7 @@ import io
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -72,13 +73,12 @@ def read_matrix_market(files: Sequence[SourceFile], options: ReadOptions) -> Ite
         names = vocabulary_names(file.path.name)
         place = options.vocabulary_file or words_beside(file.path, names)
         words = read_words(place)
-        head, blocks = _open(file.path)
-        size, layout = _oriented(head, len(words), file.path, place)
-        pairs = (parse(block, layout) for block in blocks)
-        for documents in whole_documents(
-            file.path, size, _by_document(pairs, size, file.path, layout), layout
-        ):
-            yield partial(count_documents, documents, words, n_docs_before)
+        with closing(line_blocks(file.path, None)) as blocks:
+            head, rest = _past_head(blocks, file.path)
+            size, layout = _oriented(head, len(words), file.path, place)
+            pairs = _by_document((parse(block, layout) for block in rest), size, file.path, layout)
+            for documents in whole_documents(file.path, size, pairs, layout):
+                yield partial(count_documents, documents, words, n_docs_before)
         n_docs_before += size.n_docs
 
 
@@ -88,17 +88,18 @@ def read_matrix(path: Path) -> FloatArray:
     Entries that are listed twice are added up. Raises ValueError for damaged numbers, SourceError
     for a damaged head and for a file that cannot be read or is not UTF-8.
     """
-    head, blocks = _open(path)
-    n_rows, n_columns = head.n_rows, head.n_columns
-    n_bytes = path.stat().st_size
-    is_sparse = head.layout == "coordinate"
-    # Before memory is allocated: every listed entry takes a byte at least.
-    most = max(MOST_ENTRIES, _LARGEST_RATIO * n_bytes) if is_sparse else n_bytes
-    if not 0 < n_rows * n_columns <= most or head.n_entries > n_bytes:
-        raise ValueError(f"the header promises {n_rows} x {n_columns} numbers in {n_bytes:,} bytes")
-    with warnings.catch_warnings():
+    with closing(line_blocks(path, None)) as blocks, warnings.catch_warnings():
+        head, rest = _past_head(blocks, path)
+        n_rows, n_columns = head.n_rows, head.n_columns
+        n_bytes = path.stat().st_size
+        is_sparse = head.layout == "coordinate"
+        # Before memory is allocated: every listed entry takes a byte at least.
+        most = max(MOST_ENTRIES, _LARGEST_RATIO * n_bytes) if is_sparse else n_bytes
+        if not 0 < n_rows * n_columns <= most or head.n_entries > n_bytes:
+            promised = f"{n_rows} x {n_columns} numbers in {n_bytes:,} bytes"
+            raise ValueError(f"the header promises {promised}")
         warnings.simplefilter("ignore")  # that there are no numbers, which is found below
-        lines = (line for block in blocks for line in block.data.splitlines())
+        lines = (line for block in rest for line in block.data.splitlines())
         numbers: FloatArray = np.loadtxt(lines, np.float64, comments="%", ndmin=2)
     if is_sparse:
         return _of_entries(numbers, head)
@@ -134,9 +135,8 @@ def vocabulary_names(name: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _open(path: Place) -> tuple[Head, Iterator[LineBlock]]:
+def _past_head(blocks: Iterator[LineBlock], path: Place) -> tuple[Head, Iterator[LineBlock]]:
     """The head, and the lines after it; SourceError for a damaged head."""
-    blocks = line_blocks(path, None)
     known, number = None, 0
     for block in blocks:
         start = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
@@ -108,14 +109,15 @@ def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
     """
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
     for file in files:
-        blocks = (block.data for block in line_blocks(file.path, options.encoding_errors))
-        first = io.StringIO(next(blocks, b"").decode(), newline="")
-        for header, n_lines in islice(_records(first, file.path, 0), 1):
-            if options.text_field not in header:
-                check_delimiter(header, file.path)
-            fields = find_fields(header, options, str(file.path))
-            table = _Table(file.path, len(header), fields)
-            yield from _read_records(table, first.read().encode(), blocks, n_lines)
+        with closing(line_blocks(file.path, options.encoding_errors)) as lines:
+            blocks = (block.data for block in lines)
+            first = io.StringIO(next(blocks, b"").decode(), newline="")
+            for header, n_lines in islice(_records(first, file.path, 0), 1):
+                if options.text_field not in header:
+                    check_delimiter(header, file.path)
+                fields = find_fields(header, options, str(file.path))
+                table = _Table(file.path, len(header), fields)
+                yield from _read_records(table, first.read().encode(), blocks, n_lines)
 
 
 class _Table(NamedTuple):

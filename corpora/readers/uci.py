@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import chain
 
@@ -40,13 +41,14 @@ def read_uci(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
         names = vocabulary_names(file.path.name)
         vocabulary = options.vocabulary_file or words_beside(file.path, names)
         words = read_words(vocabulary)
-        size, pairs = _open(file.path)
-        if size.n_words != len(words):
-            expected = f"{quantity(len(words), 'word')}, as in {vocabulary}"
-            problem = f"expected {expected}, but found {size.n_words}"
-            raise SourceError(f"{file.path}, line 2", problem)
-        for documents in whole_documents(file.path, size, pairs, _LAYOUT):
-            yield partial(count_documents, documents, words, n_docs_before)
+        with closing(line_blocks(file.path, None)) as blocks:
+            size, pairs = _past_head(blocks, file.path)
+            if size.n_words != len(words):
+                expected = f"{quantity(len(words), 'word')}, as in {vocabulary}"
+                problem = f"expected {expected}, but found {size.n_words}"
+                raise SourceError(f"{file.path}, line 2", problem)
+            for documents in whole_documents(file.path, size, pairs, _LAYOUT):
+                yield partial(count_documents, documents, words, n_docs_before)
         n_docs_before += size.n_docs
 
 
@@ -57,8 +59,7 @@ def vocabulary_names(name: str) -> list[str]:
     return [*(f"vocab.{'.'.join(parts[:n])}.txt" for n in range(len(parts), 0, -1)), "vocab.txt"]
 
 
-def _open(path: Place) -> tuple[Size, Iterator[Pairs]]:
-    blocks = line_blocks(path, None)
+def _past_head(blocks: Iterator[LineBlock], path: Place) -> tuple[Size, Iterator[Pairs]]:
     first = next(blocks, LineBlock(str(path), 1, b""))
     *lines, rest = first.data.split(b"\n", _N_HEADER_LINES)
     if len(lines) < _N_HEADER_LINES:

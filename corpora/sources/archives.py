@@ -10,14 +10,14 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import IO, Literal, cast
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.base.safe_reading import check_regular
+from sparsetopics.base.safe_reading import open_regular
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.sources.remote import RemoteFile
 
@@ -127,17 +127,15 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
 
 def _opened(path: Path | RemoteFile) -> zipfile.ZipFile:
     """The open archive: read in place, or copied to disk if its service allows no seeking."""
-    if isinstance(path, Path):
-        check_regular(path)
-        return zipfile.ZipFile(path)
-    stream = path.open("rb")
-    if not stream.seekable():
-        copy = TemporaryFile()  # noqa: SIM115  closed with the archive
-        with stream:
+    with ExitStack() as opened:
+        raw = open_regular(path) if isinstance(path, Path) else path.open("rb")
+        stream = opened.enter_context(raw)
+        if not stream.seekable():
+            copy = opened.enter_context(TemporaryFile())
             shutil.copyfileobj(stream, copy)
-        stream = cast(IO[bytes], copy)
-    archive = zipfile.ZipFile(stream)
-    weakref.finalize(archive, stream.close)  # a ZipFile does not close a stream it was given
+            stream = cast(IO[bytes], copy)
+        archive = zipfile.ZipFile(stream)
+        weakref.finalize(archive, opened.pop_all().close)  # a ZipFile does not close its stream
     return archive
 
 

@@ -9,7 +9,7 @@ import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -165,7 +165,7 @@ def read_whole(path: Place) -> bytes:
     return b"".join(pieces)
 
 
-def line_blocks(path: Place, encoding_errors: str | None) -> Iterator[LineBlock]:
+def line_blocks(path: Place, encoding_errors: str | None) -> Generator[LineBlock, None, None]:
     """The lines of a file in blocks of about ``BLOCK_BYTES``.
 
     Raises SourceError if the file cannot be read or, unless ``encoding_errors`` is "replace", at

@@ -23,6 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -60,10 +61,17 @@ class Job:
         return f"{self.command} {self.files}"
 
 
+class _Learned(msgspec.Struct):
+    """What the file of the tokenizer says besides its settings."""
+
+    job: str = ""
+
+
 class WorkFolder(NamedTuple):
     """The workspace in which a corpus is made."""
 
     output: Output
+    job: str  # what is made; files of other jobs are not taken over
 
     @property
     def folder(self) -> Path:
@@ -79,10 +87,12 @@ class WorkFolder(NamedTuple):
         return self.folder / _SPOOL
 
     def keep_tokenizer(self, tokenizer: TokenizerOptions) -> None:
-        self.write(_TOKENIZER_FILE, tokenizer.settings())
+        self.write(_TOKENIZER_FILE, {**tokenizer.settings(), "job": self.job})
 
     def kept_tokenizer(self) -> TokenizerOptions | None:
-        return self.read(_TOKENIZER_FILE, TokenizerOptions)
+        learned = self.read(_TOKENIZER_FILE, _Learned)
+        is_own = learned is not None and learned.job == self.job
+        return self.read(_TOKENIZER_FILE, TokenizerOptions) if is_own else None
 
     def write(self, name: str, record: Mapping[str, Setting]) -> None:
         scratch = self.folder / f"{name}.part"
@@ -170,7 +180,7 @@ def work_folder(
     at work there, if another job left something and ``output`` may not be overwritten, or if the
     disk refuses.
     """
-    place, out = WorkFolder(output), output.path
+    place, out = WorkFolder(output, job.text if job else ""), output.path
     is_kept = False
     with refusing(out), claimed([output]):
         _take_over(place, job, say)
@@ -220,16 +230,18 @@ class Spool:
     """Counted blocks on disk, in order, until the vocabulary is known.
 
     A file is written under another name and renamed, so that a process that is killed leaves whole
-    files. The checksum detects what a loss of power damages, because nothing waits for the disk.
+    files. The checksum detects what a loss of power damages, because nothing waits for the disk,
+    and blocks of another ``job``.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, job: str) -> None:
         self._folder = folder
+        self._start = zlib.crc32(job.encode())
         self.n_blocks = 0
 
     def keep(self, blocks: Iterable[CountedBlock], here: LocalMap) -> Iterator[CountedBlock]:
         """The blocks, each written after those before by the threads of ``here``."""
-        return here(_write, ((block, self._next_path()) for block in blocks))
+        return here(_write, ((block, self._next_path(), self._start) for block in blocks))
 
     def _next_path(self) -> Path:
         self.n_blocks += 1
@@ -250,20 +262,20 @@ class Spool:
             return None
         data = memoryview(path.read_bytes())
         packed, checksum = data[:-_SUM_BYTES], data[-_SUM_BYTES:]
-        is_whole = zlib.crc32(packed).to_bytes(_SUM_BYTES) == checksum
+        is_whole = zlib.crc32(packed, self._start).to_bytes(_SUM_BYTES) == checksum
         return _unpacked(pa.BufferReader(packed)) if is_whole else None
 
     def _path(self, index: int) -> Path:
         return self._folder / f"block-{index:06d}.arrow"
 
 
-def _write(placed: tuple[CountedBlock, Path]) -> CountedBlock:
-    block, path = placed
+def _write(placed: tuple[CountedBlock, Path, int]) -> CountedBlock:
+    block, path, start = placed
     data = _packed(block)
     scratch = path.with_suffix(".part")
     with scratch.open("wb") as file:
         file.write(data)
-        file.write(zlib.crc32(data).to_bytes(_SUM_BYTES))
+        file.write(zlib.crc32(data, start).to_bytes(_SUM_BYTES))
     os.replace(scratch, path)
     return block
 

@@ -9,6 +9,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetopics.base.kernel_cache import choose_cache_folder
+
+choose_cache_folder(__file__)
+
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 Offsets = NDArray[np.int32]

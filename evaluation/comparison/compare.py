@@ -25,6 +25,7 @@ from sparsetopics.evaluation.report.report import score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard
+from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.measures.paired import Estimate, differences_from_best
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, MODELS, models_of
 from sparsetopics.options.resolve import resolve
@@ -178,7 +179,7 @@ def compare_models(
     with _folder(plan):
         _divide(plan, say)
         training, heldout = map(open_corpus, plan.parts)
-        trained = _train_path(plan, options, say, progress)
+        trained = _train_path(plan, options, say, progress, training.sizes.n_docs)
         models = []
         for spec, own in zip(plan.models, options, strict=True):
             if spec not in trained:
@@ -261,13 +262,15 @@ def _divide(plan: ComparisonPlan, say: Callable[[str], None]) -> None:
         split_corpus(plan.corpus, *plan.parts, plan.share, plan.overwrite, rng)
 
 
-def on_path(plan: ComparisonPlan) -> list[ModelSpec]:
+def on_path(plan: ComparisonPlan, n_docs: int) -> list[ModelSpec]:
     """The models that are rungs of one topic path, the largest first; empty for a single one.
 
-    They are those of LDA with a given number of topics. A path has no number of laps that all
-    models share, and its models are not scored in every lap.
+    They are those of LDA with a given number of topics that is not too many for a path trained on
+    ``n_docs``. A path has no number of laps that all models share, and its models are not scored in
+    every lap.
     """
-    rungs = [spec for spec in plan.models if spec.model == PATH_MODEL and spec.n_topics is not None]
+    numbers = range(1, n_docs // DOCUMENTS_PER_TOPIC + 1)
+    rungs = [spec for spec in plan.models if spec.model == PATH_MODEL and spec.n_topics in numbers]
     may_be = plan.laps is None and not plan.every_lap and len(rungs) > 1
     return sorted(rungs, key=lambda spec: -(spec.n_topics or 0)) if may_be else []
 
@@ -277,9 +280,10 @@ def _train_path(
     options: Sequence[TrainingOptions],
     say: Callable[[str], None],
     progress: Progress,
+    n_docs: int,
 ) -> dict[ModelSpec, tuple[Path, RunResult]]:
     """Train the models that are on a topic path; return the run of each, and its last lap."""
-    rungs = on_path(plan)
+    rungs = on_path(plan, n_docs)
     if not rungs:
         return {}
     say(f"Training {listed([spec.name for spec in rungs])} as one topic path.")

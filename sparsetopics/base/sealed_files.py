@@ -28,7 +28,8 @@ LARGEST_SIZE = 2**53  # floats are exact up to here
 Size = Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
 PositiveSize = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
 
-_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+# The number is that of a rung of a topic path, whose run is a folder.
+_FILE_NAME = re.compile(r"([1-9]\d{0,9}/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _EXPECTED = re.compile(r"Expected (.*?)(?:, got .*)?", re.DOTALL)
 _MISSING = re.compile("Object missing required field (.*)")
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -83,8 +84,9 @@ class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
             raise ValueError(f"expected a plain file name, but found {self.file!r}")
 
     @classmethod
-    def of(cls, path: Path) -> FileEntry:
-        return cls(path.name, path.stat().st_size, file_sha256(path))
+    def of(cls, path: Path, name: str = "") -> FileEntry:
+        """The entry of a file as it is now; by default, ``name`` is that of the path alone."""
+        return cls(name or path.name, path.stat().st_size, file_sha256(path))
 
     def check_size(self, folder: Path, refusal: Refusal) -> None:
         """Raise the error of ``refusal`` if the file is missing or of another size."""

@@ -111,7 +111,7 @@ class Workspace(NamedTuple):
         if link:
             problem = "expected only files and folders, but found a link or device"
             raise OutputError(link, problem, f"Remove {link}.")
-        with exclusive_lock(self.folder.parent, self.folder / _LOCK, doing):
+        with exclusive_lock(self._output, self.folder / _LOCK, doing):
             yield
 
     def clear(self, keep: Sequence[str] = ()) -> None:
@@ -304,6 +304,12 @@ class Workspace(NamedTuple):
             return _INNER_NAMES.fullmatch(name) is not None
         own = self.folder.name[1 : -len(SUFFIX)]
         return name == os.path.basename(name) and (name == own or name.startswith(f"{own}."))
+
+    @property
+    def _output(self) -> Path:
+        """The output that is made here, or the run or corpus that holds this workspace."""
+        own = self.folder.name[1 : -len(SUFFIX)] if self._is_beside else ""
+        return self.folder.parent / own
 
     @property
     def _is_beside(self) -> bool:

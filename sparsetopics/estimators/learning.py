@@ -42,7 +42,7 @@ from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap, RunHooks
 from sparsetopics.runs.data import divided, source_of
-from sparsetopics.runs.plan import with_validation
+from sparsetopics.runs.plan import lowered, with_validation
 from sparsetopics.runs.session import Trained, run_session, workshop
 from sparsetopics.runs.topic_path import KeepRung, RungScorer, keep_no_model
 
@@ -86,6 +86,7 @@ def learn(
     rng = np.random.default_rng(seed)
     if isinstance(corpus, Corpus):
         options, share = with_validation(options, share, corpus.n_docs)
+        options = lowered(options, share, corpus.n_docs)
     data = divided(corpus, options, share, n_batches, rng)
     scorer = None
     if data.validation is not None:

@@ -44,7 +44,8 @@ class TopicPath(TopicEstimator):
     topics.
 
     Args:
-        n_components: The most topics, with which the path begins, 400 by default.
+        n_components: The most topics, with which the path begins, 400 by default. It begins with
+            fewer, and a warning says so, if there are fewer than three documents for each.
         fewest: The fewest topics, with which it ends, 5 by default.
         rungs: The numbers of topics to keep a model of, in falling order, in place of
             ``n_components`` and ``fewest``. None stands for both ends and the round numbers
@@ -54,7 +55,7 @@ class TopicPath(TopicEstimator):
         max_iter: The number of laps at the first rung, 7 by default.
 
     Attributes:
-        rungs_: The numbers of topics, in falling order.
+        rungs_: The numbers of topics of which there is a model, in falling order.
         scores_: For each rung its score, its difference from the best one, and standard errors, in
             nats per token; and what they recommend.
         recommended_: The recommended number of topics; None if nothing was scored.
@@ -107,7 +108,7 @@ class TopicPath(TopicEstimator):
         assert found.recorder is not None, "a path has rungs"
         self.scores_, self.models_ = found.recorder.scores, models
         self.tree_ = tree_of(found.recorder.rungs, models.__getitem__, rows.corpus.vocabulary)
-        self.rungs_: tuple[int, ...] = options.rungs
+        self.rungs_: tuple[int, ...] = tuple(models)
         self.recommended_: int | None = self.scores_.recommended
         low, high = self.scores_.as_good_from, self.scores_.as_good_to
         self.as_good_ = None if low is None or high is None else (low, high)
@@ -168,7 +169,9 @@ class TopicPath(TopicEstimator):
         from sparsetopics.runs.topic_path import rung_record
 
         own = super()._provenance()
-        record = rung_record(self.training_options(), number, self.validation_share)
+        first, *lower = self.rungs_
+        options = replace(self.training_options(), n_topics=first, lower_rungs=tuple(lower))
+        record = rung_record(options, number, self.validation_share)
         return {**own, "options": {**own["options"], **record}}
 
     def _provenance(self) -> Provenance:

@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.kernel_cache import choose_cache_folder
+
+choose_cache_folder(__file__)
 
 Float32Array = NDArray[np.float32]
 TopicIds = NDArray[np.uint32]

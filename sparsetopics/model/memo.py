@@ -76,13 +76,13 @@ class Memo:
         # An edited checkpoint could name any file, and files of the memo are removed later.
         if not _NAME.fullmatch(path.name) or path.parent != self._folder:
             raise RunError(str(path), f"is not the name of a memo file: {name!r}")
+        hint = "Restore the state folder as a whole, or train again with --overwrite."
         if not path.is_file():
-            raise RunError(str(path), f"expected a file of {size:,} bytes, but there is none")
+            raise RunError(str(path), f"expected a file of {size:,} bytes, but there is none", hint)
         if (n_bytes := path.stat().st_size) != size:
-            raise RunError(str(path), f"expected {size:,} bytes, but found {n_bytes:,}")
+            raise RunError(str(path), f"expected {size:,} bytes, but found {n_bytes:,}", hint)
         kept = OnDisk(path, self, is_own=False)
         if kept.stamp()["digest"] != digest:
-            hint = "Restore the state folder as a whole, or train again with --overwrite."
             raise RunError(str(path), "its arrays are not those of the checkpoint", hint)
         self._adopted.add(path)
         return kept

@@ -123,7 +123,8 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "Passes over the corpus at most. All models except lda stop earlier when the bound and "
             f"the number of topics have settled. Default: {GRADUAL_LAPS} (lda with the memoized "
             "learner and the collapsed update), "
-            f"{_by_model([kind.laps for kind in MODELS.values()])}, {GROWTH_LAPS} (accelerated learner, which adds a component in each lap).")),
+            f"{_by_model([kind.laps for kind in MODELS.values()])}, {GROWTH_LAPS} (accelerated "
+            "learner, which adds a component in each lap).")),
         Option("seed", NATURAL, 0, "run.seed", "random_state", everyday=True, help=(
             "Seed of the random numbers. The same seed gives the same result, byte for byte.")),
         Option("workers", Interval(1, MOST_WORKERS, whole=True), 1, "run.workers", "n_jobs",
@@ -156,10 +157,10 @@ OPTION: Table = in_sections({  # those of the first section are what most people
                help=(
             f"{_for('validation-share')} Share of CORPUS that is kept out of training until "
             "the number of topics is chosen: the smallest that predicts them about as well as the "
-            f"best. Default: {DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of "
-            f"a corpus of {FEWEST_VALIDATED:,} or more. The criterion of the moves decides instead if "
-            "you pass 0, --moves, --criterion, --laps, --start RUN, another learner or mean-field, "
-            "or if the corpus is smaller.")),
+            f"best. Default: {DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, "
+            f"of a corpus of {FEWEST_VALIDATED:,} or more. The criterion of the moves decides "
+            "instead if you pass 0, --moves, --criterion, --laps, --start RUN, another learner or "
+            "mean-field, or if the corpus is smaller.")),
         Option("alpha", CONCENTRATION, DEFAULT_DOC_CONCENTRATION, "prior.doc_concentration",
                help=(
             f"{_for('alpha')} α, the concentration of a document's topics, summed over all "
@@ -250,7 +251,8 @@ PATH_OPTION: Table = in_sections({  # options of ``path`` beside those of LDA
     "": (
         Option("from", counts_from(2), DEFAULT_MOST_TOPICS, "", "n_components", everyday=True,
                help=(
-            "The most topics, with which the path begins.")),
+            "The most topics, with which the path begins; at most one for each three documents to "
+            "train on.")),
         Option("to", counts_from(1), DEFAULT_FEWEST_TOPICS, "", "fewest", everyday=True, help=(
             "The fewest topics, with which it ends.")),
         Option("rungs", WholeNumbers(), None, "rungs", everyday=True, metavar="K,K,...", help=(

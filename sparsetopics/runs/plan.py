@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import get_args
 
 import msgspec
 
-from sparsetopics.base.errors import RunError
+from sparsetopics.base.errors import RunError, SparsetopicsWarning
 from sparsetopics.base.sealed_files import decoded, file_sha256, read_sealed, write_sealed
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.holding_out import count_validation
@@ -210,6 +211,25 @@ def validated(options: TrainingOptions, n_docs: int) -> TrainingOptions:
     if len(rungs) < 2:
         refuse("validation-share", f"leaves {n_docs:,} documents to train on, which are too few")
     return replace(options, n_topics=rungs[0], lower_rungs=rungs[1:])
+
+
+def lowered(options: TrainingOptions, share: float | None, n_docs: int) -> TrainingOptions:
+    """The options of a topic path on a corpus of ``n_docs``, ``share`` of which are kept out.
+
+    Like an HDP, it begins with a topic for each three documents at most. Warns if that is fewer
+    than were asked for. Raises OptionError if no two rungs are left. Other training stays as it is.
+    """
+    n_docs -= count_validation(n_docs, share) if share else 0
+    most = n_docs // DOCUMENTS_PER_TOPIC
+    if options.is_validated or not options.lower_rungs or options.n_topics <= most:
+        return options
+    rungs = (most, *(rung for rung in options.lower_rungs if rung < most))
+    why = f"each topic needs {DOCUMENTS_PER_TOPIC} of the {n_docs:,} documents to train on"
+    if len(rungs) < 2:
+        refuse("rungs", f"must be at least two numbers up to {most:,}: {why}")
+    numbers = f"{most:,} topics, not with {options.n_topics:,}"
+    warnings.warn(f"The path begins with {numbers}: {why}.", SparsetopicsWarning, stacklevel=2)
+    return replace(options, n_topics=most, lower_rungs=rungs[1:])
 
 
 def rungs_of(said: Mapping[str, Value]) -> tuple[int, ...]:

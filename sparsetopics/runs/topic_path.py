@@ -40,7 +40,7 @@ from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import load_run, option_record, save_run
-from sparsetopics.runs.run_files import Nested, Provenance
+from sparsetopics.runs.run_files import STATE_DAMAGE, Nested, Provenance
 from sparsetopics.runs.topic_path_files import (
     RungScore,
     Scores,
@@ -211,10 +211,18 @@ class RungWriter:
         sync_tree(run)
 
     def write(self, result: Path, scores: Scores) -> None:
-        """Write the files of the path beside the runs of its rungs in ``result``."""
+        """Write the files of the path beside the runs of its rungs in ``result``.
+
+        Raises RunError if one of them is of another training.
+        """
+        laps = {rung.n_topics: rung.laps for rung in self.keeper.rungs}
 
         def model_of(n_topics: int) -> TopicPosterior:
-            return load_run(result / str(n_topics), TopicPosterior).model
+            run = load_run(result / str(n_topics), TopicPosterior)
+            # The times of laps differ between any two trainings, even of the same data.
+            if list(run.trace)[: laps[n_topics]] != self.keeper.trace[: laps[n_topics]]:
+                raise STATE_DAMAGE.of(run.path, "the run is of another training")
+            return run.model
 
         tree = tree_of(self.keeper.rungs, model_of, self.vocabulary)
         write_topic_path(result, scores, tree)

@@ -4,8 +4,9 @@
     path/tree.json            how the topics of each rung were merged to those of the next
     path/path.json            the scores of the rungs, and which of them is recommended
 
-``path.json`` is written last and vouches for the others. Everything that is read is decoded to a
-type and checked before it is used.
+``path.json`` is written last and vouches for the others: it has the digests of the tree and of each
+run's ``model.json``, which has those of the other files of its run. Everything that is read is
+decoded to a type and checked before it is used.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from msgspec import Meta
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import (
     VERSION_KEY,
+    FileEntry,
     PositiveSize,
     Refusal,
     Size,
@@ -35,6 +37,7 @@ from sparsetopics.measures.relevance import LONGEST_NAME
 PATH_FILE, TREE_FILE = "path.json", "tree.json"
 FORMAT_VERSION = 1
 DAMAGE = Refusal(RunError, "Train the path again")
+STRAY = Refusal(RunError, f"All files of a path must be of one training. {DAMAGE.redo}")
 MOST_WORDS = 100  # of a topic in the tree; a file with more is not ours
 
 Score = Annotated[float, Meta(ge=-1e9, le=1e9)]  # nats per token
@@ -112,6 +115,12 @@ class Scores(msgspec.Struct, frozen=True):
                 raise damage.of(where, "the recommendation is not complete")
 
 
+class ListedFiles(msgspec.Struct, frozen=True):
+    """What ``path.json`` says of the other files; nothing if an earlier release wrote it."""
+
+    files: tuple[FileEntry, ...] = ()
+
+
 class TreeTopic(msgspec.Struct, frozen=True):
     """A topic of a rung, under the number that it has in the rung's run."""
 
@@ -177,10 +186,12 @@ def _has_half_a_pair(word: str) -> bool:
 
 
 def write_topic_path(folder: Path, scores: Scores, tree: TopicTree) -> None:
-    """Write both files into ``folder``, which the caller has staged."""
-    for name, record in ((TREE_FILE, tree), (PATH_FILE, scores)):
-        content = {VERSION_KEY: FORMAT_VERSION, **msgspec.to_builtins(record)}
-        write_sealed(folder / name, content, indent=2 if name == PATH_FILE else None)
+    """Write both files beside the runs in ``folder``, which the caller has staged."""
+    version = {VERSION_KEY: FORMAT_VERSION}
+    write_sealed(folder / TREE_FILE, version | msgspec.to_builtins(tree))
+    names = [TREE_FILE, *(f"{rung.n_topics}/model.json" for rung in scores.rungs)]
+    listed = {"files": [FileEntry.of(folder / name, name).to_json() for name in names]}
+    write_sealed(folder / PATH_FILE, version | msgspec.to_builtins(scores) | listed, indent=2)
 
 
 def is_topic_path(folder: Path) -> bool:
@@ -191,16 +202,17 @@ def is_topic_path(folder: Path) -> bool:
 def load_topic_path(folder: Path) -> TopicPathFolder:
     """Read a topic path; RunError names the first thing that is missing or damaged.
 
-    The runs of its rungs are not read.
+    Of each run, only ``model.json`` is compared with its digest.
     """
     refuse_pending(folder, (STATE_FOLDER,))
     found = absence(folder / PATH_FILE)
     if found:
         problem = f"expected a topic path, but found {found}"
         raise RunError(str(folder), problem, "Train one with `sparsetopics path`.")
-    scores = decoded(
-        read_sealed(folder / PATH_FILE, FORMAT_VERSION, DAMAGE), Scores, folder / PATH_FILE, DAMAGE
-    )
+    content = read_sealed(folder / PATH_FILE, FORMAT_VERSION, DAMAGE)
+    scores = decoded(content, Scores, folder / PATH_FILE, DAMAGE)
+    for entry in decoded(content, ListedFiles, folder / PATH_FILE, DAMAGE).files:
+        entry.check(folder, STRAY)
     tree = decoded(
         read_sealed(folder / TREE_FILE, FORMAT_VERSION, DAMAGE),
         TopicTree,

@@ -26,7 +26,7 @@ from sparsetopics.options.table import FEWEST_VALIDATED, StartName
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import RunKeeper
 from sparsetopics.runs.data import corpus_of, data_of, facts_of, heldout_of, lap_score
-from sparsetopics.runs.plan import RunPlan, with_validation, write_config
+from sparsetopics.runs.plan import RunPlan, lowered, with_validation, write_config
 from sparsetopics.runs.run import load_run, option_record, refuse_run, save_run
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
 from sparsetopics.runs.session import Steps, run_session, workshop
@@ -93,6 +93,8 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     check_new_run(plan, plan.inputs)
     asked = plan
     plan, task = task_of(plan)
+    # Not in ``task_of``: training that resumes must have the rungs that it began with.
+    plan = replace(plan, options=lowered(plan.options, plan.validation_share, task.n_rows))
     hooks.on_options(plan.options)
     with new_training(plan) as folder:
         result = finish_training(plan, task, folder, hooks)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from sparsetopics.answers.table_files import open_table
-from sparsetopics.base.wording import printable
 from sparsetopics.runs.topic_path_files import TopicPathFolder, TopicTree, TreeRung
 
 LABEL_WORDS = 5
@@ -73,12 +72,12 @@ def _joined(nodes: Sequence[_Node], n_topics: int, label: str) -> _Node:
 def _label(rung: TreeRung, topic: int) -> str:
     """Return ``'50-3 space nasa …'``: the rung, the topic and its best words, in quotes.
 
-    Line breaks are escaped, since some programs read line by line.
+    Line breaks and other control characters become spaces: some programs read line by line.
     """
     words = " ".join(rung.topics[topic].words[:LABEL_WORDS])
     # The standard doubles a quote inside quotes, but ape 5.7 and ete3 3.1 cannot read that.
-    label = printable(f"{rung.n_topics}-{topic} {words}").replace("'", APOSTROPHE)
-    return f"'{label}'"
+    plain = "".join(c if c.isprintable() else " " for c in words).replace("'", APOSTROPHE)
+    return f"'{rung.n_topics}-{topic} {plain}'"
 
 
 def write_csv(path: Path, topic_path: TopicPathFolder, spreadsheet_safe: bool = False) -> None:
