@@ -1,8 +1,8 @@
 """Run the commands under "Two commands" in README.md, as a newcomer would.
 
-Each gets a copy of this tree (all that git does not ignore), its own Python environment, an empty
-home and cold caches. The only environment variables passed on are those needed to find programs and
-to reach a package index. Status 1 if a command fails.
+Each gets a copy of this tree (all that git does not ignore) in a folder that nobody else may enter,
+its own Python environment, an empty home and cold caches. The only environment variables passed on
+are those needed to find programs and to reach a package index. Status 1 if a command fails.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def run(command: str, place: Path) -> None:
     for name in ("home", "tmp", "sparsetopics"):
         (place / name).mkdir(parents=True)
     copy_tree(place / "sparsetopics")
+    (place / "sparsetopics").chmod(0o700)  # like a checkout in /root
     venv.create(place / "env", with_pip=True, symlinks=True)
     kept = {name: value for name, value in os.environ.items() if KEPT.fullmatch(name)}
     variables = kept | {

@@ -25,7 +25,7 @@ from scipy.sparse import (
 
 from sparsetopics.base.batches import AnyArray, Vectors
 from sparsetopics.base.errors import ShapeError
-from sparsetopics.corpora.readers.blocks import as_float32
+from sparsetopics.corpora.readers.blocks import LONGEST_NAME, as_float32, overlong
 from sparsetopics.options.option import shown
 
 Numbers = NDArray[np.floating] | NDArray[np.integer] | NDArray[np.bool_]
@@ -224,6 +224,8 @@ def labels_of(values: Iterable[Hashable], n_rows: int, where: str) -> list[str |
         problem = f"expected names that can be printed, but found {shown(values)}"
         raise ShapeError(where, problem) from error
     check_utf8(labels, where)
+    if (odd := overlong(pa.array(labels, pa.string()))) >= 0:
+        raise ShapeError(f"{where}[{odd}]", f"has more than {LONGEST_NAME:,} bytes")
     return labels
 
 

@@ -33,7 +33,10 @@ def entries_of(content):
     """What the JSON says of files, as far as it has the right shape."""
     for key in ("files", "shards"):
         if isinstance(content.get(key), list):
-            yield from content[key]
+            for entry in content[key]:
+                yield entry
+                if isinstance(entry, dict):  # the files beside a shard
+                    yield from (entry[stem] for stem in ("texts", "fields") if stem in entry)
     for key in ("vocabulary", "projection"):
         if isinstance(content.get(key), dict):
             yield content[key]

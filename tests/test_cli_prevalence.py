@@ -279,9 +279,9 @@ def test_only_the_named_fields_are_read(monkeypatch):
     read = []
     columns = StoredFile.columns
 
-    def watched(file, groups, names):
+    def watched(file, groups, names, *limits):
         read.extend(names)
-        return columns(file, groups, names)
+        return columns(file, groups, names, *limits)
 
     monkeypatch.setattr(StoredFile, "columns", watched)
     told("run", "kept", "--by", "section", "--over", "size:5")

@@ -264,7 +264,7 @@ def test_a_shard_that_does_not_fit_the_manifest(copy):
     write_sealed(copy / "manifest.json", manifest)
 
     with pytest.raises(
-        CorpusFormatError, match=r"row group 0: expected \d+ rows .*, but found \d+"
+        CorpusFormatError, match=r"shard-00000\.parquet: .*expected \d+ rows, but found \d+"
     ):
         next(Corpus.open(copy).batches())
 

@@ -292,7 +292,7 @@ def test_rows_that_expand_without_end_are_refused(name, tmp_path, monkeypatch):
     monkeypatch.setattr(arrow_batches, "MOST_UNPACKED", 100 << 20)
     EXPANDING[name](tmp_path / name)
 
-    with pytest.raises(SourceError, match=r"bytes expand to rows of [\d,]+ bytes or more"):
+    with pytest.raises(SourceError, match=r"bytes unpack to [\d,]+ or more"):
         decoded_in_small_blocks(tmp_path / name)
 
 
@@ -300,9 +300,10 @@ def test_rows_that_expand_without_end_are_refused(name, tmp_path, monkeypatch):
 def test_labels_that_expand_without_end_are_refused_beside_vectors(name, tmp_path, monkeypatch):
     monkeypatch.setattr(arrow_batches, "MOST_UNPACKED", 100 << 20)
     write = parquet if name.endswith("parquet") else ipc
-    write(tmp_path / name, SHARED, "label")
+    labels = pa.DictionaryArray.from_arrays(pa.array([0] * 3_000), pa.array([LONG[:60_000]]))
+    write(tmp_path / name, labels, "label")
 
-    refused(tmp_path / name, tmp_path, "expand to rows of", ingest_vectors)
+    refused(tmp_path / name, tmp_path, "bytes unpack to", ingest_vectors)
 
 
 def test_weights_of_words_that_expand_without_end_are_refused(tmp_path, monkeypatch):
@@ -312,7 +313,7 @@ def test_weights_of_words_that_expand_without_end_are_refused(tmp_path, monkeypa
         pa.table({"topic": [0] * 3_000, "word": SHARED, "probability": [0.5] * 3_000}), path
     )
 
-    with pytest.raises(RunError, match="expand to rows of"):
+    with pytest.raises(RunError, match="bytes unpack to"):
         read_topic_matrix(path, ["owl"], READERS[".parquet"])
 
 

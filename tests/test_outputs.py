@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from rights import only_those_of_modes
 from sparsetopics import HDP, LDA
 from sparsetopics.base.errors import OutputError
 from sparsetopics.base.transactions import Workspace
@@ -20,7 +21,6 @@ from sparsetopics.corpora.corpus import Corpus
 from write_kills import contents
 from write_scenarios import make_given, scenarios
 
-NOBODY = 65534
 FOLDERS = ("out", "h")
 WRITERS = [each for each in scenarios(Path("GIVEN")) if "--overwrite" not in each.command]
 NEW = [each for each in WRITERS if not each.outputs]
@@ -164,28 +164,9 @@ def longest_file(n_bytes):
 def test_a_folder_that_cannot_be_written(writer, work):
     sound(command_of(writer, work), work)  # which imports all that only root may read
     shutil.rmtree(work)
-    work.mkdir()
-    with read_only(work):
+    work.mkdir(mode=0o555)
+    with only_those_of_modes():
         refused(command_of(writer, work), work, "Permission denied")
-
-
-@contextmanager
-def read_only(folder):
-    """For root too, who becomes nobody for as long."""
-    parents = [path for path in folder.parents if path.stat().st_uid == os.geteuid()]
-    modes = {path: path.stat().st_mode for path in (folder, *parents)}
-    for path in modes:
-        path.chmod(0o555)
-    is_root = os.geteuid() == 0
-    if is_root:
-        os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        if is_root:
-            os.seteuid(0)
-        for path, mode in modes.items():
-            path.chmod(mode)
 
 
 def test_an_estimator_replaces_nothing_but_runs(tmp_path):

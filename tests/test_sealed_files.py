@@ -1,9 +1,7 @@
 """Digests of what is read back, types of all JSON, and files that cannot be read."""
 
 import json
-import os
 import shutil
-import traceback
 from pathlib import Path
 
 import msgspec
@@ -12,6 +10,7 @@ import pytest
 
 from flipped_bits import contents, flip_bits, make_worlds
 from resealing import edit_json, reseal
+from rights import only_those_of_modes
 from sparsetopics.base.errors import CorpusFormatError, RunError, SparsetopicsError
 from sparsetopics.base.sealed_files import FileEntry, Refusal, decoded, read_sealed, write_sealed
 from sparsetopics.corpora.corpus import Corpus, load_any_manifest, open_corpus
@@ -31,7 +30,6 @@ from sparsetopics.runs.train import train_run
 REFUSAL = Refusal(RunError, "Make it again")
 NAMES = ("documents", "vectors", "lda", "hdp", "mixture")
 RUNS = ("lda", "hdp", "mixture")
-NOBODY = 65_534
 
 
 @pytest.fixture(scope="module")
@@ -462,29 +460,6 @@ def test_a_folder_in_place_of_a_file_is_refused(copy_of, name):
         path.write_bytes(data)
 
 
-def as_nobody(function):
-    """What ``function`` returns in a process that may not read everything."""
-    if os.geteuid() != 0:
-        return function()
-    receiver, sender = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-        try:
-            said = function()
-        except BaseException:
-            said = f"traceback: {traceback.format_exc()}"
-        os.write(sender, said.encode())
-        os._exit(0)
-    os.close(sender)
-    with os.fdopen(receiver) as stream:
-        said = stream.read()
-    os.waitpid(child, 0)
-    return said
-
-
 def refusal_of(read, folder):
     try:
         read(folder)
@@ -493,39 +468,28 @@ def refusal_of(read, folder):
     return "read"
 
 
-def open_for_all(folder):
-    """For a process without rights to come as far as ``folder``."""
-    for path in (folder, *folder.parents):
-        if path.stat().st_uid == os.geteuid() and path != Path(path.anchor):
-            path.chmod(path.stat().st_mode | 0o555)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes of another user")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_that_may_not_be_read_is_told_with_the_reason(copy_of, name):
     folder = copy_of(name)
-    open_for_all(folder)
     assert contents(folder)  # and all modules are loaded
     for path in sorted(folder.iterdir()):
         if path.name == "config.toml":
             continue
         path.chmod(0)
-        said = as_nobody(lambda: refusal_of(contents, folder))
+        with only_those_of_modes():
+            said = refusal_of(contents, folder)
         assert f"{path.name}: the file cannot be read (Permission denied)" in said
         path.chmod(0o644)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes of another user")
 @pytest.mark.parametrize("name", NAMES)
 def test_so_is_a_folder_that_may_not_be_entered(copy_of, name):
     folder = copy_of(name)
-    open_for_all(folder)
     readers = (contents, load_any_manifest, Corpus.open, vocabulary_of, load, resume_run)
     folder.chmod(0)
     for read in readers:
-        said = as_nobody(lambda read=read: refusal_of(read, folder))
-        assert "Permission denied" in said
-        assert not said.startswith("traceback")
+        with only_those_of_modes():
+            assert "Permission denied" in refusal_of(read, folder)
     folder.chmod(0o755)
 
 

@@ -57,7 +57,9 @@ def test_what_git_ignores_is_not_copied(two_commands, tmp_path, monkeypatch):
     assert (tmp_path / "copy" / "link").is_symlink()
 
 
-def test_a_command_has_an_empty_home_and_no_folder_of_kernels(two_commands, tmp_path, monkeypatch):
+def test_a_command_has_an_empty_home_and_a_checkout_that_is_closed(
+    two_commands, tmp_path, monkeypatch
+):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(two_commands, "copy_tree", lambda target: None)
@@ -65,6 +67,7 @@ def test_a_command_has_an_empty_home_and_no_folder_of_kernels(two_commands, tmp_
 
     two_commands.run("env > seen; ls -A ~ > home", tmp_path / "place")
 
+    assert (tmp_path / "place" / "sparsetopics").stat().st_mode & 0o077 == 0
     seen = (tmp_path / "place" / "sparsetopics" / "seen").read_text()
     assert "NUMBA_CACHE_DIR" not in seen
     assert "PYTHONPATH" not in seen

@@ -72,7 +72,7 @@ def test_a_row_group_of_another_size_is_found(tmp_path):
 
     (found,) = validate(folder)
 
-    assert "row group 0: expected 6 rows of ['values'], but found 5" in found
+    assert "shard-00000.parquet: cannot be read (expected 6 rows, but found 5)" in found
 
 
 def test_a_projection_that_changed_does_not_open(projected):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.array_files import NpyHeader, read_exactly, read_npy_header
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, finite_vectors
+from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, checked, finite_vectors
 from sparsetopics.corpora.readers.options import VectorReadOptions
 from sparsetopics.corpora.sources.archives import (
     check_packing,
@@ -89,7 +89,8 @@ def _decode(
     item_ids: pa.StringArray,
     labels: pa.StringArray,
 ) -> VectorBlock:
-    return VectorBlock(where, item_ids, labels, finite_vectors(rows, where, first), None)
+    found = VectorBlock(where, item_ids, labels, finite_vectors(rows, where, first), None)
+    return checked(found, lambda row: f"{where}, item {first + row}")
 
 
 def _read_header(stream: IO[bytes], where: str) -> NpyHeader:

@@ -17,7 +17,7 @@ from sparsetopics.base.errors import SourceError, SparsetopicsError
 # The two kinds of rows, by the names that manifests and options use.
 DOCUMENTS = "documents"
 VECTORS = "vectors"
-
+LONGEST_NAME = 1 << 16  # bytes of an id or a label; those of thousands of rows are read at once
 
 #: Fields of documents as strings, (n_docs,) each, by name. Empty and null stand for no value.
 Values = Mapping[str, pa.StringArray]
@@ -59,15 +59,30 @@ class VectorBlock(NamedTuple):
 PendingBlock = Callable[[], TextBlock | CountedBlock]
 PendingVectors = Callable[[], VectorBlock]
 Named = TypeVar("Named", TextBlock, CountedBlock, VectorBlock)
-Row = tuple[str | None, str | None, str | None]  # id, label, text
+Row = tuple[str, str | None, str | None, str | None]  # where it lies; id, label, text
 
 
 def text_block(rows: Sequence[Row], fields: Mapping[str, Sequence[str | None]]) -> TextBlock:
-    """Documents given one by one as a block, and the values of their other fields."""
-    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    """Documents given one by one as a block, and the values of their other fields; raises what
+    ``checked`` raises."""
+    places, *columns = zip(*rows, strict=True) if rows else ((), (), (), ())
     ids, labels, texts = (pa.array(column, pa.string()) for column in columns)
     kept = {name: pa.array(values, pa.string()) for name, values in fields.items()}
-    return TextBlock(ids, labels, texts, kept)
+    return checked(TextBlock(ids, labels, texts, kept), places.__getitem__)
+
+
+def overlong(names: pa.StringArray) -> int:
+    """The first row whose name has more than ``LONGEST_NAME`` bytes; −1 if there is none."""
+    return int(pc.index(pc.greater(pc.binary_length(names), LONGEST_NAME), True).as_py())
+
+
+def checked(block: Named, where: Callable[[int], str]) -> Named:
+    """The block; SourceError with the place of the first row whose id or label is too long."""
+    for noun, names in (("id", block.ids), ("label", block.labels)):
+        if (row := overlong(names)) >= 0:
+            problem = f"the {noun} has more than {LONGEST_NAME:,} bytes"
+            raise SourceError(where(row), problem, f"Name another field with --{noun}-field.")
+    return block
 
 
 def numbered(blocks: Iterable[Named], first: int = 0) -> Iterator[Named]:

@@ -13,7 +13,7 @@ import pyarrow.json as pj
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, text_block
+from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, checked, text_block
 from sparsetopics.corpora.readers.fields import check_number_of_fields
 from sparsetopics.corpora.readers.options import (
     FIELD_OPTIONS,
@@ -52,8 +52,7 @@ def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pe
 
 def _decode(block: LineBlock, options: ReadOptions) -> TextBlock:
     """The documents of a block: by Arrow where the lines are regular, else one by one."""
-    decoded = _decode_regular(block, options)
-    return _decode_each(block, options) if decoded is None else decoded
+    return _decode_regular(block, options) or _decode_each(block, options)
 
 
 def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
@@ -80,7 +79,8 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     columns = {name: table[name].combine_chunks().cast(pa.string()) for name in types}
     kept = kept_among(list(types), options, block.source)
     ids, labels, texts = (columns[name] for name in fields_of(options))
-    return TextBlock(ids, labels, texts, {name: columns[name] for name in kept})
+    found = TextBlock(ids, labels, texts, {name: columns[name] for name in kept})
+    return checked(found, lambda row: f"{block.source}, line {block.first_line + row}")
 
 
 def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataType] | None:
@@ -214,7 +214,7 @@ def _row(record: dict[str, Json], where: str, options: ReadOptions) -> Row:
         raise SourceError(where, f"expected {expected}, but found {_kind(text)}")
     doc_id = _string_of(record, id_field, where, options)
     label = _string_of(record, label_field, where, options)
-    return doc_id, label, None if text is None else _encodable(text, where, options)
+    return where, doc_id, label, None if text is None else _encodable(text, where, options)
 
 
 def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOptions) -> str | None:

@@ -17,7 +17,7 @@ import pyarrow.csv as pa_csv
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, finite_vectors
+from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, checked, finite_vectors
 from sparsetopics.corpora.readers.options import (
     DEFAULT_ID_FIELD,
     DEFAULT_LABEL_FIELD,
@@ -193,7 +193,8 @@ def _decode(
     else:
         matrix, columns = _matrix(batch, fields.values, where, first_item), fields.values
     values = finite_vectors(matrix, where, first_item, columns)
-    return VectorBlock(where, item_ids, labels, values, columns)
+    found = VectorBlock(where, item_ids, labels, values, columns)
+    return checked(found, lambda row: f"{where}, item {first_item + row}")
 
 
 def _matrix(batch: pa.RecordBatch, names: Sequence[str], where: str, first_item: int) -> Vectors:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, text_block
+from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, overlong, text_block
 from sparsetopics.corpora.readers.options import (
     Fields,
     ReadOptions,
@@ -137,18 +137,16 @@ def _read_records(
         if len(rest) > LONGEST_TEXT:
             break
         found, n_read, n_lines_read, is_odd = _columns(table, rest)
+        if max(overlong(found.ids), overlong(found.labels)) >= 0:
+            break  # ``csv`` says in which line
         if len(found.texts):
-            yield partial(_same, found)
+            yield partial(TextBlock, *found)
         n_lines += n_lines_read
         rest = rest[n_read:]
         if is_odd:
             break
     lines = (io.StringIO(data.decode(), newline="") for data in chain([rest], blocks))
     yield from _read_each(table, chain.from_iterable(lines), n_lines)
-
-
-def _same(block: TextBlock) -> TextBlock:
-    return block
 
 
 def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
@@ -187,7 +185,7 @@ def _read_each(table: _Table, lines: Iterable[str], n_lines: int) -> Iterator[Pe
             problem = f"expected {expected}, but found {len(record)}"
             raise SourceError(f"{table.path}, line {number}", problem)
         doc_id, label, text = (None if f is None else record[f] for f in table.fields[:3])
-        rows.append((doc_id, label, text))
+        rows.append((f"{table.path}, line {number}", doc_id, label, text))
         for name, field in table.fields.kept.items():
             kept[name].append(record[field])
         n_characters += sum(len(record[field]) for field in table.fields.wanted)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked
 from sparsetopics.corpora.readers.options import ReadOptions, find_fields
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
@@ -81,7 +81,8 @@ def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -
         return _strings(table.column(position), where, first_row, options)
 
     kept = {name: column(position) for name, position in fields.kept.items()}
-    return TextBlock(column(fields.doc_id), column(fields.label), column(fields.text), kept)
+    found = TextBlock(column(fields.doc_id), column(fields.label), column(fields.text), kept)
+    return checked(found, lambda row: f"{where}, row {first_row + row}")
 
 
 def _is_kept(kind: pa.DataType) -> bool:

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.sources.archives import LARGEST_RATIO, MOST_UNPACKED
+from sparsetopics.corpora.sources.archives import MOST_UNPACKED
 from sparsetopics.corpora.sources.arrow_files import numbers_of, open_native, open_parquet
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, LONGEST_TEXT, Place, reading
 from sparsetopics.corpora.sources.ipc_sizes import check_ipc_sizes, is_ipc_file
-from sparsetopics.corpora.sources.parquet_sizes import check_sizes, longest_shared
+from sparsetopics.corpora.sources.parquet_sizes import check_ratio, check_sizes, longest_shared
 
 MOST_DECODED = 1 << 26  # bytes of a batch that Arrow decodes from Parquet
 _BYTES_OF_ROW = 32  # per row besides its values: offsets, an id
@@ -95,13 +95,13 @@ def pieces(batches: Iterable[pa.RecordBatch], n_packed: int | None) -> Iterator[
     n_bytes = 0
     for batch in batches:
         if n_packed is not None:
-            _check_total(n_bytes + _BYTES_OF_ROW * len(batch), n_packed)
+            check_ratio(n_bytes + _BYTES_OF_ROW * len(batch), n_packed, MOST_UNPACKED)
         for column in batch.columns:
             _check_column(column)
         sizes = sum(map(_bytes_of, batch.columns), np.full(len(batch), _BYTES_OF_ROW, np.int64))
         n_bytes += int(sizes.sum())
         if n_packed is not None:
-            _check_total(n_bytes, n_packed)
+            check_ratio(n_bytes, n_packed, MOST_UNPACKED)
             if sizes.max(initial=0) > LONGEST_TEXT:
                 raise ValueError(f"a row has {sizes.max():,} bytes, more than {LONGEST_TEXT:,}")
         yield from _cut(batch, sizes)
@@ -119,11 +119,6 @@ def _cut(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[Piece]:
         n_bytes = int(ends[stop - 1]) - n_before
         yield Piece(batch.slice(start, stop - start), n_bytes)
         start, n_before = stop, n_before + n_bytes
-
-
-def _check_total(n_bytes: int, n_packed: int) -> None:
-    if n_bytes > max(MOST_UNPACKED, LARGEST_RATIO * n_packed):
-        raise ValueError(f"{n_packed:,} bytes expand to rows of {n_bytes:,} bytes or more")
 
 
 def _check_column(column: pa.Array) -> None:

@@ -156,10 +156,10 @@ class Page(NamedTuple):
     codec: str | None  # as that of its chunk
 
 
-def check_sizes(file: IO[bytes]) -> dict[str, list[Page]]:
+def check_sizes(file: IO[bytes], most: int | None = None) -> dict[str, list[Page]]:
     """The pages of each column whose strings are stored once but may occur in many rows.
 
-    Raises ValueError if a row group unpacks to too much.
+    Raises ValueError if a row group unpacks to too much, as ``check_ratio`` says.
     """
     n_bytes = file.seek(0, os.SEEK_END)
     n_seen = 0
@@ -177,7 +177,7 @@ def check_sizes(file: IO[bytes]) -> dict[str, list[Page]]:
                     raise ValueError("pages share their data")
                 if chunk.is_of_strings and (page.is_dictionary or page.is_incremental):
                     shared.setdefault(chunk.name, []).append(page)
-        check_ratio(n_unpacked, n_packed)
+        check_ratio(n_unpacked, n_packed, most)
     return shared
 
 
@@ -218,9 +218,10 @@ def _longest_of(dictionary: bytes) -> int:
     return min(longest, len(dictionary))
 
 
-def check_ratio(n_unpacked: int, n_packed: int) -> None:
-    """ValueError if so few bytes cannot plausibly unpack to so many."""
-    if n_unpacked > max(MOST_UNPACKED, LARGEST_RATIO * n_packed):
+def check_ratio(n_unpacked: int, n_packed: int, most: int | None = None) -> None:
+    """ValueError if so few bytes cannot plausibly unpack to so many, and these are more than
+    ``most``, which is 256 MiB by default."""
+    if n_unpacked > max(most or MOST_UNPACKED, LARGEST_RATIO * n_packed):
         raise ValueError(f"{n_packed:,} bytes unpack to {n_unpacked:,} or more")
 
 

@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sparsetopics.base.batches import IntArray
-from sparsetopics.base.errors import OptionError, SparsetopicsError
-from sparsetopics.base.wording import listed, quantity, reason_of
+from sparsetopics.base.errors import OptionError
+from sparsetopics.base.wording import listed, reason_of
 from sparsetopics.corpora.readers.field_values import ARROW_TYPES, FieldType
 from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.store.manifest import DAMAGE
-from sparsetopics.corpora.store.parquet_files import StoredFile
+from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, StoredFile
 
 TEXTS, FIELDS = "texts", "fields"  # how the names of the files begin
 # In a row group: few, since texts are long and a few documents are shown at a time. A divisor of
@@ -100,23 +100,16 @@ class StoredFields:
             parts = np.unique(rows // size)
         expected = int(np.minimum(size, n_docs - parts * size).sum())
         first = group * (self.docs_per_group // size)
-        table = self.files[stem].columns((first + parts).tolist(), names)
-        if table.column_names != names or table.num_rows != expected:
-            found = f"{table.num_rows} of {table.column_names}"
-            problem = f"expected {quantity(expected, 'row')} of {names}, but found {found}"
-            raise self._damaged(stem, group, problem)
+        table = self.files[stem].columns((first + parts).tolist(), names, expected, MOST_TOGETHER)
         for name in names:
             try:
                 _check(table[name], self.types[name])
             except (ValueError, pa.ArrowInvalid) as error:
                 problem = f"column {name!r}: {reason_of(error)}"
-                raise self._damaged(stem, group, problem) from error
+                raise DAMAGE.of(self.files[stem].path, problem) from error
         if rows is not None:
             table = table.take(np.searchsorted(parts, rows // size) * size + rows % size)
         return {name: table[name].combine_chunks() for name in names}
-
-    def _damaged(self, stem: str, group: int, problem: str) -> SparsetopicsError:
-        return DAMAGE.of(f"{self.files[stem].path}, documents of row group {group}", problem)
 
 
 def _check(column: pa.ChunkedArray, kind: FieldType) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sparsetopics.base.errors import SourceError
 from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.showing import short_repr
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.corpora.sources import parquet_sizes
 from sparsetopics.corpora.sources.arrow_files import open_parquet
-from sparsetopics.corpora.sources.parquet_sizes import check_sizes
 from sparsetopics.corpora.store.manifest import DAMAGE, Sizes
+
+MOST_TOGETHER = 100 << 20  # bytes of columns that are read at once, however few they take on disk
 
 
 class StoredFile:
@@ -34,21 +38,53 @@ class StoredFile:
         """Another process compares the checksum once, however many row groups it receives."""
         return _stored_file, (self.path.parent, self._entry)
 
-    def columns(self, row_groups: Sequence[int], names: Sequence[str]) -> pa.Table:
-        """Columns of some row groups; CorpusFormatError if the file is not as it was written."""
+    def columns(self, groups: list[int], names: list[str], n_rows: int, most: int) -> pa.Table:
+        """Columns of some row groups, which hold ``n_rows`` together.
+
+        Raises CorpusFormatError if the file is not as it was written, and if the columns have more
+        than ``most`` bytes and 250 times as many as the file: many rows may share a long string.
+        """
         try:
             with self._lock:
                 if not self._verified:
                     self._verify()
+            columns, n_bytes = {}, 0
             with open_parquet(self.path, check_pages=True) as file:
-                return file.read_row_groups(row_groups, columns=list(names), use_threads=False)
-        except (OSError, ValueError, IndexError, pa.ArrowException) as error:
+                for name in names:
+                    step, parts = self._step(file, groups, name, n_rows), []
+                    batches = file.iter_batches(step, groups, columns=[name], use_threads=False)
+                    for batch in islice(batches, n_rows // step + 1):  # no more than needed
+                        parts.append(batch.column(0))
+                        n_bytes += batch.nbytes
+                        parquet_sizes.check_ratio(n_bytes, self._entry.n_bytes, most)
+                    columns[name] = pa.chunked_array(parts, file.schema_arrow.field(name).type)
+            table = pa.table(columns)
+            if len(table) != n_rows:
+                raise ValueError(f"expected {quantity(n_rows, 'row')}, but found {len(table)}")
+            return table
+        except (OSError, ValueError, LookupError, pa.ArrowException) as error:
             raise DAMAGE.of(self.path, f"cannot be read ({reason_of(error)})") from error
+
+    def _step(self, file: pq.ParquetFile, groups: list[int], name: str, n_rows: int) -> int:
+        """How many rows of a column to decode before their bytes are counted."""
+        kind = file.schema_arrow.field(name).type
+        places = [place for place, leaf in enumerate(file.schema) if leaf.path == name]
+        if not places and pa.types.is_primitive(getattr(kind, "value_type", kind)):
+            return max(1, n_rows)  # a list of numbers, which no rows share
+        if len(places) != 1:
+            raise ValueError(f"column {name!r} holds {kind}")
+        chunks = [self._groups[group][places[0]] for group in groups]
+        with self.path.open("rb") as raw:  # no value is longer than its page
+            longest = max([1, *(p.n_unpacked for c in chunks for p in parquet_sizes.pages(raw, c))])
+        # Twice, because Arrow keeps a dictionary and the page that it came in.
+        parquet_sizes.check_ratio(2 * longest, self._entry.n_bytes, MOST_TOGETHER)
+        return max(1, min(n_rows, MOST_TOGETHER // (2 * longest)))
 
     def _verify(self) -> None:
         self._entry.check(self.path.parent, DAMAGE)
         with self.path.open("rb") as raw:
-            check_sizes(raw)
+            parquet_sizes.check_sizes(raw)
+            self._groups = parquet_sizes.row_groups(raw)
         self._verified = True
 
 
@@ -111,6 +147,10 @@ class FileSeries:
             self._file = self._open_writer(self._path(), table.schema)
             self.groups.append([])
         self._file.write_table(table, row_group_size=self._rows_per_group)
+        n_packed = self._path().stat().st_size
+        if table.nbytes > max(MOST_TOGETHER, parquet_sizes.LARGEST_RATIO * n_packed):
+            problem = f"{quantity(len(table), 'row')} repeat strings of {table.nbytes:,} bytes"
+            raise SourceError("documents", problem, "Keep fewer fields, or shorten the labels.")
         self.groups[-1].append(self._sizes_of(table))
         if len(self.groups[-1]) == self._groups_per_file:
             self._end_file()

@@ -16,7 +16,8 @@ from sparsetopics.base.batches import DocumentBatch, IntArray, VectorBatch
 from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.showing import short_repr
-from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.base.wording import reason_of
+from sparsetopics.corpora.readers.blocks import LONGEST_NAME, overlong
 from sparsetopics.corpora.readers.field_values import FieldType
 from sparsetopics.corpora.store.field_files import (
     StoredFields,
@@ -27,10 +28,11 @@ from sparsetopics.corpora.store.field_files import (
     rows_per_group,
 )
 from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes, files_of
-from sparsetopics.corpora.store.parquet_files import FileSeries, StoredFile
+from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, FileSeries, StoredFile
 
 RowBatch = TypeVar("RowBatch", DocumentBatch, VectorBatch)
 SHARD = "shard"  # how the names of shards begin
+_MOST_IDS = 1 << 24  # bytes in a row group that is small on disk: ids differ, so they are short
 NO_TYPES: Mapping[str, FieldType] = {}
 
 
@@ -203,28 +205,27 @@ class StoredRowGroup(RowGroup[RowBatch]):
             raise self._damaged(reason_of(error)) from error
 
     def read_ids(self) -> list[str]:
-        return self._names(self.kind.id_column)  # type: ignore[return-value]
+        return self._names(self.kind.id_column, _MOST_IDS).to_pylist()  # type: ignore[no-any-return]
 
     def read_labels(self) -> list[str | None]:
-        return self._names("label")
+        encoded: pa.DictionaryArray = self._names("label").dictionary_encode()
+        # Rows share the strings, because the labels of a whole corpus may be held together.
+        labels: list[str | None] = [*encoded.dictionary.to_pylist(), None]
+        return [labels[code] for code in encoded.indices.fill_null(-1).to_pylist()]
 
     def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
         return self.fields.read(names, self.index, self.n_docs, rows)
 
-    def _names(self, column: str) -> list[str | None]:
-        (names,) = self._columns([column])
+    def _names(self, column: str, most: int = MOST_TOGETHER) -> pa.StringArray:
+        (names,) = self._columns([column], most)
         if names.type != pa.string():
             raise self._damaged(f"expected strings in column {column}, but found {names.type}")
-        values: list[str | None] = names.to_pylist()
-        return values
+        if (row := overlong(names)) >= 0:
+            raise self._damaged(f"row {row}: the {column} has more than {LONGEST_NAME:,} bytes")
+        return names
 
-    def _columns(self, names: list[str]) -> list[pa.Array]:
-        table = self.shard.columns([self.index], names)
-        if table.column_names != names or table.num_rows != self.n_docs:
-            actual = f"{table.num_rows} of {table.column_names}"
-            raise self._damaged(
-                f"expected {quantity(self.n_docs, 'row')} of {names}, but found {actual}"
-            )
+    def _columns(self, names: list[str], most: int = MOST_TOGETHER) -> list[pa.Array]:
+        table = self.shard.columns([self.index], names, self.n_docs, most)
         return [column.combine_chunks() for column in table.columns]
 
     def _damaged(self, problem: str) -> SparsetopicsError:

@@ -28,6 +28,7 @@ from sparsetopics.corpora.sources.arrow_files import (
 from sparsetopics.corpora.sources.parquet_sizes import check_sizes
 
 FILE_NAME = "vocabulary.parquet"
+_MOST_UNPACKED = 1 << 26  # bytes of a file that is small on disk
 _TOKENIZER_KEY = b"tokenizer"  # in the metadata of the file
 _SHOWN_WORDS = 10  # in a notebook
 _LONGEST_SHOWN = 30  # characters of a word in ``repr``
@@ -107,7 +108,7 @@ class Vocabulary:
 def _read_table(path: Path) -> pa.Table:
     """The columns; words stay a dictionary, so that a short file cannot claim much memory."""
     with path.open("rb") as raw, open_parquet(raw, dictionary_columns=["word"]) as file:
-        check_sizes(raw)
+        check_sizes(raw, _MOST_UNPACKED)
         return file.read(list(_COLUMNS), use_threads=False)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import stat
 import tomllib
 from pathlib import Path
@@ -19,7 +20,14 @@ from sparsetopics.base.wording import reason_of
 Toml = str | int | float | bool | list["Toml"] | dict[str, "Toml"]
 
 LARGEST_TOML = 1 << 20  # bytes
+_DEEPEST_TOML = 20  # no option and no name is nested at all
 LARGEST_TEXT = 1 << 26  # bytes; enough for the manifest of ten thousand million documents
+
+# Strings and comments of TOML as a whole, because brackets and dots mean nothing inside them.
+_TOML_MARKS = re.compile(
+    r'(?s)"""(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"{3,5}|\Z)|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'''(?:[^']|'{1,2}(?!'))*+(?:'{3,5}|\Z)|'[^'\n]*'?|#[^\n]*|[][{}.,=\n]"
+)
 
 _KINDS = {
     stat.S_IFIFO: "a pipe",
@@ -54,14 +62,17 @@ def check_regular(path: Path) -> None:
 def read_toml(path: Path) -> dict[str, Toml]:
     """Return the keys and values of a TOML file.
 
-    Raises OptionError, with the path, for a file that cannot be read or is not TOML.
+    Raises OptionError, with the path, for a file that cannot be read, is not TOML, has more than a
+    mebibyte, or nests keys, arrays or tables more than 20 deep.
     """
     try:
         with open_regular(path) as file:
             data = file.read(LARGEST_TOML + 1)
         if len(data) > LARGEST_TOML:
             raise OSError(f"it has more than {LARGEST_TOML:,} bytes")
-        return tomllib.loads(data.decode("utf-8-sig"))  # some editors begin files with a BOM
+        text = data.decode("utf-8-sig")  # some editors begin files with a BOM
+        _check_depth(text)
+        return tomllib.loads(text)
     except IsADirectoryError as error:
         raise OptionError(str(path), "is a folder") from error
     except OSError as error:
@@ -73,6 +84,19 @@ def read_toml(path: Path) -> dict[str, Toml]:
         if "overwrite" in str(error):
             hint = "A key may occur only once."
         raise OptionError(str(path), f"is not valid TOML ({reason_of(error)})", hint) from error
+
+
+def _check_depth(text: str) -> None:
+    """Raise OSError, with the line, for dotted keys, arrays and tables that are nested deeply:
+    tomllib takes memory by the square of the depth."""
+    n_open = n_dots = 0
+    for found in _TOML_MARKS.finditer(text):
+        mark = found[0]
+        n_open += (mark in "[{") - (mark in "]}")
+        n_dots = (n_dots + (mark == ".")) * (mark[0] in ".\"'")  # a part of a key may be quoted
+        if n_open + n_dots > _DEEPEST_TOML:
+            line = text.count("\n", 0, found.start()) + 1
+            raise OSError(f"line {line} nests keys or brackets more than {_DEEPEST_TOML} deep")
 
 
 def shown_toml(value: Toml) -> str:
