@@ -25,7 +25,7 @@ from sparsetopics import HDP
 
 # Before this file's own folder, where ``bars`` is this file.
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from bars import Bars, fifty_bars, match, ten_bars
+from worlds.bars import Bars, fifty_bars, match, ten_bars
 
 LARGEST_DISTANCE = {False: 0.1, True: 0.15}  # by hardness
 

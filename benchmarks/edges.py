@@ -29,7 +29,7 @@ from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from patches import N_EDGES, Patches, edge_patches
+from worlds.patches import N_EDGES, Patches, edge_patches
 
 
 class Result(NamedTuple):

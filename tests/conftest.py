@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-import sparse_worlds
-from example_world import make_world
 from processes import (
     KernelCompiler,
     let_children_import_the_same,
@@ -34,6 +32,8 @@ from sparsetopics.model.likelihoods.multinomial import DirichletPosterior, Multi
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import Sticks, TopicPosterior
 from sparsetopics.runs.run import save_run
+from worlds import sparse_worlds
+from worlds.example_world import make_world
 
 # Kernels compile on their first example, and a test must fail on every machine or on none.
 settings.register_profile("sparsetopics", deadline=None, derandomize=True)

@@ -16,8 +16,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
-from collections_on_disk import make_texts, write_jsonl
-from vectors_on_disk import make_vectors
+from worlds.collections_on_disk import make_texts, write_jsonl
+from worlds.vectors_on_disk import make_vectors
 
 COMMANDS = {
     "train from a run that is not there": "train corpus --out x --start nope",

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from clumped_mixtures import draw_clumps
-from collections_on_disk import make_texts, write_jsonl
 from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.corpora.corpus import Corpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
@@ -24,6 +22,8 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import train_run
+from worlds.clumped_mixtures import draw_clumps
+from worlds.collections_on_disk import make_texts, write_jsonl
 
 EDITABLE = ("config.toml",)  # by users
 

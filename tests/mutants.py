@@ -36,7 +36,7 @@ def main() -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # of many threads a fork has one
     sys.path.insert(0, str(ROOT))  # this checkout, whatever is installed
     given = arguments()
-    tests = [str(ROOT / "tests" / f"test_{name}.py") for name in given.tests]
+    tests = [str(path) for n in given.tests for path in (ROOT / "tests").rglob(f"test_{n}.py")]
     modules = [path.resolve() for path in given.modules]
     reached = reach(tests, [str(path) for path in modules])
     rows = [try_module(path, reached, given) for path in modules]

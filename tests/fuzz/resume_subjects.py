@@ -17,10 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from clumped_mixtures import draw_clumps
 from fuzz.checkpoint_changes import change_checkpoint, change_memo, with_stamps
 from fuzz.subject import Subject, files_of
-from simulated_documents import as_source, simulate
 from sparsetopics.base.batches import Source, VectorBatch
 from sparsetopics.corpora.batching import ResidentBatches
 from sparsetopics.execution.executors import Executor
@@ -53,6 +51,8 @@ from sparsetopics.runs.checkpoints import (
     write_checkpoint,
 )
 from sparsetopics.runs.training_folder import TrainingFolder
+from worlds.clumped_mixtures import draw_clumps
+from worlds.simulated_documents import as_source, simulate
 
 TIE = "a"  # of all checkpoints to their plans
 N_WORDS, N_BATCHES, MORE_LAPS, MOST_LAPS = 10, 3, 2, 30

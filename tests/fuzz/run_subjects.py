@@ -14,7 +14,6 @@ import click
 import numpy as np
 import pyarrow as pa
 
-from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from fuzz.document_subjects import TEXTS, WORDS
 from fuzz.mutation import Change
 from fuzz.structure import (
@@ -48,6 +47,7 @@ from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import save_run
 from sparsetopics.runs.topic_path_files import RungScore, Scores
 from sparsetopics.runs.train import train_run
+from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 
 RUN_CHANGES: Mapping[str, Change] = {
     "model.json": change_json,

@@ -1,0 +1,86 @@
+"""Zero-mean Gaussians with a Wishart prior: known bounds, Student chains, quadrature."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import gamma, norm
+
+import reference_gaussian
+from sparsetopics.base.errors import OptionError
+from sparsetopics.model.allocations.mixture_weights import DPMixture
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from worlds.gaussian_worlds import draw_prior, likelihood_of, oracle_world
+
+
+def moments_of_all(values):
+    return Moments(
+        np.array([float(len(values))]),
+        np.zeros((1, 0)),
+        (values.T @ values)[None].astype(float),
+        np.zeros(values.shape[1]),
+    )
+
+
+def test_bound_of_a_dp_mixture_is_the_known_one():
+    likelihood, moments, entropies, concentration, bound = oracle_world("zero_mean_gaussian")
+    allocation = DPMixture(moments.counts, concentration)
+
+    found = likelihood.log_evidence(moments).sum() + allocation.elbo(moments.counts, entropies)
+
+    np.testing.assert_allclose(found, bound, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 5])
+@pytest.mark.parametrize("n_items", [1, 2, 9])
+def test_evidence_is_a_chain_of_student_predictives(n_columns, n_items):
+    rng = np.random.default_rng(n_items)
+    prior = draw_prior("zero_mean_gaussian", n_columns, rng)
+    values = rng.normal(0.0, 2.0, (n_items, n_columns))
+
+    (found,) = likelihood_of(prior).log_evidence(moments_of_all(values))
+
+    expected = reference_gaussian.log_evidence_by_chain(prior, values)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+def test_evidence_in_one_dimension_is_the_integral():
+    values = np.array([0.4, -1.3, 2.2])
+    likelihood = ZeroMeanGaussian(3.5, np.array([[1.8]]))
+
+    def joint(precision):
+        prior = gamma.pdf(precision, 3.5 / 2, scale=2 / 1.8)
+        return prior * np.prod(norm.pdf(values, 0.0, 1.0 / np.sqrt(precision)))
+
+    (found,) = likelihood.log_evidence(moments_of_all(values[:, None]))
+
+    integral, _ = quad(joint, 0.0, np.inf, epsabs=1e-14, epsrel=1e-11)
+    np.testing.assert_allclose(found, np.log(integral), rtol=1e-9)
+
+
+def test_prior_from_data_expects_the_scaled_second_moments():
+    rng = np.random.default_rng(0)
+    values = (rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3))).astype(np.float32)
+    second = values.astype(float).T @ values.astype(float) / 500
+
+    for diagonal, expected in ((True, np.diag(np.diag(second))), (False, second)):
+        likelihood = ZeroMeanGaussian.from_data(values, scale=0.5, diagonal=diagonal)
+        estimates = likelihood.point_estimates(likelihood.posterior(likelihood.zeros(1)))
+        np.testing.assert_allclose(estimates.covariances[0], 0.5 * expected, rtol=1e-6)
+        assert likelihood.degrees_of_freedom == 5.0
+
+
+def test_priors_that_cannot_be_are_refused():
+    with pytest.raises(
+        OptionError, match="degrees of freedom: must be more than 3, the columns plus one, but is 3"
+    ):
+        ZeroMeanGaussian(3.0, np.eye(2))
+    with pytest.raises(OptionError, match="scale matrix: is not positive definite"):
+        ZeroMeanGaussian(9.0, np.ones((2, 2)))
+    with pytest.raises(OptionError, match="scale matrix"):
+        ZeroMeanGaussian(9.0, np.array([[1.0, 0.5], [0.0, 1.0]]))
+    with pytest.raises(OptionError, match="scale matrix"):
+        ZeroMeanGaussian(9.0, np.ones((2, 3)))
+    values = np.array([[1.0, 4.0], [2.0, 4.0]], np.float32)
+    with pytest.raises(OptionError, match="column 1: has the same value in all items"):
+        ZeroMeanGaussian.from_data(values)

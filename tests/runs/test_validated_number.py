@@ -1,0 +1,395 @@
+"""The number of topics of an HDP, as documents that are kept out of training choose it."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from run_contents import files_of
+from sparsetopics import HDP, load
+from sparsetopics.base.errors import OptionError, RunError
+from sparsetopics.base.sealed_files import write_sealed
+from sparsetopics.cli.main import main
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.inference import validated_number
+from sparsetopics.inference.training_state import PathMemory, check_rung
+from sparsetopics.measures.paired import HeldoutScores
+from sparsetopics.model.memo import Memo
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.ladder import close_rungs
+from sparsetopics.options.table import FEWEST_VALIDATED, LAST_LAPS, PATH_LAPS
+from sparsetopics.runs.callbacks import RunHooks
+from sparsetopics.runs.checkpoint_format import Rung
+from sparsetopics.runs.plan import plan_run
+from sparsetopics.runs.resume import resume_run
+from sparsetopics.runs.run import load_run
+from sparsetopics.runs.topic_path import RungRecorder, RungScorer
+from sparsetopics.runs.topic_path_files import RungScore, Scores
+from sparsetopics.runs.train import train_run
+from worlds.bars import bar_topics, match, ten_bars
+
+N_DOCS = 200
+SHARE = 0.25
+FIRST = 50  # topics: a third of the documents that are left
+
+
+def bars_corpus(n_docs, n_tokens=60, seed=0):
+    return ten_bars(np.random.default_rng(seed), n_docs, n_tokens).corpus()
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpora") / "documents"
+    folder.mkdir()
+    bars_corpus(N_DOCS).write_part(folder, np.ones(N_DOCS, bool), folder)
+    return folder
+
+
+@pytest.fixture
+def made(documents, tmp_path):
+    """A function that trains an HDP and returns its folder."""
+
+    def make(name="run", hooks=RunHooks(), **options):  # noqa: B008
+        out = tmp_path / name
+        given = {"validation-share": SHARE}
+        given |= {key.replace("_", "-"): value for key, value in options.items()}
+        train_run(plan_run(documents, out, given), hooks)
+        return out
+
+    return make
+
+
+def run(*arguments):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+# --- what training does ---------------------------------------------------------------------------
+def test_training_goes_down_the_ladder_and_ends_with_all_documents(made, documents):
+    entries = []
+    out = made(hooks=RunHooks(on_lap=entries.append))
+    found = load_run(out, TopicPosterior)
+    numbers = [entry["n_topics"] for entry in entries]
+    last = numbers[-LAST_LAPS:]
+    assert numbers[:PATH_LAPS] == [FIRST] * PATH_LAPS
+    assert sorted(numbers[:-LAST_LAPS], reverse=True) == numbers[:-LAST_LAPS]
+    assert set(numbers[:-LAST_LAPS]) == set(close_rungs(FIRST, 5))
+    assert set(last) == {found.model.n_topics}
+    assert found.model.sizes.sum() == pytest.approx(Corpus.open(documents).n_tokens, rel=1e-9)
+
+    scores = found.settings["number_of_topics"]
+    assert [rung.n_topics for rung in scores.rungs] == list(close_rungs(FIRST, 5))
+    assert scores.n_documents == SHARE * N_DOCS
+    low, high = scores.as_good_around(found.model.n_topics)
+    assert low <= found.model.n_topics <= high
+    assert found.model.n_topics <= scores.recommended
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_ten_bars_give_ten_topics(seed):
+    """Of a thousand documents, a hundred are kept out by default."""
+    found = HDP(random_state=seed).fit(bars_corpus(1000, 200, seed))
+    assert found.scores_ is not None
+    assert found.n_components_ == 10, f"seed {seed}: {found.scores_}"
+    assert match(found.model_.topic_word_mean, bar_topics(10, 30)).max() < 0.1, f"seed {seed}"
+    low, high = found.as_good_
+    assert low <= 10 <= high
+
+
+def test_the_documents_kept_out_are_the_same_for_every_seed(monkeypatch):
+    kept = []
+    of_validation = RungScorer.of_validation
+
+    def noting(documents, workers):
+        kept.append([group.read_ids() for group in documents.row_groups])
+        return of_validation(documents, workers)
+
+    monkeypatch.setattr(RungScorer, "of_validation", noting)
+    for seed in range(2):
+        HDP(validation_share=SHARE, random_state=seed).fit(bars_corpus(60))
+    assert kept[0] == kept[1]
+
+
+def test_the_number_that_is_given_does_not_matter(made):
+    """Training begins with as many topics as the documents allow."""
+    one, hundred = files_of(made("one", topics=1)), files_of(made("hundred", topics=100))
+    assert one == hundred
+
+
+# --- polishing ------------------------------------------------------------------------------------
+class Recorder:
+    """A judge who accepts the first models only."""
+
+    def __init__(self, n_accepted):
+        self.left, self.numbers = n_accepted, []
+
+    def choose(self):
+        return 0
+
+    def accepts(self, model):
+        self.numbers.append(model.n_topics)
+        self.left -= 1
+        return self.left >= 0
+
+
+@pytest.mark.parametrize("n_accepted", [0, 1, 2, 100])
+def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
+    documents, monkeypatch, n_accepted
+):
+    judge, ends = Recorder(n_accepted), []
+    settle = validated_number.polished
+
+    def polishing(laps, counts, options, _):
+        found = settle(laps, counts, options, judge)
+        ends.append((counts.shape[1], found.shape[1]))
+        return found
+
+    monkeypatch.setattr(validated_number, "polished", polishing)
+    HDP(validation_share=SHARE).fit(Corpus.open(documents))
+    ((before, after),) = ends
+    accepted = judge.numbers[:n_accepted]
+    assert judge.numbers[0] == before
+    assert after == (accepted[-1] if accepted else before)
+    for more, fewer in zip(judge.numbers, judge.numbers[1:], strict=False):
+        assert more - max(1, int(0.2 * more)) <= fewer < more
+    if n_accepted < 100:
+        assert len(judge.numbers) <= n_accepted + 1
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "expected"), [(100, (80, 150)), (90, (72, 150)), (1, (1, 150)), (160, (80, 160))]
+)
+def test_polishing_widens_the_range_that_predicts_as_well(n_topics, expected):
+    rungs = tuple(RungScore(number, 1) for number in (150, 100, 80))
+    scores = Scores(rungs, recommended=100, as_good_from=80, as_good_to=150)
+    assert scores.as_good_around(n_topics) == expected
+
+
+def test_models_are_compared_with_the_best_so_far():
+    rung = HeldoutScores(np.array([-10.0, -20.0, -30.0]), np.array([5.0, 10.0, 15.0]))
+    offsets = {"better": 0.01, "slightly worse": -0.002, "worse": -0.003}
+    scorer = SimpleNamespace(
+        scores=lambda model: rung._replace(
+            log_likelihoods=rung.log_likelihoods + offsets[model()] * rung.sizes
+        )
+    )
+    options = SimpleNamespace(is_validated=True)
+    record = Rung(5, 3, *rung, np.zeros(0, np.int64))
+    recorder = RungRecorder(options, scorer, [record])
+    assert recorder.choose() == 0
+    assert recorder.accepts("slightly worse")
+    assert not recorder.accepts("worse")
+    assert recorder.accepts("better")
+    assert not recorder.accepts("slightly worse")  # than the better one
+
+
+# --- the same bytes -------------------------------------------------------------------------------
+def test_workers_do_not_change_a_byte(made):
+    assert files_of(made("one")) == files_of(made("two", workers=2))
+
+
+def test_dask_does_not_change_a_byte(made, cluster):
+    address = cluster.scheduler_address
+    assert files_of(made("one")) == files_of(made("two", executor="dask", scheduler=address))
+
+
+class Stop(Exception):
+    """Ends training as a kill would, as far as a test can."""
+
+
+N_PATH = 24  # laps of the path
+
+
+@pytest.mark.parametrize("lap", [2, PATH_LAPS, 15, N_PATH - 1, N_PATH, N_PATH + 1, N_PATH + 7])
+def test_an_interrupted_run_ends_as_without_the_interruption(made, tmp_path, lap):
+    def stop(entry):
+        if entry["lap"] == lap + 1:
+            raise Stop
+
+    with pytest.raises(Stop):
+        made("stopped", RunHooks(on_lap=stop), checkpoint_every=1)
+    entries = []
+    resume_run(tmp_path / "stopped", watch=lambda options: _Watch(entries))
+    assert entries[0]["lap"] == lap + 1
+    assert entries[-1]["lap"] == N_PATH + LAST_LAPS
+    assert files_of(tmp_path / "stopped") == files_of(made("whole"))
+
+
+class _Watch:
+    def __init__(self, entries):
+        self.hooks = RunHooks(on_lap=entries.append)
+
+    def __enter__(self):
+        return self.hooks
+
+    def __exit__(self, *_):
+        return None
+
+
+def test_a_stop_while_topics_are_polished_is_mended(made, tmp_path, monkeypatch):
+    def stop(*_):
+        raise Stop
+
+    with monkeypatch.context() as patch:
+        patch.setattr(validated_number, "polished", stop)
+        with pytest.raises(Stop):
+            made("stopped", checkpoint_every=1)
+    resume_run(tmp_path / "stopped")
+    assert files_of(tmp_path / "stopped") == files_of(made("whole"))
+
+
+def test_the_config_of_a_run_trains_it_again(made, documents, tmp_path):
+    out, again = made(seed=3, eta=0.2), tmp_path / "again"
+    config = ("--config", out / "config.toml", "--quiet")
+    assert run("train", documents, *config, "--out", again)[0] == 0
+    assert files_of(out) == files_of(again)
+
+
+def test_python_learns_the_same(made, documents, tmp_path):
+    out = made()
+    found = HDP(validation_share=SHARE).fit(Corpus.open(documents))
+    found.save(tmp_path / "saved")
+    arrays = "model.safetensors"
+    assert (out / arrays).read_bytes() == (tmp_path / "saved" / arrays).read_bytes()
+    for again in (load(out), load(tmp_path / "saved")):
+        assert again.scores_ == found.scores_
+        assert again.as_good_ == found.as_good_
+
+
+# --- when the criterion decides -------------------------------------------------------------------
+def test_a_small_corpus_follows_the_criterion_and_says_so(documents, tmp_path):
+    arguments = ("train", documents, "--topics", 12, "--out", tmp_path / "run")
+    status, stdout, stderr = run(*arguments)
+    assert status == 0
+    assert f"The corpus has {N_DOCS} documents, fewer than {FEWEST_VALIDATED:,}" in stderr
+    assert "predict as well" not in stdout
+    assert "number_of_topics" not in json.loads((tmp_path / "run" / "model.json").read_text())
+    assert HDP(max_iter=3).fit(Corpus.open(documents)).as_good_ is None
+
+
+def test_a_given_number_of_topics_that_does_not_count_is_not_passed_over(made, documents):
+    said = []
+    made(hooks=RunHooks(say=said.append), topics=3)
+    assert f"Training began with {FIRST}, not with the 3 of --topics." in said[-1]
+
+
+@pytest.mark.parametrize(
+    ("recommended", "scores", "sentence"),
+    [
+        (5, (-3.0, -2.0, -1.0), "Fewer than 5 topics were not tried"),
+        (8, (-1.0, -2.0, -3.0), "More than 9 topics were not tried"),
+        (8, (-2.0, -1.0, -3.0), ""),
+    ],
+)
+def test_numbers_that_were_not_tried_are_named(recommended, scores, sentence):
+    rungs = [RungScore(n, 1, score) for n, score in zip((9, 8, 5), scores, strict=True)]
+    ends = {"as_good_from": recommended, "as_good_to": recommended}
+    found = Scores(tuple(rungs), recommended=recommended, **ends).end
+    assert sentence in found
+    assert bool(sentence) == bool(found)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"moves": ("merge",)}, {"criterion": "bound"}, {"laps": 2}, {"validation_share": 0.0}],
+)
+def test_moves_and_laps_that_are_given_are_made(tmp_path, options):
+    folder, out = tmp_path / "corpus", tmp_path / "run"
+    folder.mkdir()
+    bars_corpus(FEWEST_VALIDATED, 8).write_part(folder, np.ones(FEWEST_VALIDATED, bool), folder)
+    given = {"topics": 3} | {key.replace("_", "-"): value for key, value in options.items()}
+    entries = []
+    train_run(plan_run(folder, out, given), RunHooks(on_lap=entries.append))
+    assert entries[0]["n_topics"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--moves merge", "--validation-share: needs the memoized learner"),
+        ("--criterion bound", "--validation-share: needs the memoized learner"),
+        ("--laps 9", "--validation-share: needs the memoized learner"),
+        ("--learner full", "--validation-share: needs the memoized learner"),
+        ("--start run", "--validation-share: needs the memoized learner"),
+        ("--model lda", "--validation-share: is for hdp"),
+        ("--validation-share 0.001", "--validation-share: 0.001 would keep 0 of 200 documents"),
+        ("--validation-share 0.95", "--validation-share: leaves 10 documents to train on"),
+    ],
+)
+def test_what_cannot_be_validated_is_refused_in_one_line(documents, tmp_path, options, message):
+    out = tmp_path / "out"
+    share = () if "--validation-share" in options else ("--validation-share", SHARE)
+    words = ("train", documents, *options.split(), *share, "--out", out)
+    status, stdout, stderr = run(*words)
+    assert (status, stdout, stderr.count("\n")) == (1, "", 1), stderr
+    assert stderr.startswith(f"Error: {message}"), stderr
+    assert not out.exists()
+
+
+def test_laps_cannot_be_added(made):
+    out = made(keep_state=True)
+    with pytest.raises(OptionError, match="cannot be changed: the laps of"):
+        resume_run(out, laps=90)
+
+
+def test_the_command_names_the_numbers_that_predict_as_well(documents, tmp_path):
+    words = ("train", documents, "--validation-share", SHARE, "--quiet", "--json")
+    status, stdout, _ = run(*words, "--out", tmp_path / "run")
+    assert status == 0
+    record = json.loads(stdout)
+    assert record["as_good_from"] <= record["n_topics"] <= record["as_good_to"]
+    status, stdout, stderr = run("report", tmp_path / "run", "--out", tmp_path / "page.html")
+    assert status == 0, stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "predict as well" in page
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"recommended": 7}, "7 topics are recommended, but there is no such rung"),
+        ({"as_good_to": None}, "the recommendation is not complete"),
+    ],
+)
+def test_a_run_whose_number_of_topics_contradicts_itself_is_refused(made, change, problem):
+    out = made()
+    settings = json.loads((out / "model.json").read_text())
+    settings["number_of_topics"] |= change
+    write_sealed(out / "model.json", settings)
+    with pytest.raises(RunError, match=problem):
+        load_run(out)
+
+
+# --- what is remembered of rungs ------------------------------------------------------------------
+def test_counts_of_rungs_come_back(tmp_path):
+    counts = np.random.default_rng(0).poisson(0.5, (7, 4)) / 4.0
+    memory = PathMemory().kept(counts[:, :2], Memo(tmp_path)).kept(counts, Memo(tmp_path, 0))
+    memory.check(0, 7)
+    np.testing.assert_array_equal(memory.counts(0, 7), counts[:, :2])
+    np.testing.assert_array_equal(memory.counts(1, 7), counts)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"n_topics": np.array([2])},
+        {"n_topics": np.array([0])},
+        {"starts": np.array([0, 2, 2], np.int32)},
+        {"topics": np.array([0], np.int32)},
+        {"counts": np.array([1.0, -1.0], np.float32)},
+        {"counts": np.array([1.0, np.nan], np.float32)},
+        {"counts": np.array([1.0, 2.0])},
+    ],
+)
+def test_damaged_counts_are_refused(damage):
+    sound = {
+        "starts": np.array([0, 1, 2, 2], np.int32),
+        "topics": np.array([0, 3], np.int32),
+        "counts": np.array([1.0, 2.0], np.float32),
+        "n_topics": np.array([4]),
+    }
+    check_rung(sound, 3)
+    with pytest.raises((ValueError, IndexError)):
+        check_rung(sound | damage, 3)

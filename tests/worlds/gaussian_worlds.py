@@ -1,0 +1,93 @@
+"""Priors of all Gaussian likelihoods, as ours and as the plain twin's, and items for them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from sparsetopics.execution.executors import Executor
+from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
+from sparsetopics.model.likelihoods.gaussian import Gaussian
+from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.model.responsibilities import Responsibilities
+
+ORACLE = json.loads((Path(__file__).parents[1] / "data" / "oracle_mixtures.json").read_text())
+SERIAL = Executor()
+NAMES = ("zero_mean_gaussian", "gaussian", "diagonal_gaussian", "isotropic_gaussian")
+
+
+def draw_prior(name, n_columns, rng):
+    root = rng.standard_normal((n_columns, n_columns))
+    scale_matrix = root @ root.T + np.eye(n_columns)
+    mean = rng.normal(3.0, 1.0, n_columns)
+    if name == "zero_mean_gaussian":
+        return {"nu": n_columns + 2.5, "B": scale_matrix}
+    if name == "gaussian":
+        return {"nu": n_columns + 2.5, "B": scale_matrix, "m": mean, "kappa": 0.3}
+    if name == "isotropic_gaussian":
+        return {"variance": 1.7, "m": mean, "kappa": 0.3}
+    return {"a": 1.7, "b": np.diag(scale_matrix), "m": mean, "kappa": 0.3}
+
+
+def likelihood_of(prior):
+    if "a" in prior:
+        return DiagonalGaussian(
+            prior["a"], np.asarray(prior["b"]), np.asarray(prior["m"]), prior["kappa"]
+        )
+    if "variance" in prior:
+        return IsotropicGaussian(prior["variance"], np.asarray(prior["m"]), prior["kappa"])
+    if "m" in prior:
+        return Gaussian(prior["nu"], np.asarray(prior["B"]), np.asarray(prior["m"]), prior["kappa"])
+    return ZeroMeanGaussian(prior["nu"], np.asarray(prior["B"]))
+
+
+def draw_items(n_items, n_columns, rng):
+    """Three clumps of different width, read-only."""
+    centres, widths = rng.normal(3.0, 3.0, (3, n_columns)), rng.uniform(0.3, 2.0, 3)
+    own = rng.integers(0, 3, n_items)
+    values = centres[own] + widths[own, None] * rng.standard_normal((n_items, n_columns))
+    values = values.astype(np.float32)
+    values.flags.writeable = False
+    return values
+
+
+def draw_shares(n_items, n_topics, rng):
+    """Dense responsibilities on a grid that float32 holds exactly; about half are zero."""
+    shares = rng.dirichlet(np.full(n_topics, 0.3), n_items) * (rng.random((n_items, 1)) < 0.9)
+    shares = np.floor(shares * 1024) / 1024
+    shares[:, 0] = 1.0 - shares[:, 1:].sum(axis=1)
+    return shares
+
+
+def sparse(shares):
+    """Dense responsibilities as sparse rows without zeros."""
+    items, topics = np.nonzero(shares)
+    starts = np.searchsorted(items, np.arange(len(shares) + 1)).astype(np.int64)
+    return Responsibilities(
+        starts, topics.astype(np.uint32), shares[items, topics].astype(np.float32)
+    )
+
+
+def sum_items(likelihood, values, found, n_topics):
+    return likelihood.zeros(n_topics).sum_items(values, found, SERIAL)
+
+
+def oracle_world(name):
+    """A case of ``oracle_mixtures.json``: likelihood, moments, H_k, γ and the bound in nats."""
+    case = ORACLE[name]
+    values, shares, given = np.array(case["x"]), np.array(case["responsibilities"]), case["prior"]
+    counts = shares.sum(axis=0)
+    crossed = np.einsum("nk,nd,ne->kde", shares, values, values)
+    if name == "diagonal_gaussian":
+        prior = {"a": given["nu"] / 2, "b": np.array(given["beta"]) / 2}
+        prior |= {"m": given["m"], "kappa": given["kappa"]}
+        moments = Moments(counts, shares.T @ values, shares.T @ values**2, np.zeros(3))
+    elif name == "gaussian":
+        prior, moments = given, Moments(counts, shares.T @ values, crossed, np.zeros(3))
+    else:
+        prior, moments = given, Moments(counts, np.zeros((len(counts), 0)), crossed, np.zeros(3))
+    entropies = -(shares * np.log(shares)).sum(axis=0)
+    bound = case["elbo_per_scalar"] * values.size
+    return likelihood_of(prior), moments, entropies, case["gamma"], bound
