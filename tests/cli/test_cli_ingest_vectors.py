@@ -145,7 +145,7 @@ def test_validate_and_split(digits, tmp_path):
             ("SOURCE", "--no-lowercase"),
             "--lowercase: is for documents, but {SOURCE} holds vectors.",
         ),
-        (("SOURCE", "--patches", "8"), "worlds.patches: is for image, but the format is npz"),
+        (("SOURCE", "--patches", "8"), "patches: is for image, but the format is npz"),
         (("SOURCE", "--format", "npy"), "is not an .npy file"),
         (("SOURCE", "--format", "xml"), "matrix-market, uci, npy, npz, image"),
         (("SOURCE", "--kind", "documents"), ".npz is not a known format of documents"),

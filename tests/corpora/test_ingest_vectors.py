@@ -217,7 +217,7 @@ def test_mixed_formats_are_refused(source, tmp_path):
 @pytest.mark.parametrize(
     ("option", "found"),
     [
-        ({"patches": 8}, "worlds.patches: is for image, but the format is npy"),
+        ({"patches": 8}, "patches: is for image, but the format is npy"),
         ({"columns": ("a",)}, "columns: is for csv, parquet or arrow, but the format is npy"),
         ({"values_field": "X"}, "values_field: is for npz, but the format is npy"),
         ({"label_field": "y"}, "label_field: is for npz, csv, parquet or arrow"),

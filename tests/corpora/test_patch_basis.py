@@ -69,5 +69,5 @@ def test_it_is_the_same_basis_on_every_machine():
 
 
 def test_patches_that_need_a_huge_basis_are_refused():
-    with pytest.raises(OptionError, match="worlds.patches: must be at most 64 pixels, but is 65"):
+    with pytest.raises(OptionError, match="patches: must be at most 64 pixels, but is 65"):
         patch_basis(MOST_SIDE + 1)
