@@ -94,9 +94,9 @@ def patch_run(folder):
 
 def test_patches_show_how_they_vary(tmp_path):
     run, values = patch_run(tmp_path / "patches")
-    found = example_items(VectorCorpus.from_array(values), run.model)
+    found, _ = example_items(VectorCorpus.from_array(values), run.model)
 
-    rows = component_table(run, found.of_components)
+    rows = component_table(run, found)
 
     names = ["covariance, leading eigenvectors", "drawn from it", "examples in the data"]
     assert [picture.caption for picture in rows[0].pictures] == names
@@ -111,10 +111,10 @@ def test_patches_show_how_they_vary(tmp_path):
 
 def test_pictures_repeat_and_examples_do_not_change_what_is_drawn(tmp_path):
     run, values = patch_run(tmp_path / "patches")
-    found = example_items(VectorCorpus.from_array(values), run.model)
+    found, _ = example_items(VectorCorpus.from_array(values), run.model)
 
     without, again, with_examples = (
-        component_table(run), component_table(run), component_table(run, found.of_components)
+        component_table(run), component_table(run), component_table(run, found)
     )  # fmt: skip
 
     assert without == again

@@ -107,17 +107,10 @@ class ComparedModel(NamedTuple):
         }
 
 
-class Comparison(NamedTuple):
-    """All models, in the requested order, and the page about them."""
-
-    models: list[ComparedModel]
-    report: Path
-
-    @property
-    def kinds(self) -> list[list[ComparedModel]]:
-        """The models whose scores compare, topic models and mixtures, each in their order."""
-        kinds = dict.fromkeys(type(each.card) for each in self.models)
-        return [[each for each in self.models if type(each.card) is kind] for kind in kinds]
+def kinds_of(models: Sequence[ComparedModel]) -> list[list[ComparedModel]]:
+    """The models whose scores compare, topic models and mixtures, each in their order."""
+    kinds = dict.fromkeys(type(each.card) for each in models)
+    return [[each for each in models if type(each.card) is kind] for kind in kinds]
 
 
 def parse_models(text: str) -> tuple[ModelSpec, ...]:
@@ -152,14 +145,14 @@ def compare_models(
     plan: ComparisonPlan,
     say: Callable[[str], None] = lambda step: None,
     progress: Progress = lambda options: nullcontext(RunHooks()),
-) -> Comparison:
+) -> list[ComparedModel]:
     """Train each model on the same documents or items and score it on the same held-out ones.
 
-    ``plan.out`` gets the two parts of the corpus (unless held-out data are given), a run folder for
-    each model, and a page that sets the models side by side. LDA of several given numbers of topics
-    is trained as one topic path where that is possible (``on_path``); its folder then has their
-    runs. Each of these is written whole or not at all. Finished parts stay if a later model fails
-    or is interrupted.
+    The models are in the order of ``plan``. ``plan.out`` gets the two parts of the corpus (unless
+    held-out data are given), a run folder for each model, and a page that sets the models side by
+    side. LDA of several given numbers of topics is trained as one topic path where that is possible
+    (``on_path``); its folder then has their runs. Each of these is written whole or not at all.
+    Finished parts stay if a later model fails or is interrupted.
 
     ``say`` gets a sentence about each step, and ``progress`` opens what is told about training.
     Raises OptionError, CorpusError, RunError or OutputError, if possible before any training.
@@ -195,19 +188,19 @@ def compare_models(
         say("Writing the page.")
         page = _report(models, plan, heldout)
         write_page(output_file(plan.out / REPORT, overwrite=plan.overwrite), page)
-    return _paired(Comparison(models, plan.out / REPORT))
+    return _paired(models)
 
 
-def _paired(made: Comparison) -> Comparison:
+def _paired(models: Sequence[ComparedModel]) -> list[ComparedModel]:
     """Return the same models with their differences from the best of their kind."""
     found = {
         each.name: each._replace(difference=difference)
-        for alike in made.kinds
+        for alike in kinds_of(models)
         for each, difference in zip(
             alike, differences_from_best([each.card.heldout for each in alike]), strict=True
         )
     }
-    return made._replace(models=[found[each.name] for each in made.models])
+    return [found[each.name] for each in models]
 
 
 def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> TrainingOptions:

@@ -26,17 +26,10 @@ class Example(NamedTuple):
     values: FloatArray
 
 
-class Examples(NamedTuple):
-    """Examples of every component, best first, and the size of the search."""
-
-    of_components: list[list[Example]]
-    n_seen: int  # items that were searched
-    n_rows: int  # in the corpus
-
-
-def example_items(corpus: VectorCorpus, model: MixturePosterior) -> Examples:
+def example_items(corpus: VectorCorpus, model: MixturePosterior) -> tuple[list[list[Example]], int]:
     """Return the items nearest to each component, among the items for which it is most probable.
 
+    For each component there is a list, best first. The number is that of the items searched.
     If components have means, the nearest items are those of highest density, log p(x|k). The
     density of zero-mean components is highest for flat patches, so there the nearest are the
     surest: items whose log w_k p(x|k) is farthest above that of the second-best component. At most
@@ -57,7 +50,7 @@ def example_items(corpus: VectorCorpus, model: MixturePosterior) -> Examples:
             best[component].sort(key=lambda found: (-found[1].closeness, found[0]))
             del best[component][N_EXAMPLES:]
         n_seen += len(values)
-    return Examples([[example for _, example in own] for own in best], n_seen, corpus.n_items)
+    return [[example for _, example in own] for own in best], n_seen
 
 
 def _nearness(values: Vectors, model: MixturePosterior) -> FloatArray:

@@ -208,8 +208,8 @@ def mixture_subject(
     topics: Sequence[ReportTopic] = ()
     note, columns, nearest = "", None, None
     if isinstance(corpus, VectorCorpus):
-        items, columns = example_items(corpus, model), corpus.columns
-        nearest, note = items.of_components, examples_note(items.n_seen, items.n_rows, "items")
+        (nearest, n_seen), columns = example_items(corpus, model), corpus.columns
+        note = examples_note(n_seen, corpus.n_items, "items")
     if of_words:
         means, coherence, found = model.topic_word_mean, None, None
         if isinstance(corpus, Corpus):
