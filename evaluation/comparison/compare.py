@@ -20,7 +20,7 @@ from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.split import check_alike, count_held_out, split_corpus
 from sparsetopics.evaluation.comparison.evaluate import score_model
-from sparsetopics.evaluation.report.page import Panel, Report, write_page
+from sparsetopics.evaluation.report.page import Report, write_page
 from sparsetopics.evaluation.report.report import score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
@@ -29,10 +29,7 @@ from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.measures.paired import Estimate, differences_from_best
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, MODELS, models_of
 from sparsetopics.options.resolve import resolve
-from sparsetopics.options.table import (
-    DEFAULT_DOCUMENT_LIKELIHOOD,
-    PATH_MODEL,
-)
+from sparsetopics.options.table import DEFAULT_DOCUMENT_LIKELIHOOD, PATH_MODEL
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import RunPlan
@@ -322,7 +319,7 @@ def _report(models: Sequence[ComparedModel], plan: ComparisonPlan, heldout: AnyC
         heldout=name,
         coherence_corpus=training if scored else "",
         examples_corpus=name,
-        panels=[Panel(name, facts)],
+        scoring=facts,
     )
 
 

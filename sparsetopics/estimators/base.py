@@ -30,10 +30,7 @@ from sparsetopics.measures.top_words import top_words
 from sparsetopics.options.option import Interval, check_type, path_of, refuse, shown
 from sparsetopics.options.registry import LEARNERS
 from sparsetopics.options.resolve import argument_for, from_arguments, resolve
-from sparsetopics.options.table import (
-    MOST_WORKERS,
-    StartName,
-)
+from sparsetopics.options.table import MOST_WORKERS, StartName
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 

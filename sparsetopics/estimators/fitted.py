@@ -83,13 +83,10 @@ class FittedEstimator(Estimator):
         λ of Sievert & Shirley (2014), who suggest 0.6. Raises OptionError for components of
         vectors, and for numbers out of range.
         """
-        from sparsetopics.answers.topic_names import topic_rows
-
-        run = self._run_of_words()
+        self._check_fitted()
         counts_from(1).check("n", n)
-        if relevance is not None:
-            Interval(0, 1).check("relevance", relevance)
-        return [[word for word, _ in row.words] for row in topic_rows(run, int(n), relevance)]
+        words: list[list[str]] = self.topics(n, relevance)["words"].to_pylist()
+        return words
 
     @naming_parameters()
     def documents(
