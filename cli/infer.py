@@ -23,7 +23,7 @@ from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
-    from sparsetopics.answers.text_topics import TopicOfText
+    from sparsetopics.answers.proportions import TopicOfText
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.corpus import AnyCorpus, Corpus
     from sparsetopics.runs.run import AnyRun
@@ -105,9 +105,8 @@ def command(
         sparsetopics infer run corpus --top 5 --out topics.csv
         sparsetopics infer run --text "Firefighters saved most homes"
     """
-    from sparsetopics.answers.proportions import write_shares
+    from sparsetopics.answers.proportions import topics_of_texts, write_shares
     from sparsetopics.answers.table_files import table_format
-    from sparsetopics.answers.text_topics import topics_of_texts
     from sparsetopics.base.outputs import output_file
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
@@ -173,9 +172,10 @@ def _opened(run: AnyRun, folder: Path, where: Workplace) -> AnyCorpus:
 
 def _documents(run: AnyRun, texts: Sequence[str], tokenizer: str | None) -> Corpus:
     """Texts, or the lines of the standard input, as a corpus; says what is left out."""
-    from sparsetopics.answers.text_topics import corpus_of_texts
+    from sparsetopics.corpora.corpus import Corpus
 
-    corpus = corpus_of_texts(run, list(map(_checked, texts)) or _lines_of_input(), tokenizer)
+    documents = list(map(_checked, texts)) or _lines_of_input()
+    corpus = Corpus.from_texts(documents, tokenizer=tokenizer, vocabulary=run.words)
     reason = f"not in the vocabulary of {run.path}"
     _say_left_out(corpus.n_unknown_tokens, corpus.n_tokens, "word", reason)
     _say_left_out(corpus.n_skipped, corpus.n_docs, "document", "no known word")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -32,12 +32,11 @@ from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pyarrow as pa
 
     from sparsetopics.answers.prevalence import Prevalence
-    from sparsetopics.base.outputs import Output
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.grouping import Grouping, Start
 
@@ -111,8 +110,8 @@ def command(
         sparsetopics prevalence run corpus --by section --differences
         sparsetopics prevalence run corpus --by section --over date:month --out months.csv
     """
-    from sparsetopics.answers.table_files import table_format
-    from sparsetopics.base.outputs import output_file
+    from sparsetopics.answers.table_files import table_format, write_tables
+    from sparsetopics.base.outputs import output_file, written
     from sparsetopics.corpora.grouping import Grouping
 
     grouping = Grouping.parse(by, over)
@@ -129,7 +128,9 @@ def command(
     if found.n_left_out:
         say(f"Left out: {quantity(found.n_left_out, 'document')} without a value to group by.")
     if output is not None:
-        _write(output, table, spreadsheet_safe)
+        suffix = output.path.suffix.lower()
+        with written(output) as path:
+            write_tables(path, suffix, table.schema, [table], spreadsheet_safe=spreadsheet_safe)
         record = {"path": str(out), "n_rows": table.num_rows}
         show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."], as_json=as_json)
         return
@@ -165,18 +166,6 @@ def _found(
             workers=where.threads, broadcast=broadcast,
         )  # fmt: skip
     return found, names_of(trained, given)
-
-
-def _write(output: Output, table: pa.Table, spreadsheet_safe: bool) -> None:
-    from sparsetopics.answers.table_files import open_table
-    from sparsetopics.base.outputs import written
-
-    suffix = output.path.suffix.lower()
-    with (
-        written(output) as path,
-        open_table(path, suffix, table.schema, spreadsheet_safe=spreadsheet_safe) as write,
-    ):
-        write(table)
 
 
 # --- what is printed ------------------------------------------------------------------------------
@@ -226,10 +215,11 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
     size = negate(absolute(table["difference"]))
     keys = [(name, "ascending") for name in ("adjusted_p_value", "p_value", "size")]
     rows = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES).to_pylist()
-    sides = [
-        left([title, *(without_middle(_side(grouping, row, prefix), HEAD) for row in rows)])
-        for title, prefix in (("group", ""), ("other group", "other_"))
-    ]
+    sides = []
+    for title, prefix in (("group", ""), ("other group", "other_")):
+        keys = f"{prefix}group", f"{prefix}from"
+        groups = (_named(grouping, *map(row.get, keys)) for row in rows)
+        sides.append(left([title, *(without_middle(group, HEAD) for group in groups)]))
     differences = (
         _cell(100 * row["difference"], 100 * _number(row["standard_error"])) for row in rows
     )
@@ -251,14 +241,6 @@ def _number(value: float | None) -> float:
 
 def _p_value(value: float) -> str:
     return f"<{SMALLEST_P_VALUE:g}" if value < SMALLEST_P_VALUE else f"{value:.1g}"
-
-
-def _side(
-    grouping: Grouping,
-    row: Mapping[str, Any],  # whose values are those of a table
-    prefix: str,
-) -> str:
-    return _named(grouping, row.get(f"{prefix}group"), row.get(f"{prefix}from"))
 
 
 def _records(table: pa.Table) -> list[dict[str, Json]]:

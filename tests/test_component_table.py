@@ -11,8 +11,7 @@ from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from sparsetopics import VectorCorpus
 from sparsetopics.corpora.projection import patch_basis
 from sparsetopics.evaluation.report import components as table
-from sparsetopics.evaluation.report.components import component_table
-from sparsetopics.evaluation.report.examples import example_items
+from sparsetopics.evaluation.report.components import component_table, example_items
 from sparsetopics.runs.run import load_run, save_run
 
 Image = pytest.importorskip("PIL.Image", reason="pictures are read back with Pillow")

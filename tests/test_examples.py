@@ -6,14 +6,14 @@ import pytest
 from clumped_mixtures import draw_clumps, mixture_of
 from sparsetopics import VectorCorpus
 from sparsetopics.corpora.lookup import spread_evenly
-from sparsetopics.evaluation.report import examples
-from sparsetopics.evaluation.report.examples import example_items
+from sparsetopics.evaluation.report import components
+from sparsetopics.evaluation.report.components import example_items
 
 
 def test_examples_of_a_large_collection_are_of_all_of_it(monkeypatch):
     clumps = draw_clumps(0)
     corpus = VectorCorpus.from_array(clumps.values)
-    monkeypatch.setattr(examples, "MOST_ROWS", 60)
+    monkeypatch.setattr(components, "MOST_ROWS", 60)
 
     found, _ = example_items(corpus, mixture_of(clumps, "gaussian"))
 

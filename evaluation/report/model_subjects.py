@@ -13,8 +13,13 @@ from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, with_given
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.report.components import LEAST_SIZE, component_table
-from sparsetopics.evaluation.report.examples import MOST_ROWS, N_EXAMPLES, example_items
+from sparsetopics.evaluation.report.components import (
+    LEAST_SIZE,
+    MOST_ROWS,
+    N_EXAMPLES,
+    component_table,
+    example_items,
+)
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
 from sparsetopics.evaluation.report.subject import (
     NumberChoice,

@@ -37,7 +37,9 @@ from sparsetopics.runs.callbacks import LapEntry, OnLap
 if TYPE_CHECKING:
     from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.course import Model
+    from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run_files import CorpusFacts, Provenance
+    from sparsetopics.runs.session import Trained
     from sparsetopics.runs.topic_path_files import Scores
 
 # What a notebook shows of a fitted estimator.
@@ -92,28 +94,29 @@ class Estimator(BaseEstimator):
             on_lap: Called with the entry of ``trace_`` after every lap (``runs.callbacks.OnLap``).
 
         Raises OptionError if an argument of the constructor is out of range or conflicts with
-        another, and ShapeError for any other X. The estimator then stays as it was.
+        another, ShapeError for any other X, and CorpusError if documents are kept out and none of
+        them has two words. The estimator then stays as it was.
         """
         from sparsetopics.estimators.learning import learn
-        from sparsetopics.runs.data import facts_of
 
-        options = self.training_options()
+        options, share = self.training_options(), self._validation_share
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
         rows = self._reader.first_rows(X)
+        models: dict[int, TopicPosterior] = {}
         found, learned = learn(
             rows.corpus,
             options,
-            share=self._validation_share,
+            share=share,
             n_batches=self.n_batches,
             n_jobs=self._n_threads,
             seed=self.random_state,
             on_lap=on_lap,
+            models=models,
         )
         self._learned: AnyLearned | None = learned
         self._remember_columns(rows)
-        facts = facts_of(rows.corpus)
-        self._set_model(found.model, found.trace, facts, rows.vocabulary, found.scores)
+        self._set_trained(found, models, rows)
         return self
 
     @naming_arguments()
@@ -227,6 +230,15 @@ class Estimator(BaseEstimator):
         if vocabulary is not None:
             self.vocabulary_: Vocabulary = vocabulary
         self._set_arrays()
+
+    def _set_trained(
+        self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows
+    ) -> None:
+        """Set the fitted attributes after ``fit``; ``models`` are those of the rungs of a path."""
+        from sparsetopics.runs.data import facts_of
+
+        facts = facts_of(rows.corpus)
+        self._set_model(found.model, found.trace, facts, rows.vocabulary, found.scores)
 
     def _html_repr(self) -> str:
         """The arguments and, after ``fit``, the topics or components, for notebooks."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from numpy.typing import ArrayLike
 
 from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.base import naming_arguments
-from sparsetopics.estimators.inputs import Data
+from sparsetopics.estimators.inputs import Data, InputRows
 from sparsetopics.estimators.topics import LDA, TopicEstimator
 from sparsetopics.options.option import check_type, path_of, refuse, shown
 from sparsetopics.options.table import (
@@ -21,12 +21,13 @@ from sparsetopics.options.table import (
     PATH_OPTION,
 )
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import LapEntry, OnLap
+from sparsetopics.runs.callbacks import LapEntry
 
 if TYPE_CHECKING:
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.run_files import Provenance
+    from sparsetopics.runs.session import Trained
     from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder, TopicTree
 
 
@@ -77,46 +78,28 @@ class TopicPath(TopicEstimator):
     tree_: TopicTree = field(init=False)
     models_: dict[int, TopicPosterior] = field(init=False)
 
-    @naming_arguments()
-    def fit(self, X: Data, y: ArrayLike | None = None, *, on_lap: OnLap | None = None) -> Self:
-        """Train the path, and forget what was learned before; arguments are those of ``LDA.fit``.
-
-        Raises what ``LDA.fit`` raises, and CorpusError if no validation document has two words.
-        """
-        from sparsetopics.corpora.corpus import Corpus
-        from sparsetopics.estimators.learning import learn
+    def _set_trained(
+        self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows
+    ) -> None:
         from sparsetopics.runs.data import facts_of
         from sparsetopics.runs.topic_path import tree_of
 
-        options = self.training_options()
-        PATH_OPTION["validation-share"].check(self.validation_share)
-        if on_lap is not None and not callable(on_lap):
-            refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
-        rows = self._reader.first_rows(X)
-        assert isinstance(rows.corpus, Corpus), "the reader reads documents"
-        models: dict[int, TopicPosterior] = {}
-        found, _ = learn(
-            rows.corpus,
-            options,
-            share=self.validation_share,
-            n_batches=self.n_batches,
-            n_jobs=self._n_threads,
-            seed=self.random_state,
-            on_lap=on_lap,
-            keep_rung=lambda model, _: models.update({model.n_topics: model}),
-        )
         assert found.recorder is not None, "a path has rungs"
         self.scores_, self.models_ = found.recorder.scores, models
-        self.tree_ = tree_of(found.recorder.rungs, models.__getitem__, rows.corpus.vocabulary)
+        documents = rows.documents
+        self.tree_ = tree_of(found.recorder.rungs, models.__getitem__, documents.vocabulary)
         self.rungs_: tuple[int, ...] = tuple(models)
         self.recommended_: int | None = self.scores_.recommended
         low, high = self.scores_.as_good_from, self.scores_.as_good_to
         self.as_good_ = None if low is None or high is None else (low, high)
-        self._remember_columns(rows)
         chosen = self.recommended_ or self.rungs_[len(self.rungs_) // 2]
-        model, facts = self.models_[chosen], facts_of(rows.corpus)
-        self._set_model(model, found.trace, facts, rows.vocabulary)
-        return self
+        facts = facts_of(documents)
+        self._set_model(self.models_[chosen], found.trace, facts, documents.vocabulary)
+
+    @property
+    def _validation_share(self) -> float:
+        PATH_OPTION["validation-share"].check(self.validation_share)
+        return self.validation_share
 
     def partial_fit(self, X: Data, y: ArrayLike | None = None) -> NoReturn:
         """Refuse with an OptionError: a path needs all documents at once."""

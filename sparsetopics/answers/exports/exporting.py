@@ -113,9 +113,8 @@ def _write(
 
     Raises OptionError for a mixture of vectors if the format is for words.
     """
-    of_path = isinstance(model, TopicPathFolder)
-    kind = PATH_TARGETS[target] if of_path else RUN_TARGETS[target]
-    if not of_path and model.vocabulary is None and not kind.takes_vectors:
+    kind = (PATH_TARGETS if isinstance(model, TopicPathFolder) else RUN_TARGETS)[target]
+    if not (isinstance(model, TopicPathFolder) or model.vocabulary or kind.takes_vectors):
         problem = f"{target} is for words, but {model.path} is a mixture of vectors"
         hint = "Export it as csv or parquet, which hold means and covariances."
         raise OptionError("to", problem, hint)

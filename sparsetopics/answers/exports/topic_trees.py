@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sparsetopics.answers.table_files import open_table
+from sparsetopics.answers.table_files import write_tables
 from sparsetopics.runs.topic_path_files import TopicPathFolder, TopicTree, TreeRung
 
 LABEL_WORDS = 5
@@ -81,9 +81,8 @@ def write_csv(path: Path, topic_path: TopicPathFolder, spreadsheet_safe: bool = 
     apostrophe in front.
     """
     sizes = [rung.n_topics for rung in topic_path.tree.rungs]
-    with open_table(path, ".csv", TOPICS, spreadsheet_safe=spreadsheet_safe) as write:
-        for rung, parents in zip(topic_path.tree.rungs, [*sizes[1:], None], strict=True):
-            write(_rows(rung, parents))
+    tables = map(_rows, topic_path.tree.rungs, [*sizes[1:], None])
+    write_tables(path, ".csv", TOPICS, tables, spreadsheet_safe=spreadsheet_safe)
 
 
 def _rows(rung: TreeRung, n_parents: int | None) -> pa.Table:
