@@ -78,7 +78,6 @@ def command(
     from sparsetopics.base.own_folders import DENOISED
     from sparsetopics.corpora.sources.source_files import local_paths
     from sparsetopics.evaluation.denoising.restoration import (
-        RestorationPlan,
         find_images,
         restore_images,
     )
@@ -86,14 +85,12 @@ def command(
 
     inputs = [run, *local_paths(images), *([] if clean is None else [clean])]
     output = output_folder(out, DENOISED, overwrite=overwrite, inputs=inputs)
-    plan = RestorationPlan(sigma, clean, add_noise, seed, workers)
-    trained, files = load_run(run), find_images(images, say)
-    found = restore_images(trained, files, output, plan, on_image=_tell)
+    found = restore_images(
+        load_run(run), find_images(images, say), output,
+        sigma=sigma, clean=clean, with_noise=add_noise, seed=seed, workers=workers,
+        on_image=lambda n_done, n_images: say(f"{n_done} of {quantity(n_images, 'image')}"),
+    )  # fmt: skip
     show([each._asdict() for each in found], _table(found, out), as_json=as_json)
-
-
-def _tell(n_done: int, n_images: int) -> None:
-    say(f"{n_done} of {quantity(n_images, 'image')}")
 
 
 def _table(found: list[Restored], out: Path) -> Iterator[str]:

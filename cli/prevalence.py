@@ -110,9 +110,14 @@ def command(
         sparsetopics prevalence run corpus --by section --differences
         sparsetopics prevalence run corpus --by section --over date:month --out months.csv
     """
+    from sparsetopics.answers.prevalence import prevalence
     from sparsetopics.answers.table_files import table_format, write_tables
+    from sparsetopics.answers.topic_names import names_of
     from sparsetopics.base.outputs import output_file, written
+    from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.grouping import Grouping
+    from sparsetopics.execution.executors import open_broadcast_map
+    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
 
     grouping = Grouping.parse(by, over)
     if differences:
@@ -123,7 +128,16 @@ def command(
     if out is not None:
         output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
         table_format(out, spreadsheet_safe=spreadsheet_safe)
-    found, named = _found(run, corpus, grouping, n_words, names, where)
+    refuse_run(corpus, SWAPPED)
+    with open_broadcast_map(where) as broadcast:
+        trained = load_run(run)
+        documents = Corpus.open(where.seen_from_there(corpus))
+        trained.check_corpus(documents, str(corpus))
+        found = prevalence(
+            trained.model, documents, trained.words.words, grouping, n_words,
+            workers=where.threads, broadcast=broadcast,
+        )  # fmt: skip
+    named = names_of(trained, names)
     table = found.differences(named) if differences else found.table(named)
     if found.n_left_out:
         say(f"Left out: {quantity(found.n_left_out, 'document')} without a value to group by.")
@@ -139,33 +153,6 @@ def command(
         return
     lines = _difference_lines(table, grouping) if differences else _lines(found, named)
     show(None, lines, as_json=False)
-
-
-def _found(
-    run: Path,
-    corpus: Path,
-    grouping: Grouping,
-    n_words: int,
-    given: dict[int, str],
-    where: Workplace,
-) -> tuple[Prevalence, list[str]]:
-    """The estimates, and a name for each topic of the model."""
-    from sparsetopics.answers.prevalence import prevalence
-    from sparsetopics.answers.topic_names import names_of
-    from sparsetopics.corpora.corpus import Corpus
-    from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
-
-    refuse_run(corpus, SWAPPED)
-    with open_broadcast_map(where) as broadcast:
-        trained = load_run(run)
-        documents = Corpus.open(where.seen_from_there(corpus))
-        trained.check_corpus(documents, str(corpus))
-        found = prevalence(
-            trained.model, documents, trained.words.words, grouping, n_words,
-            workers=where.threads, broadcast=broadcast,
-        )  # fmt: skip
-    return found, names_of(trained, given)
 
 
 # --- what is printed ------------------------------------------------------------------------------
@@ -217,8 +204,9 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
     rows = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES).to_pylist()
     sides = []
     for title, prefix in (("group", ""), ("other group", "other_")):
-        keys = f"{prefix}group", f"{prefix}from"
-        groups = (_named(grouping, *map(row.get, keys)) for row in rows)
+        groups = (
+            _named(grouping, row.get(f"{prefix}group"), row.get(f"{prefix}from")) for row in rows
+        )
         sides.append(left([title, *(without_middle(group, HEAD) for group in groups)]))
     differences = (
         _cell(100 * row["difference"], 100 * _number(row["standard_error"])) for row in rows

@@ -167,7 +167,10 @@ def compare_models(
         check_alike(corpus, open_corpus(plan.heldout), plan.corpus, str(plan.heldout))
     # All checks come before the folder is made and before training, which takes long.
     with _folder(plan):
-        _divide(plan, say)
+        if plan.heldout is None:
+            say(f"Holding out {100 * plan.share:g} % of {plan.corpus}.")
+            rng = np.random.default_rng(plan.seed)
+            split_corpus(plan.corpus, *plan.parts, plan.share, plan.overwrite, rng)
         training, heldout = map(open_corpus, plan.parts)
         trained = _train_path(plan, options, say, progress, training.sizes.n_docs)
         models = []
@@ -243,13 +246,6 @@ def _folder(plan: ComparisonPlan) -> Iterator[None]:
         with suppress(OSError):  # the folder is not empty
             plan.out.rmdir()
         raise
-
-
-def _divide(plan: ComparisonPlan, say: Callable[[str], None]) -> None:
-    if plan.heldout is None:
-        say(f"Holding out {100 * plan.share:g} % of {plan.corpus}.")
-        rng = np.random.default_rng(plan.seed)
-        split_corpus(plan.corpus, *plan.parts, plan.share, plan.overwrite, rng)
 
 
 def on_path(plan: ComparisonPlan, n_docs: int) -> list[ModelSpec]:

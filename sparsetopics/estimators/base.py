@@ -35,6 +35,7 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 
 if TYPE_CHECKING:
+    from sparsetopics.base.outputs import FolderKind
     from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.course import Model
     from sparsetopics.model.topic_posterior import TopicPosterior
@@ -170,16 +171,24 @@ class Estimator(BaseEstimator):
         ``overwrite``, or if it cannot be written.
         """
         from sparsetopics.base.outputs import output_folder, written
-        from sparsetopics.base.own_folders import RUN
-        from sparsetopics.runs.run import save_run
 
         self._check_fitted()
         folder = path_of("path", path)
         check_type("overwrite", overwrite, bool, "true or false")
+        with written(output_folder(folder, self._folder_kind, overwrite=overwrite)) as scratch:
+            self._save_to(scratch)
+
+    @property
+    def _folder_kind(self) -> FolderKind:
+        from sparsetopics.base.own_folders import RUN
+
+        return RUN
+
+    def _save_to(self, scratch: Path) -> None:
+        from sparsetopics.runs.run import save_run
+
         vocabulary = getattr(self, "vocabulary_", None)  # mixtures of vectors have none
-        provenance = self._provenance()
-        with written(output_folder(folder, RUN, overwrite=overwrite)) as scratch:
-            save_run(scratch, self.model_, vocabulary, provenance, self.trace_)
+        save_run(scratch, self.model_, vocabulary, self._provenance(), self.trace_)
 
     @naming_arguments()
     def training_options(self) -> TrainingOptions:

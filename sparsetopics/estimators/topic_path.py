@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from numpy.typing import ArrayLike
 
-from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.base import naming_arguments
 from sparsetopics.estimators.inputs import Data, InputRows
 from sparsetopics.estimators.topics import LDA, TopicEstimator
-from sparsetopics.options.option import check_type, path_of, refuse, shown
+from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.table import (
     DEFAULT_FEWEST_TOPICS,
     DEFAULT_MOST_TOPICS,
@@ -24,6 +23,7 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry
 
 if TYPE_CHECKING:
+    from sparsetopics.base.outputs import FolderKind
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.run_files import Provenance
@@ -117,35 +117,30 @@ class TopicPath(TopicEstimator):
             rungs = ", ".join(map(str, self.rungs_))
             refuse("n_components", f"must be one of {rungs}, but is {shown(number)}")
         own = {name: value for name, value in self.get_params().items() if name in _OF_LDA}
-        model = LDA(**own | {"n_components": number, "sparsity": self._sparsity_of(number)})
+        sparsity = None if self.sparsity is None else min(self.sparsity, number)
+        model = LDA(**own | {"n_components": number, "sparsity": sparsity})
         model.n_features_in_ = self.n_features_in_
         model._set_model(
             self.models_[number], self._trace_of(number), self._facts, self.vocabulary_
         )
         return model
 
-    @naming_parameters()
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the folder of a topic path, as ``sparsetopics path`` does; either all or nothing.
-
-        Raises UnfittedError before ``fit``. Raises OutputError if ``path`` exists, unless
-        ``overwrite``, or if it cannot be written.
-        """
-        from sparsetopics.base.outputs import output_folder, written
+    @property
+    def _folder_kind(self) -> FolderKind:
         from sparsetopics.base.own_folders import TOPIC_PATH
+
+        return TOPIC_PATH
+
+    def _save_to(self, scratch: Path) -> None:
         from sparsetopics.runs.run import save_run
         from sparsetopics.runs.topic_path_files import write_topic_path
 
-        self._check_fitted()
-        folder = path_of("path", path)
-        check_type("overwrite", overwrite, bool, "true or false")
-        with written(output_folder(folder, TOPIC_PATH, overwrite=overwrite)) as scratch:
-            for number, model in self.models_.items():
-                run = scratch / str(number)
-                run.mkdir()
-                facts = self._provenance_of(number)
-                save_run(run, model, self.vocabulary_, facts, self._trace_of(number))
-            write_topic_path(scratch, self.scores_, self.tree_)
+        for number, model in self.models_.items():
+            run = scratch / str(number)
+            run.mkdir()
+            facts = self._provenance_of(number)
+            save_run(run, model, self.vocabulary_, facts, self._trace_of(number))
+        write_topic_path(scratch, self.scores_, self.tree_)
 
     def _provenance_of(self, number: int) -> Provenance:
         """How the model of a rung was trained."""
@@ -188,9 +183,6 @@ class TopicPath(TopicEstimator):
         """The laps until a rung was reached."""
         laps = next(rung.laps for rung in self.scores_.rungs if rung.n_topics == number)
         return self.trace_[:laps]
-
-    def _sparsity_of(self, number: int) -> int | None:
-        return None if self.sparsity is None else min(self.sparsity, number)
 
 
 _OF_LDA = LDA().get_params().keys() - {"max_iter"}
