@@ -113,25 +113,20 @@ def command(
     show(record, [*tables, f"Wrote {page}."], as_json=as_json)
 
 
-def _difference_lines(alike: Sequence[ComparedModel]) -> Iterator[str]:
-    """Say by how much each model scores less than the best on the same documents or items."""
+def _table(alike: Sequence[ComparedModel]) -> Iterator[str]:
+    """The scores of models of one kind, and by how much each is worse than the best one."""
     from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 
+    names, kinds = [each.name for each in alike], [each.card.kind for each in alike]
+    yield from score_lines(names, kinds, [each.as_dict() for each in alike])
+    yield ""
     worse = [(each.name, each.difference) for each in alike if each.difference is not None]
     if not worse:
         return
     best = next(each for each in alike if each.difference is None)
-    yield ""
     unit = "item" if isinstance(best.card, MixtureCard) else "token"
     yield f"Paired differences from {best.name}, in nats per {unit}, and their standard errors:"
     width = max(len(name) for name, _ in worse)
     for name, (mean, error) in worse:
         yield f"  {name.ljust(width)}  {mean:.4f} ± {error:.4f}"
-
-
-def _table(alike: Sequence[ComparedModel]) -> Iterator[str]:
-    """The scores of models of one kind, and how far they are from the best one."""
-    names, kinds = [each.name for each in alike], [each.card.kind for each in alike]
-    yield from score_lines(names, kinds, [each.as_dict() for each in alike])
-    yield from _difference_lines(alike)
     yield ""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +17,6 @@ from sparsetopics.cli.shared_options import (
     threads_option,
 )
 from sparsetopics.options.table import NOISE
-
-if TYPE_CHECKING:
-    from sparsetopics.evaluation.denoising.restoration import Restored
 
 
 @click.command()
@@ -90,15 +85,12 @@ def command(
         sigma=sigma, clean=clean, with_noise=add_noise, seed=seed, workers=workers,
         on_image=lambda n_done, n_images: say(f"{n_done} of {quantity(n_images, 'image')}"),
     )  # fmt: skip
-    show([each._asdict() for each in found], _table(found, out), as_json=as_json)
-
-
-def _table(found: list[Restored], out: Path) -> Iterator[str]:
+    lines = []
     known = [(each.psnr_noisy, each.psnr) for each in found if each.psnr is not None]
     if known:
-        yield "noisy dB  denoised dB  image"
-        for each in found:
-            yield f"{each.psnr_noisy:>8.2f}{each.psnr:>13.2f}  {each.image}"
+        lines.append("noisy dB  denoised dB  image")
+        lines += [f"{each.psnr_noisy:>8.2f}{each.psnr:>13.2f}  {each.image}" for each in found]
         noisy, restored = (sum(values) / len(known) for values in zip(*known, strict=True))
-        yield f"{noisy:>8.2f}{restored:>13.2f}  mean of {len(known)}"
-    yield f"Wrote {quantity(len(found), 'image')} to {out}."
+        lines.append(f"{noisy:>8.2f}{restored:>13.2f}  mean of {len(known)}")
+    lines.append(f"Wrote {quantity(len(found), 'image')} to {out}.")
+    show([each._asdict() for each in found], lines, as_json=as_json)
