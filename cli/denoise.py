@@ -72,10 +72,7 @@ def command(
     from sparsetopics.base.outputs import output_folder
     from sparsetopics.base.own_folders import DENOISED
     from sparsetopics.corpora.sources.source_files import local_paths
-    from sparsetopics.evaluation.denoising.restoration import (
-        find_images,
-        restore_images,
-    )
+    from sparsetopics.evaluation.denoising.restoration import find_images, restore_images
     from sparsetopics.runs.run import load_run
 
     inputs = [run, *local_paths(images), *([] if clean is None else [clean])]

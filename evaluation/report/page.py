@@ -67,8 +67,11 @@ class Shown(NamedTuple):
     moves: Markup | None
 
 
-# Heads, and models with their cells, one under each head.
-Table = tuple[Sequence[str], Sequence[tuple[Shown, Sequence[str]]]]
+class Table(NamedTuple):
+    """Models with their cells, one under each head."""
+
+    heads: Sequence[str]
+    rows: Sequence[tuple[Shown, Sequence[str]]]
 
 
 class Family(NamedTuple):
@@ -198,7 +201,7 @@ def _table(members: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Ta
         (each, [own.get(head, DASH) for head in heads])
         for each, own in zip(members, columns, strict=True)
     ]
-    return heads, rows
+    return Table(heads, rows)
 
 
 def _differences(subjects: Sequence[Subject]) -> list[Estimate | None]:
