@@ -26,7 +26,7 @@ from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import OPTION
 
 if TYPE_CHECKING:
-    from sparsetopics.evaluation.comparison.compare import ComparedModel, Comparison
+    from sparsetopics.evaluation.comparison.compare import ComparedModel
 
 
 @click.command(cls=TableCommand)
@@ -93,8 +93,10 @@ def command(
         refuse("held-out-share", "cannot be combined with --heldout")
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.comparison.compare import (
+        REPORT,
         ComparisonPlan,
         compare_models,
+        kinds_of,
         parse_models,
     )
 
@@ -105,31 +107,26 @@ def command(
         lambda step: None if quiet else say(step),
         lambda options: show_progress(options, quiet=quiet),
     )
-    record = {"report": str(made.report), "models": [each.as_dict() for each in made.models]}
-    show(record, _lines(made), as_json=as_json)
+    page = plan.out / REPORT
+    record = {"report": str(page), "models": [each.as_dict() for each in made]}
+    tables = [line for alike in kinds_of(made) for line in _table(alike)]
+    show(record, [*tables, f"Wrote {page}."], as_json=as_json)
 
 
-def _difference_lines(alike: Sequence[ComparedModel]) -> Iterator[str]:
-    """Say by how much each model scores less than the best on the same documents or items."""
+def _table(alike: Sequence[ComparedModel]) -> Iterator[str]:
+    """The scores of models of one kind, and by how much each is worse than the best one."""
     from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 
+    names, kinds = [each.name for each in alike], [each.card.kind for each in alike]
+    yield from score_lines(names, kinds, [each.as_dict() for each in alike])
+    yield ""
     worse = [(each.name, each.difference) for each in alike if each.difference is not None]
     if not worse:
         return
     best = next(each for each in alike if each.difference is None)
-    yield ""
     unit = "item" if isinstance(best.card, MixtureCard) else "token"
     yield f"Paired differences from {best.name}, in nats per {unit}, and their standard errors:"
     width = max(len(name) for name, _ in worse)
     for name, (mean, error) in worse:
         yield f"  {name.ljust(width)}  {mean:.4f} ± {error:.4f}"
-
-
-def _lines(made: Comparison) -> Iterator[str]:
-    """A table for each kind of models, and how far they are from the best one."""
-    for alike in made.kinds:
-        names, kinds = [each.name for each in alike], [each.card.kind for each in alike]
-        yield from score_lines(names, kinds, [each.as_dict() for each in alike])
-        yield from _difference_lines(alike)
-        yield ""
-    yield f"Wrote {made.report}."
+    yield ""

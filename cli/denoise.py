@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +17,6 @@ from sparsetopics.cli.shared_options import (
     threads_option,
 )
 from sparsetopics.options.table import NOISE
-
-if TYPE_CHECKING:
-    from sparsetopics.evaluation.denoising.restoration import Restored
 
 
 @click.command()
@@ -77,31 +72,22 @@ def command(
     from sparsetopics.base.outputs import output_folder
     from sparsetopics.base.own_folders import DENOISED
     from sparsetopics.corpora.sources.source_files import local_paths
-    from sparsetopics.evaluation.denoising.restoration import (
-        RestorationPlan,
-        find_images,
-        restore_images,
-    )
+    from sparsetopics.evaluation.denoising.restoration import find_images, restore_images
     from sparsetopics.runs.run import load_run
 
     inputs = [run, *local_paths(images), *([] if clean is None else [clean])]
     output = output_folder(out, DENOISED, overwrite=overwrite, inputs=inputs)
-    plan = RestorationPlan(sigma, clean, add_noise, seed, workers)
-    trained, files = load_run(run), find_images(images, say)
-    found = restore_images(trained, files, output, plan, on_image=_tell)
-    show([each._asdict() for each in found], _table(found, out), as_json=as_json)
-
-
-def _tell(n_done: int, n_images: int) -> None:
-    say(f"{n_done} of {quantity(n_images, 'image')}")
-
-
-def _table(found: list[Restored], out: Path) -> Iterator[str]:
+    found = restore_images(
+        load_run(run), find_images(images, say), output,
+        sigma=sigma, clean=clean, with_noise=add_noise, seed=seed, workers=workers,
+        on_image=lambda n_done, n_images: say(f"{n_done} of {quantity(n_images, 'image')}"),
+    )  # fmt: skip
+    lines = []
     known = [(each.psnr_noisy, each.psnr) for each in found if each.psnr is not None]
     if known:
-        yield "noisy dB  denoised dB  image"
-        for each in found:
-            yield f"{each.psnr_noisy:>8.2f}{each.psnr:>13.2f}  {each.image}"
+        lines.append("noisy dB  denoised dB  image")
+        lines += [f"{each.psnr_noisy:>8.2f}{each.psnr:>13.2f}  {each.image}" for each in found]
         noisy, restored = (sum(values) / len(known) for values in zip(*known, strict=True))
-        yield f"{noisy:>8.2f}{restored:>13.2f}  mean of {len(known)}"
-    yield f"Wrote {quantity(len(found), 'image')} to {out}."
+        lines.append(f"{noisy:>8.2f}{restored:>13.2f}  mean of {len(known)}")
+    lines.append(f"Wrote {quantity(len(found), 'image')} to {out}.")
+    show([each._asdict() for each in found], lines, as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
-    from sparsetopics.answers.representatives import RepresentativeDocument, Representatives
+    from sparsetopics.answers.representatives import RepresentativeDocument
 
 EXCERPT = 400  # characters of a text
 INDENT = 6 * " "
@@ -85,7 +84,20 @@ def command(
         sparsetopics documents run corpus --topic 3 --topic 5 --n 4
         sparsetopics documents run corpus --json
     """
-    found, named = _found(run, corpus, topics or None, n, by, names, where)
+    from sparsetopics.answers.representatives import TopicsToShow, representatives
+    from sparsetopics.answers.topic_names import names_of
+    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.execution.executors import open_broadcast_map
+    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
+
+    refuse_run(corpus, SWAPPED)
+    with open_broadcast_map(where) as broadcast:
+        trained = load_run(run)
+        chosen = TopicsToShow.of_run(trained, topics or None, workers=where.threads)
+        searched = Corpus.open(where.seen_from_there(corpus))
+        trained.check_corpus(searched, str(corpus))
+        found = representatives(chosen, searched, n, by=by, broadcast=broadcast)
+    named = names_of(trained, names)
     if as_json:
         show(found.table(named).to_pylist(), [], as_json=True)
         return
@@ -96,33 +108,11 @@ def command(
             if document.text is None:
                 show(None, [INDENT + " ".join(document.words)], as_json=False)
             else:
-                show_marked(_wrapped(document.text), document.words)
-
-
-def _found(
-    run: Path,
-    corpus: Path,
-    topics: Sequence[int] | None,
-    n: int,
-    by: str,
-    given: dict[int, str],
-    where: Workplace,
-) -> tuple[Representatives, list[str]]:
-    """The documents, and a name for each topic of the model."""
-    from sparsetopics.answers.representatives import TopicsToShow, representatives
-    from sparsetopics.answers.topic_names import names_of
-    from sparsetopics.corpora.corpus import Corpus
-    from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
-
-    refuse_run(corpus, SWAPPED)
-    with open_broadcast_map(where) as broadcast:
-        trained = load_run(run)
-        chosen = TopicsToShow.of_run(trained, topics, workers=where.threads)
-        documents = Corpus.open(where.seen_from_there(corpus))
-        trained.check_corpus(documents, str(corpus))
-        found = representatives(chosen, documents, n, by=by, broadcast=broadcast)
-    return found, names_of(trained, given)
+                lines = wrap(
+                    excerpt(document.text, EXCERPT), WIDTH,
+                    initial_indent=INDENT, subsequent_indent=INDENT,
+                )  # fmt: skip
+                show_marked(lines, document.words)
 
 
 def _head(document: RepresentativeDocument) -> str:
@@ -130,7 +120,3 @@ def _head(document: RepresentativeDocument) -> str:
     names = dict.fromkeys(filter(None, (document.label, document.group)))
     kinds = f" ({', '.join(names)})" if names else ""
     return f"{document.share:>5.0%}  {document.doc_id}{kinds}, {document.n_tokens:,.0f} tokens"
-
-
-def _wrapped(text: str) -> list[str]:
-    return wrap(excerpt(text, EXCERPT), WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)

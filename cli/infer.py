@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +23,7 @@ from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
+    from sparsetopics.answers.proportions import TopicOfText
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.corpus import AnyCorpus, Corpus
     from sparsetopics.runs.run import AnyRun
@@ -104,16 +105,44 @@ def command(
         sparsetopics infer run corpus --top 5 --out topics.csv
         sparsetopics infer run --text "Firefighters saved most homes"
     """
+    from sparsetopics.answers.proportions import topics_of_texts, write_shares
+    from sparsetopics.answers.table_files import table_format
+    from sparsetopics.base.outputs import output_file
+    from sparsetopics.execution.executors import open_broadcast_map
+    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
+
     folder = _folder(ctx, corpus, texts, tokenizer)
-    request = _Request(run, folder, texts, tokenizer, top, where)
+    output = None
     if out is not None:
-        record, lines = _write(request, out, spreadsheet_safe, overwrite)
-    else:
-        if folder is not None:
-            raise click.UsageError("Name the file to write with --out.", ctx)
-        if spreadsheet_safe:
-            refuse("spreadsheet-safe", "needs --out")
-        record, lines = _printed(request)
+        inputs = [run] if folder is None else [run, folder]
+        output = output_file(out, overwrite=overwrite, inputs=inputs)
+        table_format(out, spreadsheet_safe=spreadsheet_safe)
+    elif folder is not None:
+        raise click.UsageError("Name the file to write with --out.", ctx)
+    elif spreadsheet_safe:
+        refuse("spreadsheet-safe", "needs --out")
+    if folder is not None:
+        refuse_run(folder, SWAPPED)
+    with open_broadcast_map(where) as broadcast:
+        trained = load_run(run)
+        if output is None:
+            documents = _documents(trained, texts, tokenizer)
+            shares = topics_of_texts(
+                trained, documents, top or PRINTED_TOPICS,
+                workers=where.threads, broadcast=broadcast,
+            )  # fmt: skip
+            record, lines = _printed(documents, list(shares))
+        else:
+            found = (
+                _documents(trained, texts, tokenizer)
+                if folder is None
+                else _opened(trained, folder, where)
+            )
+            write_shares(
+                output, trained.model, found, top,
+                workers=where.threads, broadcast=broadcast, spreadsheet_safe=spreadsheet_safe,
+            )  # fmt: skip
+            record, lines = _written(trained, found, output.path, top)
     show(record, lines, as_json=as_json)
 
 
@@ -133,64 +162,20 @@ def _folder(
     return corpus
 
 
-class _Request(NamedTuple):
-    """Which topics of what."""
-
-    run: Path
-    folder: Path | None  # of a corpus; None for texts
-    texts: Sequence[str]  # none for the lines of the standard input
-    tokenizer: str | None
-    top: int | None
-    where: Workplace
-
-
-def _write(
-    request: _Request, out: Path, spreadsheet_safe: bool, overwrite: bool
-) -> tuple[dict[str, Json], list[str]]:
-    """Write ``out``, whose place and format are checked first; return a record and lines."""
-    from sparsetopics.answers.proportions import write_shares
-    from sparsetopics.answers.table_files import table_format
-    from sparsetopics.base.outputs import output_file
-    from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
-
-    inputs = [request.run] if request.folder is None else [request.run, request.folder]
-    output = output_file(out, overwrite=overwrite, inputs=inputs)
-    table_format(out, spreadsheet_safe=spreadsheet_safe)
-    if request.folder is not None:
-        refuse_run(request.folder, SWAPPED)
-    where = request.where
-    with open_broadcast_map(where) as broadcast:
-        run = load_run(request.run)
-        corpus = _corpus(request, run)
-        write_shares(
-            output, run.model, corpus, request.top,
-            workers=where.threads, broadcast=broadcast, spreadsheet_safe=spreadsheet_safe,
-        )  # fmt: skip
-    n_documents = corpus.sizes.n_docs
-    n_rows = min(request.top or run.model.n_topics, run.model.n_topics)
-    rows = "a row" if request.top is None or n_rows == 1 else f"{n_rows:,} rows"
-    line = f"Wrote {rows} for each of {quantity(n_documents, corpus.noun[:-1])} to {out}."
-    return {f"n_{corpus.noun}": n_documents, "path": str(out)}, [line]
-
-
-def _corpus(request: _Request, run: AnyRun) -> AnyCorpus:
-    """The corpus in the folder, or texts as a corpus."""
+def _opened(run: AnyRun, folder: Path, where: Workplace) -> AnyCorpus:
     from sparsetopics.corpora.corpus import open_corpus
 
-    if request.folder is None:
-        return _documents(request, run)
-    corpus = open_corpus(request.where.seen_from_there(request.folder))
-    run.check_corpus(corpus, str(request.folder))
+    corpus = open_corpus(where.seen_from_there(folder))
+    run.check_corpus(corpus, str(folder))
     return corpus
 
 
-def _documents(request: _Request, run: AnyRun) -> Corpus:
-    """The texts as a corpus; says on stderr what is left out."""
-    from sparsetopics.answers.text_topics import corpus_of_texts
+def _documents(run: AnyRun, texts: Sequence[str], tokenizer: str | None) -> Corpus:
+    """Texts, or the lines of the standard input, as a corpus; says what is left out."""
+    from sparsetopics.corpora.corpus import Corpus
 
-    texts = list(map(_checked, request.texts)) or _lines_of_input()
-    corpus = corpus_of_texts(run, texts, request.tokenizer)
+    documents = list(map(_checked, texts)) or _lines_of_input()
+    corpus = Corpus.from_texts(documents, tokenizer=tokenizer, vocabulary=run.words)
     reason = f"not in the vocabulary of {run.path}"
     _say_left_out(corpus.n_unknown_tokens, corpus.n_tokens, "word", reason)
     _say_left_out(corpus.n_skipped, corpus.n_docs, "document", "no known word")
@@ -221,18 +206,21 @@ def _lines_of_input() -> Iterator[str]:
         raise SourceError("standard input", "is empty")
 
 
-def _printed(request: _Request) -> tuple[dict[str, Json], list[str]]:
-    """The topics of texts as a record and as lines."""
-    from sparsetopics.answers.text_topics import topics_of_texts
-    from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.run import load_run
+def _written(
+    run: AnyRun, corpus: AnyCorpus, out: Path, top: int | None
+) -> tuple[dict[str, Json], list[str]]:
+    """What was written, as a record and as a line."""
+    n_documents = corpus.sizes.n_docs
+    n_rows = min(top or run.model.n_topics, run.model.n_topics)
+    rows = "a row" if top is None or n_rows == 1 else f"{n_rows:,} rows"
+    line = f"Wrote {rows} for each of {quantity(n_documents, corpus.noun[:-1])} to {out}."
+    return {f"n_{corpus.noun}": n_documents, "path": str(out)}, [line]
 
-    top, where = request.top or PRINTED_TOPICS, request.where
-    with open_broadcast_map(where) as broadcast:
-        run = load_run(request.run)
-        corpus = _documents(request, run)
-        reading = topics_of_texts(run, corpus, top, workers=where.threads, broadcast=broadcast)
-        found = list(reading)
+
+def _printed(
+    corpus: Corpus, found: Sequence[tuple[str, list[TopicOfText]]]
+) -> tuple[dict[str, Json], list[str]]:
+    """The topics of texts as a record and as lines."""
     record: dict[str, Json] = {
         "n_documents": corpus.n_docs,
         "n_tokens": corpus.n_tokens,

@@ -97,7 +97,8 @@ def command(
     rows = INGEST_OPTION.values()
     given = {row.name: values[row.key] for row in rows if is_given(ctx, row.key)}
     kind = _checked_kind(sources, given, kind)
-    given.setdefault("workers", _usual_workers(given.get("executor")))
+    usual = 1 if given.get("executor") == "serial" else min(MOST_WORKERS, os.cpu_count() or 1)
+    given.setdefault("workers", usual)
     with _showing_progress(quiet=quiet) as on_progress:
         if kind == "documents":
             options = _document_options(given, overwrite=overwrite)
@@ -135,10 +136,6 @@ def _checked_kind(sources: Sources, given: Given, kind: str | None) -> str:
         (other,) = INGEST_OPTION[name].only_for
         refuse(name, f"is for {other}, but {holding} {kind}", hint)
     return kind
-
-
-def _usual_workers(executor: Value | None) -> int:
-    return 1 if executor == "serial" else min(MOST_WORKERS, os.cpu_count() or 1)
 
 
 def _document_options(given: dict[str, Value | None], *, overwrite: bool) -> IngestOptions:

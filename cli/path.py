@@ -26,7 +26,7 @@ from sparsetopics.options.table import LDA_ON_PATHS, PATH_MODEL, PATH_OPTION
 
 if TYPE_CHECKING:
     from sparsetopics.base.sealed_files import Json
-    from sparsetopics.runs.topic_path_files import RungScore, TopicPathFolder
+    from sparsetopics.runs.topic_path_files import TopicPathFolder
 
 ROWS = {**PATH_OPTION, **LDA_ON_PATHS}
 
@@ -114,7 +114,16 @@ def path_lines(found: TopicPathFolder) -> Iterator[str]:
     scores = found.scores
     if scores.recommended is not None:
         names = [str(found.run(rung.n_topics)) for rung in scores.rungs]
-        records = [_row(rung) for rung in scores.rungs]
+        records: list[dict[str, str | float | None]] = [
+            {
+                "n_topics": rung.n_topics,
+                "log_likelihood_per_token": rung.log_likelihood_per_token,
+                "paired_difference": rung.difference_from_best,
+                "paired_standard_error": rung.difference_standard_error,
+                "laps": rung.laps,
+            }
+            for rung in scores.rungs
+        ]
         yield from score_lines(names, ["LDA"] * len(names), records)
         yield ""
         yield f"Scored on {scores.scored_on}."
@@ -122,13 +131,3 @@ def path_lines(found: TopicPathFolder) -> Iterator[str]:
         if scores.recommended == scores.rungs[0].n_topics:
             yield "It is the largest rung, so more topics may predict better."
     yield f"{found.folder} has {quantity(len(scores.rungs), 'run')}."
-
-
-def _row(rung: RungScore) -> dict[str, str | float | None]:
-    return {
-        "n_topics": rung.n_topics,
-        "log_likelihood_per_token": rung.log_likelihood_per_token,
-        "paired_difference": rung.difference_from_best,
-        "paired_standard_error": rung.difference_standard_error,
-        "laps": rung.laps,
-    }

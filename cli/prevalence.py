@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -32,12 +32,11 @@ from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pyarrow as pa
 
     from sparsetopics.answers.prevalence import Prevalence
-    from sparsetopics.base.outputs import Output
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.grouping import Grouping, Start
 
@@ -111,9 +110,14 @@ def command(
         sparsetopics prevalence run corpus --by section --differences
         sparsetopics prevalence run corpus --by section --over date:month --out months.csv
     """
-    from sparsetopics.answers.table_files import table_format
-    from sparsetopics.base.outputs import output_file
+    from sparsetopics.answers.prevalence import prevalence
+    from sparsetopics.answers.table_files import table_format, write_tables
+    from sparsetopics.answers.topic_names import names_of
+    from sparsetopics.base.outputs import output_file, written
+    from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.grouping import Grouping
+    from sparsetopics.execution.executors import open_broadcast_map
+    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
 
     grouping = Grouping.parse(by, over)
     if differences:
@@ -124,37 +128,6 @@ def command(
     if out is not None:
         output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
         table_format(out, spreadsheet_safe=spreadsheet_safe)
-    found, named = _found(run, corpus, grouping, n_words, names, where)
-    table = found.differences(named) if differences else found.table(named)
-    if found.n_left_out:
-        say(f"Left out: {quantity(found.n_left_out, 'document')} without a value to group by.")
-    if output is not None:
-        _write(output, table, spreadsheet_safe)
-        record = {"path": str(out), "n_rows": table.num_rows}
-        show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."], as_json=as_json)
-        return
-    if as_json:
-        show(_records(table), [], as_json=True)
-        return
-    lines = _difference_lines(table, grouping) if differences else _lines(found, named)
-    show(None, lines, as_json=False)
-
-
-def _found(
-    run: Path,
-    corpus: Path,
-    grouping: Grouping,
-    n_words: int,
-    given: dict[int, str],
-    where: Workplace,
-) -> tuple[Prevalence, list[str]]:
-    """The estimates, and a name for each topic of the model."""
-    from sparsetopics.answers.prevalence import prevalence
-    from sparsetopics.answers.topic_names import names_of
-    from sparsetopics.corpora.corpus import Corpus
-    from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
-
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
         trained = load_run(run)
@@ -164,19 +137,22 @@ def _found(
             trained.model, documents, trained.words.words, grouping, n_words,
             workers=where.threads, broadcast=broadcast,
         )  # fmt: skip
-    return found, names_of(trained, given)
-
-
-def _write(output: Output, table: pa.Table, spreadsheet_safe: bool) -> None:
-    from sparsetopics.answers.table_files import open_table
-    from sparsetopics.base.outputs import written
-
-    suffix = output.path.suffix.lower()
-    with (
-        written(output) as path,
-        open_table(path, suffix, table.schema, spreadsheet_safe=spreadsheet_safe) as write,
-    ):
-        write(table)
+    named = names_of(trained, names)
+    table = found.differences(named) if differences else found.table(named)
+    if found.n_left_out:
+        say(f"Left out: {quantity(found.n_left_out, 'document')} without a value to group by.")
+    if output is not None:
+        suffix = output.path.suffix.lower()
+        with written(output) as path:
+            write_tables(path, suffix, table.schema, [table], spreadsheet_safe=spreadsheet_safe)
+        record = {"path": str(out), "n_rows": table.num_rows}
+        show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."], as_json=as_json)
+        return
+    if as_json:
+        show(_records(table), [], as_json=True)
+        return
+    lines = _difference_lines(table, grouping) if differences else _lines(found, named)
+    show(None, lines, as_json=False)
 
 
 # --- what is printed ------------------------------------------------------------------------------
@@ -226,10 +202,12 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
     size = negate(absolute(table["difference"]))
     keys = [(name, "ascending") for name in ("adjusted_p_value", "p_value", "size")]
     rows = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES).to_pylist()
-    sides = [
-        left([title, *(without_middle(_side(grouping, row, prefix), HEAD) for row in rows)])
-        for title, prefix in (("group", ""), ("other group", "other_"))
-    ]
+    sides = []
+    for title, prefix in (("group", ""), ("other group", "other_")):
+        groups = (
+            _named(grouping, row.get(f"{prefix}group"), row.get(f"{prefix}from")) for row in rows
+        )
+        sides.append(left([title, *(without_middle(group, HEAD) for group in groups)]))
     differences = (
         _cell(100 * row["difference"], 100 * _number(row["standard_error"])) for row in rows
     )
@@ -251,14 +229,6 @@ def _number(value: float | None) -> float:
 
 def _p_value(value: float) -> str:
     return f"<{SMALLEST_P_VALUE:g}" if value < SMALLEST_P_VALUE else f"{value:.1g}"
-
-
-def _side(
-    grouping: Grouping,
-    row: Mapping[str, Any],  # whose values are those of a table
-    prefix: str,
-) -> str:
-    return _named(grouping, row.get(f"{prefix}group"), row.get(f"{prefix}from"))
 
 
 def _records(table: pa.Table) -> list[dict[str, Json]]:

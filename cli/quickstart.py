@@ -34,17 +34,17 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
     """
     from sparsetopics.answers.topic_names import topic_rows
     from sparsetopics.cli.train_progress import show_progress
-    from sparsetopics.evaluation.quickstart import TRAINING, run_quickstart
+    from sparsetopics.evaluation.quickstart import REPORT, RUN, TRAINING, run_quickstart
     from sparsetopics.model.statistics import in_use
     from sparsetopics.runs.run import load_run
 
     with show_progress(TRAINING, quiet=as_json) as hooks:
-        made = run_quickstart(out, overwrite=overwrite, say=say, hooks=hooks)
-    trained = load_run(made.run)
-    score = made.card.completion
+        card = run_quickstart(out, overwrite=overwrite, say=say, hooks=hooks)
+    run, report, score = out / RUN, out / REPORT, card.completion
+    trained = load_run(run)
     record = {
-        "run": str(made.run),
-        "report": str(made.report),
+        "run": str(run),
+        "report": str(report),
         "n_topics": trained.model.n_topics,
         "log_likelihood_per_token": score.log_likelihood_per_token,
     }
@@ -55,7 +55,7 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         f"Found {quantity(len(rows), 'topic')}, starting from {TRAINING.n_topics}.",
         f"Held-out score on {stories}: {score.log_likelihood_per_token:.3f} nats "
         f"per token (without topics {score.unigram_log_likelihood_per_token:.3f}).",
-        f"Open {made.report} in a browser.",
+        f"Open {report} in a browser.",
         "To use your own texts, start with `sparsetopics ingest --help`.",
     ]
     show(record, lines, as_json=as_json)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from sparsetopics.cli.parameter_types import NEW_PATH
 from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import json_option
-
-if TYPE_CHECKING:
-    from sparsetopics.runs.resume import Repaired
 
 
 @click.command()
@@ -33,15 +28,14 @@ def command(output: Path, as_json: bool) -> None:
     from sparsetopics.runs.resume import repair
 
     found = repair(output)
-    show({"path": str(output), **found._asdict()}, _lines(output, found), as_json=as_json)
-
-
-def _lines(output: Path, found: Repaired) -> Iterator[str]:
+    lines = []
     if found.was_completed:
-        yield f"{output}: completed."
+        lines.append(f"{output}: completed.")
     elif found.was_cleared:
-        yield f"{output}: removed what an interrupted command left."
+        lines.append(f"{output}: removed what an interrupted command left.")
     if found.continued_by:
-        yield f"{output}: interrupted work is kept; continue it with {found.continued_by}."
-    elif not found.was_completed and not found.was_cleared:
-        yield f"{output}: nothing to repair."
+        how = f"continue it with {found.continued_by}"
+        lines.append(f"{output}: interrupted work is kept; {how}.")
+    elif not lines:
+        lines.append(f"{output}: nothing to repair.")
+    show({"path": str(output), **found._asdict()}, lines, as_json=as_json)

@@ -35,33 +35,34 @@ def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks
         with _bar(options) as hooks:
             yield hooks
     else:
-        lines = _Lines(options)
-        writing = partial(say, "Writing the run.")
-        yield RunHooks(lines.on_lap, lines.on_documents, writing, say, lines.set_options)
+        yield _lines(options)
 
 
-class _Lines:
-    """Prints a line for each lap, and one whenever there has been none for a while."""
+def _lines(options: TrainingOptions) -> RunHooks:
+    """Print a line for each lap, and one whenever there has been none for a while."""
+    from sparsetopics.runs.callbacks import RunHooks
 
-    def __init__(self, options: TrainingOptions) -> None:
-        self._options = options
-        self._last = time.monotonic()
+    last = time.monotonic()
 
-    def set_options(self, options: TrainingOptions) -> None:
-        self._options = options
+    def tell(sentence: str) -> None:
+        nonlocal last
+        say(sentence)
+        last = time.monotonic()
 
-    def on_lap(self, entry: Entry) -> None:
-        self._say(lap_line(entry, self._options))
+    def on_lap(entry: Entry) -> None:
+        tell(lap_line(entry, options))
         check_stopped()
 
-    def on_documents(self, n_done: float, n_docs: int) -> None:
-        if time.monotonic() - self._last >= SECONDS_OF_SILENCE:
-            share = f"{100 * n_done / n_docs:.0f} % of the {_unit(self._options)} visited"
-            self._say(f"{share}{_rest_of_lap(n_done, n_docs, self._options)}")
+    def on_documents(n_done: float, n_docs: int) -> None:
+        if time.monotonic() - last >= SECONDS_OF_SILENCE:
+            share = f"{100 * n_done / n_docs:.0f} % of the {_unit(options)} visited"
+            tell(f"{share}{_rest_of_lap(n_done, n_docs, options)}")
 
-    def _say(self, sentence: str) -> None:
-        say(sentence)
-        self._last = time.monotonic()
+    def on_options(changed: TrainingOptions) -> None:
+        nonlocal options
+        options = changed
+
+    return RunHooks(on_lap, on_documents, partial(say, "Writing the run."), say, on_options)
 
 
 def _unit(options: TrainingOptions) -> str:

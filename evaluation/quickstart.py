@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -30,22 +29,15 @@ from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import train_run
 
+RUN, REPORT = "run", "report.html"  # in the folder of the results
 HELD_OUT_SHARE = 0.1
 SEED = 0
 TRAINING = TrainingOptions(n_topics=20, laps=12, model="hdp")  # takes less than a minute
 
 
-class Quickstart(NamedTuple):
-    """What the quickstart wrote, and the scores."""
-
-    run: Path
-    report: Path
-    card: Scorecard
-
-
 def run_quickstart(
     out: Path, *, overwrite: bool, say: Callable[[str], None], hooks: RunHooks
-) -> Quickstart:
+) -> Scorecard:
     """Ingest, split, train, score and report; write all results to the folder ``out``, or none.
 
     ``say`` gets a sentence about each step. Raises OutputError if ``out`` exists and ``overwrite``
@@ -63,18 +55,18 @@ def run_quickstart(
             f"Training an HDP that starts from {TRAINING.n_topics} topics (the first time, code is "
             "compiled for this machine)."
         )
-        run = folder / "run"
+        run = folder / RUN
         plan = RunPlan(train_corpus, run, TRAINING, seed=SEED, heldout=heldout, checkpoint_every=0)
         train_run(plan, hooks)
         say("Scoring the topics on the held-out stories and writing the report.")
         # The run is still in a staging folder: name it after its final place.
-        topics = replace(topics_of_run(load_run(run, TopicPosterior)), name=str(out / "run"))
+        topics = replace(topics_of_run(load_run(run, TopicPosterior)), name=str(out / RUN))
         documents = Corpus.open(heldout)
         card = score_topics(topics, documents, Corpus.open(train_corpus))
         parts = str(out / "heldout"), str(out / "train")
         page = scored_report([card], *parts, SEED, documents)
-        write_page(output_file(folder / "report.html", overwrite=False), page)
-    return Quickstart(out / "run", out / "report.html", card)
+        write_page(output_file(folder / REPORT, overwrite=False), page)
+    return card
 
 
 def bundled_collection() -> Path:

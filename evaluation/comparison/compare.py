@@ -20,7 +20,7 @@ from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.split import check_alike, count_held_out, split_corpus
 from sparsetopics.evaluation.comparison.evaluate import score_model
-from sparsetopics.evaluation.report.page import Panel, Report, write_page
+from sparsetopics.evaluation.report.page import Report, write_page
 from sparsetopics.evaluation.report.report import score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
@@ -29,10 +29,7 @@ from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.measures.paired import Estimate, differences_from_best
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, MODELS, models_of
 from sparsetopics.options.resolve import resolve
-from sparsetopics.options.table import (
-    DEFAULT_DOCUMENT_LIKELIHOOD,
-    PATH_MODEL,
-)
+from sparsetopics.options.table import DEFAULT_DOCUMENT_LIKELIHOOD, PATH_MODEL
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import RunPlan
@@ -107,17 +104,10 @@ class ComparedModel(NamedTuple):
         }
 
 
-class Comparison(NamedTuple):
-    """All models, in the requested order, and the page about them."""
-
-    models: list[ComparedModel]
-    report: Path
-
-    @property
-    def kinds(self) -> list[list[ComparedModel]]:
-        """The models whose scores compare, topic models and mixtures, each in their order."""
-        kinds = dict.fromkeys(type(each.card) for each in self.models)
-        return [[each for each in self.models if type(each.card) is kind] for kind in kinds]
+def kinds_of(models: Sequence[ComparedModel]) -> list[list[ComparedModel]]:
+    """The models whose scores compare, topic models and mixtures, each in their order."""
+    kinds = dict.fromkeys(type(each.card) for each in models)
+    return [[each for each in models if type(each.card) is kind] for kind in kinds]
 
 
 def parse_models(text: str) -> tuple[ModelSpec, ...]:
@@ -152,14 +142,14 @@ def compare_models(
     plan: ComparisonPlan,
     say: Callable[[str], None] = lambda step: None,
     progress: Progress = lambda options: nullcontext(RunHooks()),
-) -> Comparison:
+) -> list[ComparedModel]:
     """Train each model on the same documents or items and score it on the same held-out ones.
 
-    ``plan.out`` gets the two parts of the corpus (unless held-out data are given), a run folder for
-    each model, and a page that sets the models side by side. LDA of several given numbers of topics
-    is trained as one topic path where that is possible (``on_path``); its folder then has their
-    runs. Each of these is written whole or not at all. Finished parts stay if a later model fails
-    or is interrupted.
+    The models are in the order of ``plan``. ``plan.out`` gets the two parts of the corpus (unless
+    held-out data are given), a run folder for each model, and a page that sets the models side by
+    side. LDA of several given numbers of topics is trained as one topic path where that is possible
+    (``on_path``); its folder then has their runs. Each of these is written whole or not at all.
+    Finished parts stay if a later model fails or is interrupted.
 
     ``say`` gets a sentence about each step, and ``progress`` opens what is told about training.
     Raises OptionError, CorpusError, RunError or OutputError, if possible before any training.
@@ -177,7 +167,10 @@ def compare_models(
         check_alike(corpus, open_corpus(plan.heldout), plan.corpus, str(plan.heldout))
     # All checks come before the folder is made and before training, which takes long.
     with _folder(plan):
-        _divide(plan, say)
+        if plan.heldout is None:
+            say(f"Holding out {100 * plan.share:g} % of {plan.corpus}.")
+            rng = np.random.default_rng(plan.seed)
+            split_corpus(plan.corpus, *plan.parts, plan.share, plan.overwrite, rng)
         training, heldout = map(open_corpus, plan.parts)
         trained = _train_path(plan, options, say, progress, training.sizes.n_docs)
         models = []
@@ -195,19 +188,19 @@ def compare_models(
         say("Writing the page.")
         page = _report(models, plan, heldout)
         write_page(output_file(plan.out / REPORT, overwrite=plan.overwrite), page)
-    return _paired(Comparison(models, plan.out / REPORT))
+    return _paired(models)
 
 
-def _paired(made: Comparison) -> Comparison:
+def _paired(models: Sequence[ComparedModel]) -> list[ComparedModel]:
     """Return the same models with their differences from the best of their kind."""
     found = {
         each.name: each._replace(difference=difference)
-        for alike in made.kinds
+        for alike in kinds_of(models)
         for each, difference in zip(
             alike, differences_from_best([each.card.heldout for each in alike]), strict=True
         )
     }
-    return made._replace(models=[found[each.name] for each in made.models])
+    return [found[each.name] for each in models]
 
 
 def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> TrainingOptions:
@@ -253,13 +246,6 @@ def _folder(plan: ComparisonPlan) -> Iterator[None]:
         with suppress(OSError):  # the folder is not empty
             plan.out.rmdir()
         raise
-
-
-def _divide(plan: ComparisonPlan, say: Callable[[str], None]) -> None:
-    if plan.heldout is None:
-        say(f"Holding out {100 * plan.share:g} % of {plan.corpus}.")
-        rng = np.random.default_rng(plan.seed)
-        split_corpus(plan.corpus, *plan.parts, plan.share, plan.overwrite, rng)
 
 
 def on_path(plan: ComparisonPlan, n_docs: int) -> list[ModelSpec]:
@@ -329,7 +315,7 @@ def _report(models: Sequence[ComparedModel], plan: ComparisonPlan, heldout: AnyC
         heldout=name,
         coherence_corpus=training if scored else "",
         examples_corpus=name,
-        panels=[Panel(name, facts)],
+        scoring=facts,
     )
 
 

@@ -122,12 +122,9 @@ def _check_options(
         what = "holds vectors" if isinstance(heldout, VectorCorpus) else "is scored with mixtures"
         problem = f"needs topic models and held-out documents, but {plan.heldout} {what}"
         raise OptionError(given[0], problem, "Leave the option out for mixtures.")
-    if plan.unpickle and not any(_may_be_pickle(path) for path in plan.models):
+    may_be_pickles = (path.is_file() and path.suffix not in READERS for path in plan.models)
+    if plan.unpickle and not any(may_be_pickles):
         raise OptionError("unpickle", "needs a file without a known extension among the models")
-
-
-def _may_be_pickle(path: Path) -> bool:
-    return path.is_file() and path.suffix not in READERS
 
 
 def _page(plan: ScoringPlan) -> Output | None:

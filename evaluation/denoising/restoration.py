@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,17 +27,6 @@ from sparsetopics.options.table import NOISE
 from sparsetopics.runs.run import AnyRun, MixtureRun
 
 WHITE = 255.0  # brightest value on the scale in which σ is given
-
-
-@dataclass(frozen=True, slots=True)
-class RestorationPlan:
-    """How to denoise each image."""
-
-    sigma: float  # standard deviation of the noise, where white is 255
-    clean: Path | None = None  # folder with clean images of the same names and subfolders
-    with_noise: bool = False  # the images are clean; add noise before removing it
-    seed: int = 0  # of that noise
-    workers: int = 1
 
 
 class Restored(NamedTuple):
@@ -67,8 +55,12 @@ def restore_images(
     run: AnyRun,
     images: Sequence[SourceFile],  # as ``find_images`` finds them
     output: Output,  # of kind DENOISED
-    plan: RestorationPlan,
     *,
+    sigma: float,  # standard deviation of the noise, where white is 255
+    clean: Path | None,  # folder with clean images of the same names and subfolders
+    with_noise: bool,  # the images are clean; add noise before removing it
+    seed: int,  # of that noise
+    workers: int,
     on_image: Callable[[int, int], None] = lambda n_done, n_images: None,
 ) -> list[Restored]:
     """Write each denoised image, with a picture of before and after, to a folder.
@@ -78,11 +70,23 @@ def restore_images(
     be read. In these cases nothing is written.
     """
     prior = patch_prior(run)
-    _check(images, plan)
+    NOISE.check("sigma", sigma)
+    if with_noise and clean is not None:
+        hint = "With --add-noise, the given images are the clean ones."
+        raise OptionError("clean", "cannot be combined with --add-noise", hint)
+    _check_outputs(images)
     found = []
-    with written(output) as folder:
+    with written(output) as folder, open_executor(workers) as executor:
         for number, image in enumerate(images):
-            found.append(_restore(prior, image, folder, plan, number))
+            noisy, truth = read_grey(image.path).astype(np.float64), None
+            if with_noise:
+                # The noise of an image depends on its place alone, not on the images before it.
+                rng = np.random.default_rng([seed, number])
+                truth, noisy = noisy, add_noise(noisy, sigma / WHITE, rng)
+            elif clean is not None:
+                truth = read_grey(clean / image.name).astype(np.float64)
+            restored = denoise(noisy, sigma / WHITE, prior, executor=executor)
+            found.append(_written(folder, image, noisy, restored, truth))
             on_image(number + 1, len(images))
     return found
 
@@ -112,11 +116,7 @@ def side_of_patches(run: MixtureRun) -> int | None:
     return side if side == made.get("patches") and side**2 == run.model.n_columns + 1 else None
 
 
-def _check(images: Sequence[SourceFile], plan: RestorationPlan) -> None:
-    NOISE.check("sigma", plan.sigma)
-    if plan.with_noise and plan.clean is not None:
-        hint = "With --add-noise, the given images are the clean ones."
-        raise OptionError("clean", "cannot be combined with --add-noise", hint)
+def _check_outputs(images: Sequence[SourceFile]) -> None:
     writers: dict[Path, SourceFile] = {}
     for image in images:
         for path in _outputs_of(image):
@@ -134,20 +134,13 @@ def _outputs_of(image: SourceFile) -> tuple[Path, Path]:
     return name.with_name(f"{name.stem}.png"), name.with_name(f"{name.stem}-before-after.png")
 
 
-def _restore(
-    prior: PatchPrior, image: SourceFile, folder: Path, plan: RestorationPlan, number: int
+def _written(
+    folder: Path,
+    image: SourceFile,
+    noisy: FloatArray,
+    restored: FloatArray,
+    clean: FloatArray | None,
 ) -> Restored:
-    given, sigma = read_grey(image.path).astype(np.float64), plan.sigma / WHITE
-    clean: FloatArray | None = None
-    noisy = given
-    if plan.with_noise:
-        clean = given
-        # The noise of an image depends on its place alone, not on the images before it.
-        noisy = add_noise(clean, sigma, np.random.default_rng([plan.seed, number]))
-    elif plan.clean is not None:
-        clean = read_grey(plan.clean / image.name).astype(np.float64)
-    with open_executor(plan.workers) as executor:
-        restored = denoise(noisy, sigma, prior, executor=executor)
     restored_path, picture_path = (folder / path for path in _outputs_of(image))
     restored_path.parent.mkdir(parents=True, exist_ok=True)
     restored_path.write_bytes(grey_png(restored))

@@ -47,15 +47,6 @@ STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its 
 }
 
 
-class ScoreLine(NamedTuple):
-    """One model's held-out score."""
-
-    name: str
-    score: float
-    standard_error: float
-    unigram: float | None  # baseline of topic models; mixtures have none
-
-
 class TrendLine(NamedTuple):
     """Shares over time, or over bins of numbers; NaN for ends of intervals that are not known."""
 
@@ -98,20 +89,28 @@ def trace_figure(series: Sequence[Line], label: str, colours: Sequence[int] | No
 
 
 def score_figure(
-    lines: Sequence[ScoreLine], label: str, colours: Sequence[int] | None = None
+    names: Sequence[str],
+    scores: Sequence[Estimate],  # of the models with these names
+    label: str,
+    colours: Sequence[int],
+    unigram: float | None = None,
 ) -> str:
-    """Draw scores with two standard errors on either side, and the unigram line, as SVG text."""
-    with styled_axes(5.2, 0.9 + 0.42 * len(lines)) as (figure, axes):
-        for place, line in enumerate(lines):
-            own = colour(place if colours is None else colours[place])
-            error = 2 * line.standard_error
-            axes.errorbar(line.score, place, xerr=error, color=own, marker="o", capsize=4)
+    """Draw scores with two standard errors on either side, as SVG text.
+
+    A dotted line is the score of topic models without topics, ``unigram``.
+    """
+    with styled_axes(5.2, 0.9 + 0.42 * len(names)) as (figure, axes):
+        for place, (score, number) in enumerate(zip(scores, colours, strict=True)):
+            error = 2 * score.standard_error
+            axes.errorbar(
+                score.mean, place, xerr=error, color=colour(number), marker="o", capsize=4
+            )
         dotted = ""
-        if lines[0].unigram is not None:
-            axes.axvline(lines[0].unigram, color=INK, linestyle=":", linewidth=1.2)
+        if unigram is not None:
+            axes.axvline(unigram, color=INK, linestyle=":", linewidth=1.2)
             dotted = " (dotted: unigram)"
-        axes.set_yticks(range(len(lines)), [_shortened(line.name) for line in lines])
-        axes.set_ylim(len(lines) - 0.5, -0.5)
+        axes.set_yticks(range(len(names)), list(map(_shortened, names)))
+        axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlabel(f"{label}{dotted}")
         axes.grid(axis="y", visible=False)
         axes.ticklabel_format(axis="x", useOffset=False)

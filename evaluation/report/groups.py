@@ -128,13 +128,13 @@ class _Shares:
 
     def __init__(self, found: Prevalence, names: Sequence[str]) -> None:
         self.found, self.names = found, names
-        self.low, self.high = found.means.interval(LEVEL)
+        self.ends = found.means.interval(LEVEL)
 
     def numbers(self, topic: int, groups: Sequence[int]) -> list[Number]:
         """Return those of a topic, which is a place among the estimates, in some groups."""
         number = int(self.found.topics[topic])
-        means = self.found.means.mean[groups, topic]
-        largest = float(means.max()) or 1.0
+        estimates = [each[groups, topic].tolist() for each in (self.found.means.mean, *self.ends)]
+        largest = max(estimates[0]) or 1.0
         return [
             Number(
                 topic=number,
@@ -142,18 +142,20 @@ class _Shares:
                 group=_group_name(self.found, group),
                 percent=_percent(mean),
                 heat=mean / largest,
-                interval=_interval(self.low[group, topic], self.high[group, topic]),
+                interval=DASH if np.isnan(low) else f"{_percent(low)} to {_percent(high)}",
                 n_documents=f"{self.found.means.n_documents[group]:,}",
                 words=self.found.words[group][topic],
             )
-            for group, mean in zip(groups, means.tolist(), strict=True)
+            for group, mean, low, high in zip(groups, *estimates, strict=True)
         ]
 
 
 # --- the heat map ---------------------------------------------------------------------------------
 def heat_map(found: Prevalence, names: Sequence[str]) -> HeatMap:
     """Return the heaviest topics by the largest groups, or by the latest periods."""
-    shown = _largest(found) if found.grouping.by is not None else _latest(found, MOST_GROUPS)
+    shown = list(range(len(found.groups)))[-MOST_GROUPS:]
+    if found.grouping.by is not None:
+        shown = _largest(found)
     topics = range(min(len(found.topics), MOST_TOPICS))
     shares = _Shares(found, names)
     return HeatMap(
@@ -170,10 +172,6 @@ def _largest(found: Prevalence) -> list[int]:
     return sorted(order.tolist())
 
 
-def _latest(found: Prevalence, most: int) -> list[int]:
-    return list(range(len(found.groups)))[-most:]
-
-
 def _left_out(found: Prevalence, n_topics: int, n_groups: int) -> str:
     """Say what is not drawn."""
     parts = []
@@ -186,10 +184,6 @@ def _left_out(found: Prevalence, n_topics: int, n_groups: int) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
-
-
-def _interval(low: float, high: float) -> str:
-    return DASH if np.isnan(low) else f"{_percent(low)} to {_percent(high)}"
 
 
 def _group_name(found: Prevalence, group: int) -> str:
@@ -212,8 +206,9 @@ def trends(found: Prevalence, names: Sequence[str]) -> Trends:
     ticks = _ticks(found, groups)
     shares = _Shares(found, names)
     left_out = [quantity(n_more, "smaller group")] if n_more else []
-    if n_periods := _n_periods(found) - len({found.groups[group].start for group in groups}):
-        left_out.append(quantity(n_periods, _noun(replace(found.grouping, by=None))))
+    periods = {group.start for group in found.groups}
+    if n_more := len(periods) - len({found.groups[group].start for group in groups}):
+        left_out.append(quantity(n_more, _noun(replace(found.grouping, by=None))))
     return Trends(
         panels=[_trend(shares, topic, list(lines.values()), ticks) for topic in changing],
         legend=[shortened(name, LONGEST_GROUP) for name in lines if name is not None],
@@ -235,10 +230,6 @@ def _lines(found: Prevalence) -> tuple[dict[str | None, IntArray], int]:
         if name in largest
     }
     return lines, len(members) - len(lines)
-
-
-def _n_periods(found: Prevalence) -> int:
-    return len({group.start for group in found.groups})
 
 
 def _most_changing(found: Prevalence, lines: Sequence[IntArray]) -> list[int]:
@@ -270,7 +261,7 @@ def _trend(
     shares: _Shares, topic: int, lines: Sequence[IntArray], ticks: Mapping[float, str]
 ) -> Trend:
     groups, number = shares.found.groups, int(shares.found.topics[topic])
-    estimates = shares.found.means.mean, shares.low, shares.high
+    estimates = shares.found.means.mean, *shares.ends
     drawn = [
         TrendLine(
             [_place(groups[group].start) for group in line.tolist()],

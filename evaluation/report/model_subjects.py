@@ -13,9 +13,13 @@ from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, with_given
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.report.components import LEAST_SIZE, component_table
-from sparsetopics.evaluation.report.examples import MOST_ROWS, N_EXAMPLES, example_items
-from sparsetopics.evaluation.report.figures import ScoreLine
+from sparsetopics.evaluation.report.components import (
+    LEAST_SIZE,
+    MOST_ROWS,
+    N_EXAMPLES,
+    component_table,
+    example_items,
+)
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
 from sparsetopics.evaluation.report.subject import (
     NumberChoice,
@@ -96,8 +100,8 @@ def topic_subject(
         columns=_empty_column(is_empty) | _topic_columns(npmi, diversity, card),
         trace=trace,
         training=training_numbers(trace, "token"),
-        score=None if card is None else _topic_score(card),
         heldout=None if card is None else card.heldout,
+        unigram=None if card is None else card.completion.unigram_log_likelihood_per_token,
         topics=report_topics(
             topic_word, weights, topics.vocabulary, coherence, is_empty, found, names
         ),
@@ -184,11 +188,6 @@ def _topic_tiles(npmi: float | None, diversity: float, card: Scorecard | None) -
     return [*tiles, Tile("Topic diversity", f"{diversity:.0%}", note)]
 
 
-def _topic_score(card: Scorecard) -> ScoreLine:
-    score, unigram = card.completion, card.completion.unigram_log_likelihood_per_token
-    return ScoreLine(card.name, score.log_likelihood_per_token, score.standard_error, unigram)
-
-
 def mixture_subject(
     run: MixtureRun,
     corpus: AnyCorpus | None = None,
@@ -208,8 +207,8 @@ def mixture_subject(
     topics: Sequence[ReportTopic] = ()
     note, columns, nearest = "", None, None
     if isinstance(corpus, VectorCorpus):
-        items, columns = example_items(corpus, model), corpus.columns
-        nearest, note = items.of_components, examples_note(items.n_seen, items.n_rows, "items")
+        (nearest, n_seen), columns = example_items(corpus, model), corpus.columns
+        note = examples_note(n_seen, corpus.n_items, "items")
     if of_words:
         means, coherence, found = model.topic_word_mean, None, None
         if isinstance(corpus, Corpus):
@@ -236,7 +235,6 @@ def mixture_subject(
         columns=_empty_column(is_empty) | ({} if card is None else _mixture_columns(card)),
         trace=run.trace,
         training=training_numbers(run.trace, datum),
-        score=None if card is None else _mixture_score(card),
         heldout=None if card is None else card.heldout,
         topics=topics,
         words=words,
@@ -277,10 +275,6 @@ def _mixture_columns(card: MixtureCard) -> dict[str, str]:
         columns["NMI"] = number(card.clustering.nmi, 3)
         columns["accuracy"] = number(card.clustering.hungarian_accuracy, 3)
     return columns
-
-
-def _mixture_score(card: MixtureCard) -> ScoreLine:
-    return ScoreLine(str(card.run.path), card.log_likelihood_per_item, card.standard_error, None)
 
 
 def report_topics(

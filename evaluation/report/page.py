@@ -24,7 +24,7 @@ from sparsetopics.evaluation.report import figures
 from sparsetopics.evaluation.report.groups import MOST_NUMBERS, GroupSection
 from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace, minus, number
 from sparsetopics.evaluation.report.topic_browser import browser_data
-from sparsetopics.evaluation.report.topic_map import Mark, map_figure
+from sparsetopics.evaluation.report.topic_map import map_figure
 from sparsetopics.evaluation.report.topic_path import TopicPathSection
 from sparsetopics.measures.paired import Estimate, differences_from_best
 from sparsetopics.options.registry import MOVE_COUNTS
@@ -40,13 +40,6 @@ TRACES = {
 }
 
 
-class Panel(NamedTuple):
-    """Facts under a title."""
-
-    title: str
-    facts: Mapping[str, Fact]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
     """The content of a page. Corpora are given by name, or "" if there is none."""
@@ -58,7 +51,7 @@ class Report:
     coherence_corpus: str = ""  # corpus in which NPMI was counted
     examples_corpus: str = ""
     has_given_names: bool = False  # whether people named some topics
-    panels: Sequence[Panel] = ()  # in addition to one for each model
+    scoring: Mapping[str, Fact] | None = None  # what was scored, and how
     topic_path: TopicPathSection | None = None  # the model is the run of one of its rungs
     groups: GroupSection | None = None  # of the only model
 
@@ -152,16 +145,7 @@ def _map(subject: Subject, number: int) -> Markup | None:
     if subject.topic_map is None:
         return None
     rows = [topic.row for topic in subject.topics if not topic.is_empty]
-    marks = [
-        Mark(
-            label=str(row.topic),
-            name=row.name,
-            weight=1.0 if row.weight is None else row.weight,
-            address=f"#run-{number}-topic-{row.topic}",
-        )
-        for row in rows
-    ]
-    return Markup(map_figure(subject.topic_map.places, marks, number))
+    return Markup(map_figure(subject.topic_map.places, rows, number))
 
 
 def _empty_components(subject: Subject) -> str:
@@ -175,9 +159,10 @@ def _empty_components(subject: Subject) -> str:
 def _best(shown: Sequence[Shown]) -> Shown:
     """Return the model with the highest score in the first family, or its first model."""
     scores = {
-        each.number: each.subject.score.score
+        each.number: score.mean
         for each in shown
-        if each.subject.family == shown[0].subject.family and each.subject.score is not None
+        if each.subject.family == shown[0].subject.family
+        and (score := each.subject.score) is not None
     }
     return shown[max(scores, key=lambda number: scores[number])] if scores else shown[0]
 
@@ -237,15 +222,14 @@ def _score_figures(
     """Return a figure of the scores and one of their differences; none without several scores."""
     if not differences:
         return []
-    datum = "token" if members[0].subject.noun == "topics" else "item"
-    lines = [each.subject.score._replace(name=each.name) for each in members if each.subject.score]
-    apart = [
-        figures.ScoreLine(each.name, *(difference or Estimate(0.0, 0.0)), None)
-        for each, difference in zip(members, differences, strict=True)
-    ]
+    first, names = members[0].subject, [each.name for each in members]
+    datum = "token" if first.noun == "topics" else "item"
+    scores = [score for each in members if (score := each.subject.score) is not None]
+    apart = [difference or Estimate(0.0, 0.0) for difference in differences]
+    label, other = f"log-likelihood per held-out {datum}", f"difference from the best, per {datum}"
     return [
-        Markup(figures.score_figure(lines, f"log-likelihood per held-out {datum}", colours)),
-        Markup(figures.score_figure(apart, f"difference from the best, per {datum}", colours)),
+        Markup(figures.score_figure(names, scores, label, colours, first.unigram)),
+        Markup(figures.score_figure(names, apart, other, colours)),
     ]
 
 

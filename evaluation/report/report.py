@@ -14,7 +14,7 @@ from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.evaluation.report.groups import GroupSection, group_section
 from sparsetopics.evaluation.report.model_subjects import topic_subject
-from sparsetopics.evaluation.report.page import Panel, Report, write_page
+from sparsetopics.evaluation.report.page import Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.report.topic_path import TopicPathSection, topic_path_section
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
@@ -60,7 +60,7 @@ def scored_report(
         heldout=name,
         coherence_corpus=coherence_corpus,
         examples_corpus="" if heldout is None else name,
-        panels=[Panel(name, facts)],
+        scoring=facts,
     )
 
 

@@ -6,13 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sparsetopics.evaluation.report.subject import Fact, minus
-from sparsetopics.options.registry import (
-    LEARNERS,
-    LIKELIHOODS,
-    MODELS,
-    LearnerKind,
-    LikelihoodKind,
-)
+from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, LearnerKind, LikelihoodKind
 from sparsetopics.options.table import OPTION
 from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
 from sparsetopics.runs.run_files import CorpusFacts, Nested, Plain

@@ -11,10 +11,9 @@ from markupsafe import Markup
 
 from sparsetopics.answers.representatives import RepresentativeDocument
 from sparsetopics.evaluation.report.components import ComponentRow
-from sparsetopics.evaluation.report.figures import ScoreLine
 from sparsetopics.evaluation.report.topic_browser import BrowserWords
 from sparsetopics.evaluation.report.topic_map import TopicMap
-from sparsetopics.measures.paired import HeldoutScores
+from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score
 from sparsetopics.measures.top_words import TopicRow
 
 DASH = "–"
@@ -77,8 +76,8 @@ class Subject:
     columns: Mapping[str, str]  # its row in the table that sets models side by side
     training: Mapping[str, str]  # its row in the table about training
     trace: Trace
-    score: ScoreLine | None = None  # on held-out data
     heldout: HeldoutScores | None = None  # by document or item
+    unigram: float | None = None  # the score without topics; mixtures have none
     topics: Sequence[ReportTopic] = ()  # empty for mixtures of vectors
     words: Sequence[str] = ()  # the vocabulary
     topic_map: TopicMap | None = None  # of the topics that are not empty
@@ -86,6 +85,11 @@ class Subject:
     n_empty: int = 0  # topics or components without data
     examples_note: str = ""  # which documents or items the examples were chosen from
     number_choice: NumberChoice | None = None  # how the number of topics was validated
+
+    @property
+    def score(self) -> Estimate | None:
+        """The score on held-out data; None if there are none."""
+        return None if self.heldout is None else mean_score(self.heldout)
 
     @property
     def has_texts(self) -> bool:

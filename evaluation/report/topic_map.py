@@ -14,6 +14,7 @@ from scipy.special import xlogy
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.showing import shortened
 from sparsetopics.evaluation.report.figures import colour, styled_axes, svg_text
+from sparsetopics.measures.top_words import TopicRow
 
 MOST_WORDS = 5_000  # compared one by one; more would take minutes and move no topic visibly
 SMALLEST_DISC, LARGEST_DISC = 14.0, 900.0  # points squared
@@ -90,39 +91,31 @@ def classical_scaling(distances: FloatArray) -> TopicMap:
     return TopicMap(places, float(values[-2:].sum()) / total if total > 0 else 1.0)
 
 
-class Mark(NamedTuple):
-    """A topic on the map."""
-
-    label: str  # its number
-    name: str
-    weight: float
-    address: str  # where a click on it leads
-
-
 def map_figure(
     places: FloatArray,  # (n_topics, 2)
-    marks: Sequence[Mark],  # (n_topics,)
-    number: int,  # of the colour
+    topics: Sequence[TopicRow],  # (n_topics,)
+    number: int,  # of the run on the page, and of the colour
 ) -> str:
-    """Draw topics as discs whose area is their weight, as SVG text.
+    """Draw topics as discs whose area is their weight, as SVG text; a click leads to the topic.
 
     The heaviest topics are labelled with their numbers and names where there is room, or else with
     the beginnings of their names, with their numbers alone, or not at all.
     """
     with styled_axes(*MAP_INCHES) as (figure, axes):
-        weights = np.array([mark.weight for mark in marks])
+        # Topics of a plain matrix are equally large.
+        weights = np.array([1.0 if topic.weight is None else topic.weight for topic in topics])
         shares = np.maximum(weights, 0.0) / max(*weights, np.finfo(float).tiny)
         areas = SMALLEST_DISC + LARGEST_DISC * shares
         discs = axes.scatter(
             places[:, 0], places[:, 1], s=areas, color=colour(number), alpha=0.35, linewidths=0.8
         )
-        discs.set_urls([mark.address for mark in marks])
+        discs.set_urls([f"#run-{number}-topic-{topic.topic}" for topic in topics])
         _frame(axes, places)
         axes.set_axis_off()  # only distances have a meaning
         figure.draw_without_rendering()  # so that positions on the page are known
         points = axes.transData.transform(places) * 72 / figure.dpi
         heaviest = np.argsort(-areas, kind="stable")[:MOST_DISC_LABELS].tolist()
-        labels = spaced_labels(points, np.sqrt(areas) / 2, marks, heaviest)
+        labels = spaced_labels(points, np.sqrt(areas) / 2, topics, heaviest)
         for topic, label in labels.items():
             place = np.array([label.x, label.y]) / (72 * np.array(MAP_INCHES))
             axes.annotate(
@@ -168,7 +161,7 @@ class Label(NamedTuple):
 def spaced_labels(
     points: FloatArray,  # (n_topics, 2)  where topics lie, in points from the lower left
     radii: FloatArray,  # (n_topics,)  of their discs, in points
-    marks: Sequence[Mark],  # (n_topics,)
+    topics: Sequence[TopicRow],  # (n_topics,)
     order: Iterable[int],  # topics, the most important first
 ) -> dict[int, Label]:
     """Return labels that cover neither each other nor the disc of another topic.
@@ -178,21 +171,22 @@ def spaced_labels(
     in the given ``order``.
     """
     labels: dict[int, Label] = {}
-    for topic in order:
-        others = np.arange(len(points)) != topic
-        for label in _candidates(points[topic], radii[topic], marks[topic]):
+    for place in order:
+        others = np.arange(len(points)) != place
+        for label in _candidates(points[place], radii[place], topics[place]):
             is_free = all(_are_apart(label, other) for other in labels.values())
             if is_free and _has_room(label, points[others], radii[others]):
-                labels[topic] = label
+                labels[place] = label
                 break
     return labels
 
 
-def _candidates(place: FloatArray, radius: float, mark: Mark) -> Iterator[Label]:
+def _candidates(place: FloatArray, radius: float, topic: TopicRow) -> Iterator[Label]:
     """Yield labels of a topic, the best first: on its disc, right, left, above and below."""
     x, y = place
-    names = (f"{mark.label} {shortened(mark.name, n)}" for n in (LONGEST_NAME, SHORTENED_NAME))
-    for text in (*dict.fromkeys(names), mark.label):
+    number = str(topic.topic)
+    names = (f"{number} {shortened(topic.name, n)}" for n in (LONGEST_NAME, SHORTENED_NAME))
+    for text in (*dict.fromkeys(names), number):
         half_width, half_height = _width(text) * LABEL_SIZE / 2, LINE * LABEL_SIZE / 2
         beside, above = radius + LABEL_GAP + half_width, radius + LABEL_GAP + half_height
         for right, up in ((0, 0), (beside, 0), (-beside, 0), (0, above), (0, -above)):

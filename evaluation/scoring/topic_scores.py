@@ -36,7 +36,8 @@ class Scorecard:
     topic_u_mass: FloatArray  # (n_topics,)
     diversity: float
     inverted_rbo: float
-    in_texts: coherence.TextCoherence | None = None  # None without texts
+    topic_c_v: FloatArray | None = None  # (n_topics,)  None without texts
+    topic_c_npmi: FloatArray | None = None
 
     @property
     def npmi(self) -> float:
@@ -49,19 +50,19 @@ class Scorecard:
     @property
     def c_v(self) -> float | None:
         """Mean over the topics whose top words all occur in the texts; None without any."""
-        return None if self.in_texts is None else _mean_of_known(self.in_texts.c_v)
+        return _mean_of_known(self.topic_c_v)
 
     @property
     def c_npmi(self) -> float | None:
         """Mean over the same topics; None without any."""
-        return None if self.in_texts is None else _mean_of_known(self.in_texts.c_npmi)
+        return _mean_of_known(self.topic_c_npmi)
 
     @property
     def n_undefined(self) -> int:
         """Topics without c_v or c_npmi although there were texts."""
-        if self.in_texts is None:
+        if self.topic_c_v is None or self.topic_c_npmi is None:
             return 0
-        return int(np.isnan(self.in_texts.c_v + self.in_texts.c_npmi).sum())
+        return int(np.isnan(self.topic_c_v + self.topic_c_npmi).sum())
 
     @property
     def n_topics(self) -> int:
@@ -141,8 +142,8 @@ def last_known(trace: Sequence[Mapping[str, float | None]], key: str) -> float |
     return next(known, None)
 
 
-def _mean_of_known(scores: FloatArray) -> float | None:
-    return None if np.isnan(scores).all() else float(np.nanmean(scores))
+def _mean_of_known(scores: FloatArray | None) -> float | None:
+    return None if scores is None or np.isnan(scores).all() else float(np.nanmean(scores))
 
 
 def score_topics(
@@ -175,6 +176,7 @@ def score_topics(
     coherent_words = top_words(topic_word, COHERENCE_WORDS)
     counts = coherence.count_cooccurrence(coherence_documents.batches(), coherent_words)
     names = [[topics.words[word] for word in best] for best in coherent_words]
+    c_v, c_npmi = (None, None) if texts is None else coherence.text_coherence(names, texts)
     return Scorecard(
         topics=topics,
         completion=completion,
@@ -183,7 +185,8 @@ def score_topics(
         topic_u_mass=coherence.u_mass(*counts),
         diversity=topic_diversity(top_words(topic_word, DIVERSITY_WORDS)),
         inverted_rbo=inverted_rbo(coherent_words),
-        in_texts=None if texts is None else coherence.text_coherence(names, texts),
+        topic_c_v=c_v,
+        topic_c_npmi=c_npmi,
     )
 
 

@@ -20,7 +20,6 @@ from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.group_differences import group_differences
-from sparsetopics.measures.group_words import telling_group_words
 from sparsetopics.measures.prevalence import (
     GroupMeans,
     GroupSums,
@@ -29,6 +28,7 @@ from sparsetopics.measures.prevalence import (
     sum_groups,
     unbiased_projection,
 )
+from sparsetopics.measures.telling_words import telling_group_words
 from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.registry import MODELS

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.answers.table_files import open_table, table_format
+from sparsetopics.answers.table_files import table_format, write_tables
 from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import plural
@@ -19,9 +20,13 @@ from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.inference.course import Model
 from sparsetopics.inference.document_step import topic_proportions
+from sparsetopics.measures.top_words import top_words
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import MODELS, imported
+from sparsetopics.runs.run import AnyRun
+
+N_WORDS = 6  # of a topic, so that a line fits a terminal
 
 Rows = DocumentBatch | VectorBatch
 Shares = Callable[[Rows], FloatArray]  # (n_rows, n_topics); rows sum to one
@@ -92,12 +97,8 @@ def write_shares(
     suffix = table_format(output.path, spreadsheet_safe=spreadsheet_safe)
     schema = ShareColumns.of(model, corpus, top).schema
     tables = share_tables(model, corpus, top, workers=workers, broadcast=broadcast)
-    with (
-        written(output) as path,
-        open_table(path, suffix, schema, spreadsheet_safe=spreadsheet_safe) as write,
-    ):
-        for table in tables:
-            write(table)
+    with written(output) as path:
+        write_tables(path, suffix, schema, tables, spreadsheet_safe=spreadsheet_safe)
 
 
 class ShareColumns(NamedTuple):
@@ -158,3 +159,30 @@ def _proportions(
 ) -> FloatArray:
     assert isinstance(batch, DocumentBatch), "topics are over words"
     return topic_proportions(batch, topic_word, doc_concentration, workers=workers)
+
+
+# --- topics of texts ------------------------------------------------------------------------------
+class TopicOfText(NamedTuple):
+    """A topic of a text, its share of the text and the topic's most probable words."""
+
+    topic: int
+    share: float
+    words: Sequence[str]
+
+
+def topics_of_texts(
+    run: AnyRun,
+    corpus: Corpus,
+    top: int,
+    *,
+    workers: int = 1,
+    broadcast: OrderedMap = broadcast_map_here,
+) -> Iterator[tuple[str, list[TopicOfText]]]:
+    """Yield the id of each document of ``corpus`` and its ``top`` largest topics."""
+    words = run.words.words
+    best = [[words[word] for word in row] for row in top_words(run.model.topic_word_mean, N_WORDS)]
+    share = ShareColumns.of(run.model, corpus, top).share
+    for table in share_tables(run.model, corpus, top, workers=workers, broadcast=broadcast):
+        rows = zip(*(table[name].to_pylist() for name in ("doc_id", "topic", share)), strict=True)
+        for doc_id, own in groupby(rows, key=lambda row: row[0]):
+            yield doc_id, [TopicOfText(k, x, best[k]) for _, k, x in own]

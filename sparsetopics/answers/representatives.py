@@ -92,27 +92,24 @@ class Representatives(NamedTuple):
         Columns: topic, name, doc_id, label; group, if it is not the label; proportion, or
         responsibility for mixtures; n_tokens, words, text (null if it is not kept).
         """
-        topics = zip(self.topics.chosen, self.of_topics, strict=True)
-        rows = [(topic, each) for topic, own in topics for each in own]
-        columns = {
-            "topic": pa.array([topic for topic, _ in rows], pa.int64()),
-            "name": pa.array([names[topic] for topic, _ in rows], pa.string()),
-            "doc_id": pa.array([each.doc_id for _, each in rows], pa.string()),
-            "label": pa.array([each.label for _, each in rows], pa.string()),
-        }
-        if self.by != LABEL:
-            columns["group"] = pa.array([each.group for _, each in rows], pa.string())
-        columns[self.topics.share_name] = pa.array([each.share for _, each in rows], pa.float64())
-        columns["n_tokens"] = _sizes([each.n_tokens for _, each in rows])
-        columns["words"] = pa.array([each.words for _, each in rows], pa.list_(pa.string()))
-        columns["text"] = pa.array([each.text for _, each in rows], pa.string())
-        return pa.table(columns)
-
-
-def _sizes(sizes: Sequence[float]) -> pa.Array:
-    """Numbers of tokens; whole numbers unless counts are weights."""
-    is_whole = all(size.is_integer() for size in sizes)
-    return pa.array(sizes, pa.float64()).cast(pa.int64() if is_whole else pa.float64())
+        share = self.topics.share_name
+        rows = [
+            {"topic": topic, "name": names[topic], share: each.share, **each._asdict()}
+            for topic, own in zip(self.topics.chosen, self.of_topics, strict=True)
+            for each in own
+        ]
+        # Sizes are whole numbers unless counts are weights.
+        is_whole = all(each.n_tokens.is_integer() for own in self.of_topics for each in own)
+        texts = ["name", "doc_id", "label", *([] if self.by == LABEL else ["group"])]
+        columns = [
+            ("topic", pa.int64()),
+            *((name, pa.string()) for name in texts),
+            (share, pa.float64()),
+            ("n_tokens", pa.int64() if is_whole else pa.float64()),
+            ("words", pa.list_(pa.string())),
+            ("text", pa.string()),
+        ]
+        return pa.Table.from_pylist(rows, pa.schema(columns))
 
 
 def representatives(

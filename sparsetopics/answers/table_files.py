@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -33,20 +33,28 @@ def table_format(path: Path, *, spreadsheet_safe: bool = False) -> str:
     return suffix
 
 
-def open_table(
-    path: Path, suffix: str, schema: pa.Schema, *, spreadsheet_safe: bool = False
-) -> AbstractContextManager[WriteTable]:
-    """Open a file of the format ``suffix``, a key of ``FORMATS``, for tables of one ``schema``.
+def write_tables(
+    path: Path,
+    suffix: str,
+    schema: pa.Schema,
+    tables: Iterable[pa.Table],
+    *,
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Write tables of one ``schema`` in the format ``suffix``, a key of ``FORMATS``.
 
-    The block gets a function that writes the next rows, which need not stay in memory. Lists of a
-    fixed size become a column for each of their numbers in CSV: ``name_0``, ``name_1`` and so on;
-    other lists, of words, become texts with spaces between the words.
+    Tables are taken one by one, and need not stay in memory. Lists of a fixed size become a column
+    for each of their numbers in CSV: ``name_0``, ``name_1`` and so on; other lists, of words,
+    become texts with spaces between the words.
     With ``spreadsheet_safe``, CSV cells of text that begin like a formula get an apostrophe in
     front; numbers stay as they are.
     """
-    if spreadsheet_safe:
-        return _open_csv(path, schema, safe=True)
-    return FORMATS[suffix](path, schema)
+    opened = (
+        _open_csv(path, schema, safe=True) if spreadsheet_safe else FORMATS[suffix](path, schema)
+    )
+    with opened as write:
+        for table in tables:
+            write(table)
 
 
 @contextmanager

@@ -30,17 +30,17 @@ from sparsetopics.measures.top_words import top_words
 from sparsetopics.options.option import Interval, check_type, path_of, refuse, shown
 from sparsetopics.options.registry import LEARNERS
 from sparsetopics.options.resolve import argument_for, from_arguments, resolve
-from sparsetopics.options.table import (
-    MOST_WORKERS,
-    StartName,
-)
+from sparsetopics.options.table import MOST_WORKERS, StartName
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 
 if TYPE_CHECKING:
+    from sparsetopics.base.outputs import FolderKind
     from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.course import Model
+    from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run_files import CorpusFacts, Provenance
+    from sparsetopics.runs.session import Trained
     from sparsetopics.runs.topic_path_files import Scores
 
 # What a notebook shows of a fitted estimator.
@@ -95,28 +95,29 @@ class Estimator(BaseEstimator):
             on_lap: Called with the entry of ``trace_`` after every lap (``runs.callbacks.OnLap``).
 
         Raises OptionError if an argument of the constructor is out of range or conflicts with
-        another, and ShapeError for any other X. The estimator then stays as it was.
+        another, ShapeError for any other X, and CorpusError if documents are kept out and none of
+        them has two words. The estimator then stays as it was.
         """
         from sparsetopics.estimators.learning import learn
-        from sparsetopics.runs.data import facts_of
 
-        options = self.training_options()
+        options, share = self.training_options(), self._validation_share
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
         rows = self._reader.first_rows(X)
+        models: dict[int, TopicPosterior] = {}
         found, learned = learn(
             rows.corpus,
             options,
-            share=self._validation_share,
+            share=share,
             n_batches=self.n_batches,
             n_jobs=self._n_threads,
             seed=self.random_state,
             on_lap=on_lap,
+            models=models,
         )
         self._learned: AnyLearned | None = learned
         self._remember_columns(rows)
-        facts = facts_of(rows.corpus)
-        self._set_model(found.model, found.trace, facts, rows.vocabulary, found.scores)
+        self._set_trained(found, models, rows)
         return self
 
     @naming_arguments()
@@ -170,16 +171,24 @@ class Estimator(BaseEstimator):
         ``overwrite``, or if it cannot be written.
         """
         from sparsetopics.base.outputs import output_folder, written
-        from sparsetopics.base.own_folders import RUN
-        from sparsetopics.runs.run import save_run
 
         self._check_fitted()
         folder = path_of("path", path)
         check_type("overwrite", overwrite, bool, "true or false")
+        with written(output_folder(folder, self._folder_kind, overwrite=overwrite)) as scratch:
+            self._save_to(scratch)
+
+    @property
+    def _folder_kind(self) -> FolderKind:
+        from sparsetopics.base.own_folders import RUN
+
+        return RUN
+
+    def _save_to(self, scratch: Path) -> None:
+        from sparsetopics.runs.run import save_run
+
         vocabulary = getattr(self, "vocabulary_", None)  # mixtures of vectors have none
-        provenance = self._provenance()
-        with written(output_folder(folder, RUN, overwrite=overwrite)) as scratch:
-            save_run(scratch, self.model_, vocabulary, provenance, self.trace_)
+        save_run(scratch, self.model_, vocabulary, self._provenance(), self.trace_)
 
     @naming_arguments()
     def training_options(self) -> TrainingOptions:
@@ -230,6 +239,15 @@ class Estimator(BaseEstimator):
         if vocabulary is not None:
             self.vocabulary_: Vocabulary = vocabulary
         self._set_arrays()
+
+    def _set_trained(
+        self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows
+    ) -> None:
+        """Set the fitted attributes after ``fit``; ``models`` are those of the rungs of a path."""
+        from sparsetopics.runs.data import facts_of
+
+        facts = facts_of(rows.corpus)
+        self._set_model(found.model, found.trace, facts, rows.vocabulary, found.scores)
 
     def _html_repr(self) -> str:
         """The arguments and, after ``fit``, the topics or components, for notebooks."""

@@ -72,9 +72,8 @@ class FittedEstimator(Estimator):
         if relevance is not None:
             Interval(0, 1).check("relevance", relevance)
         rows = topic_rows(run, int(n_words), relevance, {} if names is None else names)
-        words = [[word for word, _ in row.words] for row in rows]
-        columns = [[row.topic for row in rows], [row.name for row in rows]]
-        return pa.table([*columns, [row.weight for row in rows], words], schema=TOPICS)
+        named = [row._asdict() | {"words": [word for word, _ in row.words]} for row in rows]
+        return pa.Table.from_pylist(named, TOPICS)
 
     def top_words(self, n: int = 10, relevance: float | None = None) -> list[list[str]]:
         """Return the ``n`` best words of each topic or component, best first.
@@ -83,13 +82,10 @@ class FittedEstimator(Estimator):
         λ of Sievert & Shirley (2014), who suggest 0.6. Raises OptionError for components of
         vectors, and for numbers out of range.
         """
-        from sparsetopics.answers.topic_names import topic_rows
-
-        run = self._run_of_words()
+        self._check_fitted()
         counts_from(1).check("n", n)
-        if relevance is not None:
-            Interval(0, 1).check("relevance", relevance)
-        return [[word for word, _ in row.words] for row in topic_rows(run, int(n), relevance)]
+        words: list[list[str]] = self.topics(n, relevance)["words"].to_pylist()
+        return words
 
     @naming_parameters()
     def documents(
@@ -146,14 +142,14 @@ class FittedEstimator(Estimator):
         raises.
         """
         from sparsetopics.answers.proportions import share_tables
-        from sparsetopics.answers.text_topics import corpus_of_texts
+        from sparsetopics.corpora.corpus import Corpus
 
         run = self._run_of_words()
         if top is not None:
             counts_from(1).check("top", top)
         if tokenizer is not None:
             check_type("tokenizer", tokenizer, str, "MODULE:NAME")
-        corpus = corpus_of_texts(run, texts, tokenizer)
+        corpus = Corpus.from_texts(texts, tokenizer=tokenizer, vocabulary=run.words)
         return pa.concat_tables(share_tables(run.model, corpus, top, workers=self._n_threads))
 
     def evaluate(self, X: Data) -> Record:

@@ -17,13 +17,7 @@ from scipy.sparse import csr_array, sparray, spmatrix
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.memory_arrays import (
-    ElementError,
-    Numbers,
-    check_utf8,
-    csr_of,
-    numbers_of,
-)
+from sparsetopics.corpora.memory_arrays import ElementError, Numbers, check_utf8, csr_of, numbers_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 Data: TypeAlias = Corpus | VectorCorpus | ArrayLike | sparray | spmatrix

@@ -37,6 +37,7 @@ from sparsetopics.model.statistics import (
     Terms,
     scaled,
 )
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
@@ -44,7 +45,7 @@ from sparsetopics.runs.callbacks import LapEntry, OnLap, RunHooks
 from sparsetopics.runs.data import divided, source_of
 from sparsetopics.runs.plan import lowered, with_validation
 from sparsetopics.runs.session import Trained, run_session, workshop
-from sparsetopics.runs.topic_path import KeepRung, RungScorer, keep_no_model
+from sparsetopics.runs.topic_path import RungScorer, keep_no_model
 
 VISITS = 5  # of each new document, by the memoized learner
 
@@ -73,12 +74,13 @@ def learn(
     n_jobs: int,
     seed: int | None,
     on_lap: OnLap | None,
-    keep_rung: KeepRung = keep_no_model,
+    models: dict[int, TopicPosterior],
 ) -> tuple[Trained, AnyLearned | None]:
     """Train on all data at once; the second result is None if ``partial_fit`` cannot continue.
 
     A ``share`` of the documents is kept out to score the rungs of a topic path, or to validate the
-    number of topics of an HDP (``with_validation``). Raises OptionError for too many batches or no
+    number of topics of an HDP (``with_validation``). ``models`` gets the model of each rung of a
+    path, by its number of topics. Raises OptionError for too many batches or no
     jobs, and CorpusError if no document can be scored.
     """
     ends: list[tuple[Statistics[AnyComponents, Terms], AnyParameters]] = []
@@ -91,10 +93,15 @@ def learn(
     scorer = None
     if data.validation is not None:
         scorer = RungScorer.of_validation(data.validation, n_jobs)
+
+    def keep(model: TopicPosterior, elbo_per_token: float) -> None:
+        models[model.n_topics] = model
+
+    keep_rung = keep if options.is_topic_path else keep_no_model
     with workshop(n_jobs) as where:
         found = run_session(data, options, rng, *where, hooks, scorer=scorer, keep_rung=keep_rung)
     learned = None
-    if options.learner_kind.passes_on:
+    if options.learner_kind.passes_on and not options.is_topic_path:
         learned = Learned(*ends[0], n_steps=len(found.trace) * data.whole.n_batches)
     return found, learned
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from numpy.typing import ArrayLike
 
-from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.base import naming_arguments
-from sparsetopics.estimators.inputs import Data
+from sparsetopics.estimators.inputs import Data, InputRows
 from sparsetopics.estimators.topics import LDA, TopicEstimator
-from sparsetopics.options.option import check_type, path_of, refuse, shown
+from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.table import (
     DEFAULT_FEWEST_TOPICS,
     DEFAULT_MOST_TOPICS,
@@ -21,12 +20,14 @@ from sparsetopics.options.table import (
     PATH_OPTION,
 )
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import LapEntry, OnLap
+from sparsetopics.runs.callbacks import LapEntry
 
 if TYPE_CHECKING:
+    from sparsetopics.base.outputs import FolderKind
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.run_files import Provenance
+    from sparsetopics.runs.session import Trained
     from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder, TopicTree
 
 
@@ -77,46 +78,28 @@ class TopicPath(TopicEstimator):
     tree_: TopicTree = field(init=False)
     models_: dict[int, TopicPosterior] = field(init=False)
 
-    @naming_arguments()
-    def fit(self, X: Data, y: ArrayLike | None = None, *, on_lap: OnLap | None = None) -> Self:
-        """Train the path, and forget what was learned before; arguments are those of ``LDA.fit``.
-
-        Raises what ``LDA.fit`` raises, and CorpusError if no validation document has two words.
-        """
-        from sparsetopics.corpora.corpus import Corpus
-        from sparsetopics.estimators.learning import learn
+    def _set_trained(
+        self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows
+    ) -> None:
         from sparsetopics.runs.data import facts_of
         from sparsetopics.runs.topic_path import tree_of
 
-        options = self.training_options()
-        PATH_OPTION["validation-share"].check(self.validation_share)
-        if on_lap is not None and not callable(on_lap):
-            refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
-        rows = self._reader.first_rows(X)
-        assert isinstance(rows.corpus, Corpus), "the reader reads documents"
-        models: dict[int, TopicPosterior] = {}
-        found, _ = learn(
-            rows.corpus,
-            options,
-            share=self.validation_share,
-            n_batches=self.n_batches,
-            n_jobs=self._n_threads,
-            seed=self.random_state,
-            on_lap=on_lap,
-            keep_rung=lambda model, _: models.update({model.n_topics: model}),
-        )
         assert found.recorder is not None, "a path has rungs"
         self.scores_, self.models_ = found.recorder.scores, models
-        self.tree_ = tree_of(found.recorder.rungs, models.__getitem__, rows.corpus.vocabulary)
+        documents = rows.documents
+        self.tree_ = tree_of(found.recorder.rungs, models.__getitem__, documents.vocabulary)
         self.rungs_: tuple[int, ...] = tuple(models)
         self.recommended_: int | None = self.scores_.recommended
         low, high = self.scores_.as_good_from, self.scores_.as_good_to
         self.as_good_ = None if low is None or high is None else (low, high)
-        self._remember_columns(rows)
         chosen = self.recommended_ or self.rungs_[len(self.rungs_) // 2]
-        model, facts = self.models_[chosen], facts_of(rows.corpus)
-        self._set_model(model, found.trace, facts, rows.vocabulary)
-        return self
+        facts = facts_of(documents)
+        self._set_model(self.models_[chosen], found.trace, facts, documents.vocabulary)
+
+    @property
+    def _validation_share(self) -> float:
+        PATH_OPTION["validation-share"].check(self.validation_share)
+        return self.validation_share
 
     def partial_fit(self, X: Data, y: ArrayLike | None = None) -> NoReturn:
         """Refuse with an OptionError: a path needs all documents at once."""
@@ -134,35 +117,30 @@ class TopicPath(TopicEstimator):
             rungs = ", ".join(map(str, self.rungs_))
             refuse("n_components", f"must be one of {rungs}, but is {shown(number)}")
         own = {name: value for name, value in self.get_params().items() if name in _OF_LDA}
-        model = LDA(**own | {"n_components": number, "sparsity": self._sparsity_of(number)})
+        sparsity = None if self.sparsity is None else min(self.sparsity, number)
+        model = LDA(**own | {"n_components": number, "sparsity": sparsity})
         model.n_features_in_ = self.n_features_in_
         model._set_model(
             self.models_[number], self._trace_of(number), self._facts, self.vocabulary_
         )
         return model
 
-    @naming_parameters()
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the folder of a topic path, as ``sparsetopics path`` does; either all or nothing.
-
-        Raises UnfittedError before ``fit``. Raises OutputError if ``path`` exists, unless
-        ``overwrite``, or if it cannot be written.
-        """
-        from sparsetopics.base.outputs import output_folder, written
+    @property
+    def _folder_kind(self) -> FolderKind:
         from sparsetopics.base.own_folders import TOPIC_PATH
+
+        return TOPIC_PATH
+
+    def _save_to(self, scratch: Path) -> None:
         from sparsetopics.runs.run import save_run
         from sparsetopics.runs.topic_path_files import write_topic_path
 
-        self._check_fitted()
-        folder = path_of("path", path)
-        check_type("overwrite", overwrite, bool, "true or false")
-        with written(output_folder(folder, TOPIC_PATH, overwrite=overwrite)) as scratch:
-            for number, model in self.models_.items():
-                run = scratch / str(number)
-                run.mkdir()
-                facts = self._provenance_of(number)
-                save_run(run, model, self.vocabulary_, facts, self._trace_of(number))
-            write_topic_path(scratch, self.scores_, self.tree_)
+        for number, model in self.models_.items():
+            run = scratch / str(number)
+            run.mkdir()
+            facts = self._provenance_of(number)
+            save_run(run, model, self.vocabulary_, facts, self._trace_of(number))
+        write_topic_path(scratch, self.scores_, self.tree_)
 
     def _provenance_of(self, number: int) -> Provenance:
         """How the model of a rung was trained."""
@@ -205,9 +183,6 @@ class TopicPath(TopicEstimator):
         """The laps until a rung was reached."""
         laps = next(rung.laps for rung in self.scores_.rungs if rung.n_topics == number)
         return self.trace_[:laps]
-
-    def _sparsity_of(self, number: int) -> int | None:
-        return None if self.sparsity is None else min(self.sparsity, number)
 
 
 _OF_LDA = LDA().get_params().keys() - {"max_iter"}

@@ -71,10 +71,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         2016, appendix E; Wang et al. 2011). ``y`` is ignored. Raises what ``transform`` raises,
         and ShapeError if no document has two words.
         """
-        from sparsetopics.measures.completion import (
-            document_completion,
-            unigram_probabilities,
-        )
+        from sparsetopics.measures.completion import document_completion, unigram_probabilities
 
         self._check_fitted()
         documents = self._more_rows(X).documents

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -87,18 +87,12 @@ def _mean_over_pairs(score: FloatArray) -> FloatArray:
     return mean
 
 
-class TextCoherence(NamedTuple):
-    """Scores of each topic, (n_topics,); NaN if one of its top words is not in the texts."""
-
-    c_v: FloatArray
-    c_npmi: FloatArray
-
-
 def text_coherence(
     top_words: Sequence[Sequence[str]], texts: Iterable[Sequence[str]]
-) -> TextCoherence:
+) -> tuple[FloatArray, FloatArray]:
     """Score the ``top_words`` of each topic by windows that slide over ``texts``.
 
+    Returns c_v and c_npmi, (n_topics,) each; NaN if one of its top words is not in the texts.
     c_v is the indirect cosine similarity of NPMI vectors in windows of 110 words, between 0 and 1.
     c_npmi is the mean NPMI of word pairs in windows of 10 words (Röder, Both & Hinneburg 2015).
     gensim computes both, so that they compare with published numbers. It iterates over ``texts``
@@ -109,8 +103,8 @@ def text_coherence(
     dictionary = Dictionary()
     distinct = sorted({word for words in top_words for word in words})
     dictionary.token2id = {word: word_id for word_id, word in enumerate(distinct)}
-    scores = [_scores(top_words, texts, dictionary, measure) for measure in TextCoherence._fields]
-    return TextCoherence(*scores)
+    c_v, c_npmi = (_scores(top_words, texts, dictionary, name) for name in ("c_v", "c_npmi"))
+    return c_v, c_npmi
 
 
 def _scores(

@@ -54,14 +54,6 @@ class Completion(NamedTuple):
     documents: HeldoutScores
 
 
-class SplitBatch(NamedTuple):
-    """Documents of at least two word types, cut in two; row d of both parts is one document."""
-
-    observed: DocumentBatch  # A
-    scored: DocumentBatch  # B
-    n_skipped: int
-
-
 def document_completion(
     heldout: Corpus,
     topic_word: FloatArray,  # (n_topics, n_words)   rows sum to one, entries positive
@@ -89,12 +81,9 @@ def document_completion(
     score = partial(_score_part, word_topic, doc_concentration, log_unigram, seed, workers)
     before = accumulate((group.n_pairs for group in heldout.row_groups), initial=0)
     parts = list(zip(heldout.row_groups, before, strict=False))
-    sums = [np.empty((3, 0))]
-    n_skipped = heldout.n_skipped
-    for own, skipped in broadcast(score, parts):
-        sums.append(own)
-        n_skipped += skipped
-    return _summarize(np.hstack(sums), n_skipped, heldout.n_unknown_tokens)
+    sums = np.hstack([np.empty((3, 0)), *broadcast(score, parts)])
+    n_skipped = heldout.n_skipped + heldout.n_docs - sums.shape[1]
+    return _summarize(sums, n_skipped, heldout.n_unknown_tokens)
 
 
 def _score_part(
@@ -104,21 +93,22 @@ def _score_part(
     seed: int,
     workers: int,
     part: tuple[RowGroup[DocumentBatch], int],
-) -> tuple[FloatArray, int]:
-    """Return the (3, n_docs) sums for ``_summarize`` and the number of skipped documents.
+) -> FloatArray:
+    """Return the (3, n_docs) sums for ``_summarize``, of the documents that are not skipped.
 
     ``part`` is a row group and the number of pairs in the collection before it.
     """
     group, n_pairs_before = part
     # The split draws one number per pair: skip those of the documents before this part.
     numbers = np.random.PCG64(seed).advance(n_pairs_before)
-    observed, scored, skipped = split_by_type(group.read(), np.random.Generator(numbers))
+    observed, scored = split_by_type(group.read(), np.random.Generator(numbers))
     proportions = topic_proportions(observed, word_topic.T, doc_concentration, workers=workers)
     log_probability = predicted_log_probability(scored, proportions, word_topic)
     ones = np.ones(scored.n_pairs)
     values = np.stack([log_probability, log_unigram[scored.word_ids], ones])
     # No document is empty, so each sum ends where the next begins.
-    return np.add.reduceat(scored.word_counts * values, scored.indptr[:-1], axis=1), skipped
+    sums: FloatArray = np.add.reduceat(scored.word_counts * values, scored.indptr[:-1], axis=1)
+    return sums
 
 
 def unigram_probabilities(term_frequency: IntArray) -> FloatArray:
@@ -131,9 +121,12 @@ def unigram_probabilities(term_frequency: IntArray) -> FloatArray:
     return probabilities
 
 
-def split_by_type(batch: DocumentBatch, rng: np.random.Generator) -> SplitBatch:
-    """Cut each document's word types in two at random.
+def split_by_type(
+    batch: DocumentBatch, rng: np.random.Generator
+) -> tuple[DocumentBatch, DocumentBatch]:
+    """Cut each document's word types in two at random, A and B of ``document_completion``.
 
+    Row d of both parts is one document; those of fewer than two word types are left out.
     One random number is drawn per (document, word type) pair, in order, so that the division of a
     collection into batches does not matter.
     """
@@ -146,11 +139,7 @@ def split_by_type(batch: DocumentBatch, rng: np.random.Generator) -> SplitBatch:
     is_scored = np.empty(batch.n_pairs, dtype=bool)
     is_scored[shuffled] = place < n_scored[document_of_pair]
     kept = np.flatnonzero(n_types >= 2)
-    return SplitBatch(
-        observed=_chosen(batch, ~is_scored).take(kept),
-        scored=_chosen(batch, is_scored).take(kept),
-        n_skipped=batch.n_docs - len(kept),
-    )
+    return _chosen(batch, ~is_scored).take(kept), _chosen(batch, is_scored).take(kept)
 
 
 def _chosen(batch: DocumentBatch, pairs: NDArray[np.bool_]) -> DocumentBatch:

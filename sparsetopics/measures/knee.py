@@ -12,12 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.measures.paired import (
-    Estimate,
-    HeldoutScores,
-    mean_score,
-    paired_difference,
-)
+from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
 
 NEAR = 0.04  # nats below the best: the models whose scores are smoothed
 RECOMMENDED_LOSS = 0.005  # nats that the recommended model may always lose,

@@ -15,12 +15,7 @@ from sparsetopics.options.option import (
     taken,
 )
 from sparsetopics.options.registry import LEARNERS, MODELS
-from sparsetopics.options.table import (
-    DEFAULT_LEARNER,
-    DEFAULT_TRUNCATION,
-    OPTION,
-    PATH_OPTION,
-)
+from sparsetopics.options.table import DEFAULT_LEARNER, DEFAULT_TRUNCATION, OPTION, PATH_OPTION
 from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,

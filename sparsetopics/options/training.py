@@ -19,14 +19,7 @@ from sparsetopics.options.registry import (
     ModelKind,
     models_with,
 )
-from sparsetopics.options.table import (
-    OPTION,
-    PATH_OPTION,
-    Criterion,
-    GradientName,
-    LocalUpdate,
-    StartName,
-)
+from sparsetopics.options.table import OPTION, Criterion, GradientName, LocalUpdate, StartName
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +154,7 @@ class TrainingOptions:
 
     def __post_init__(self) -> None:
         check_values(OPTION, "", self)
-        PATH_OPTION["rungs"].check(self.rungs)
+        table.PATH_OPTION["rungs"].check(self.rungs)
         OneOf(get_args(StartName)).check("start", self.start)
         _check_model(self)
         _check_statistics(self)

@@ -9,7 +9,7 @@ from gensim.corpora import BleiCorpus, Dictionary, MmCorpus
 from scipy.io import mmread
 from scipy.sparse import csr_array
 
-from sparsetopics.answers.exports import CORPUS_TARGETS, corpus_writer
+from sparsetopics.answers.exports import CORPUS_TARGETS, writer
 from sparsetopics.answers.exports.exporting import export_corpus
 from sparsetopics.base.errors import OutputError, RunError
 from sparsetopics.cli.main import main
@@ -89,11 +89,11 @@ def test_counts_that_are_not_whole_are_kept_or_refused(tmp_path):
     counts = csr_array([[0.5, 0.0, 2.0], [0.0, 0.1, 1.0]])
     corpus = Corpus.from_csr(counts, ["a", "b", "c"])
 
-    corpus_writer("matrix-market")(tmp_path / "out", corpus)
+    writer(CORPUS_TARGETS["matrix-market"])(tmp_path / "out", corpus)
     with pytest.raises(
         OutputError, match=r"ldac: .* only whole numbers, but some word counts are not"
     ):
-        corpus_writer("lda-c")(tmp_path / "ldac", corpus)
+        writer(CORPUS_TARGETS["lda-c"])(tmp_path / "ldac", corpus)
 
     found = mmread(tmp_path / "out").toarray()
     np.testing.assert_array_equal(found.astype(np.float32), counts.toarray().astype(np.float32))
@@ -108,8 +108,8 @@ def test_row_groups_follow_each_other(tmp_path, target, training_batch, vocabula
         for half in (slice(0, 25), slice(25, 60))
     ]
 
-    corpus_writer(target)(tmp_path / "whole", whole)
-    corpus_writer(target)(tmp_path / "halves", Corpus(whole.vocabulary, halves))
+    writer(CORPUS_TARGETS[target])(tmp_path / "whole", whole)
+    writer(CORPUS_TARGETS[target])(tmp_path / "halves", Corpus(whole.vocabulary, halves))
 
     assert (tmp_path / "halves").read_bytes() == (tmp_path / "whole").read_bytes()
 

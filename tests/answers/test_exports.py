@@ -10,7 +10,7 @@ from pyarrow import csv
 from scipy.io import mmread
 from scipy.sparse import csr_array
 
-from sparsetopics.answers.exports import RUN_TARGETS, pyldavis, run_writer, text_formats
+from sparsetopics.answers.exports import RUN_TARGETS, pyldavis, text_formats, writer
 from sparsetopics.answers.exports.exporting import export_run
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.corpora.corpus import Corpus
@@ -188,7 +188,7 @@ def test_a_word_that_would_break_lines_is_refused(tmp_path, model, vocabulary, t
 
 @pytest.mark.parametrize("target", RUN_TARGETS)
 def test_every_target_has_a_writer(target):
-    assert callable(run_writer(target))
+    assert callable(writer(RUN_TARGETS[target].where))
 
 
 FORMULAS = ("=1+1", "+1", "-1", "@user", "\tnote", "\rnote", "\nnote", "＝1")

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from resealing import edit_json, reseal_file
 from run_contents import make_placeholder_runs
-from sparsetopics.answers.exports import PATH_TARGETS, RUN_TARGETS, path_writer
+from sparsetopics.answers.exports import PATH_TARGETS, RUN_TARGETS, writer
 from sparsetopics.answers.exports.exporting import export_run
 from sparsetopics.answers.exports.topic_trees import newick
 from sparsetopics.base.errors import OptionError, OutputError, RunError
@@ -254,7 +254,7 @@ def test_a_table_can_be_safe_for_spreadsheets(tmp_path):
 
 @pytest.mark.parametrize("target", PATH_TARGETS)
 def test_every_target_has_a_writer(target):
-    assert callable(path_writer(target))
+    assert callable(writer(PATH_TARGETS[target].where))
 
 
 def export(*arguments, status=0):

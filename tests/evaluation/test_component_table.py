@@ -10,8 +10,7 @@ import pytest
 from sparsetopics import VectorCorpus
 from sparsetopics.corpora.projection import patch_basis
 from sparsetopics.evaluation.report import components as table
-from sparsetopics.evaluation.report.components import component_table
-from sparsetopics.evaluation.report.examples import example_items
+from sparsetopics.evaluation.report.components import component_table, example_items
 from sparsetopics.runs.run import load_run, save_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 
@@ -94,9 +93,9 @@ def patch_run(folder):
 
 def test_patches_show_how_they_vary(tmp_path):
     run, values = patch_run(tmp_path / "patches")
-    found = example_items(VectorCorpus.from_array(values), run.model)
+    found, _ = example_items(VectorCorpus.from_array(values), run.model)
 
-    rows = component_table(run, found.of_components)
+    rows = component_table(run, found)
 
     names = ["covariance, leading eigenvectors", "drawn from it", "examples in the data"]
     assert [picture.caption for picture in rows[0].pictures] == names
@@ -111,10 +110,10 @@ def test_patches_show_how_they_vary(tmp_path):
 
 def test_pictures_repeat_and_examples_do_not_change_what_is_drawn(tmp_path):
     run, values = patch_run(tmp_path / "patches")
-    found = example_items(VectorCorpus.from_array(values), run.model)
+    found, _ = example_items(VectorCorpus.from_array(values), run.model)
 
     without, again, with_examples = (
-        component_table(run), component_table(run), component_table(run, found.of_components)
+        component_table(run), component_table(run), component_table(run, found)
     )  # fmt: skip
 
     assert without == again

@@ -5,19 +5,19 @@ import pytest
 
 from sparsetopics import VectorCorpus
 from sparsetopics.corpora.lookup import spread_evenly
-from sparsetopics.evaluation.report import examples
-from sparsetopics.evaluation.report.examples import example_items
+from sparsetopics.evaluation.report import components
+from sparsetopics.evaluation.report.components import example_items
 from worlds.clumped_mixtures import draw_clumps, mixture_of
 
 
 def test_examples_of_a_large_collection_are_of_all_of_it(monkeypatch):
     clumps = draw_clumps(0)
     corpus = VectorCorpus.from_array(clumps.values)
-    monkeypatch.setattr(examples, "MOST_ROWS", 60)
+    monkeypatch.setattr(components, "MOST_ROWS", 60)
 
-    found = example_items(corpus, mixture_of(clumps, "gaussian"))
+    found, _ = example_items(corpus, mixture_of(clumps, "gaussian"))
 
-    seen = {int(each.name) for own in found.of_components for each in own}
+    seen = {int(each.name) for own in found for each in own}
     assert seen <= set(spread_evenly(corpus.n_items, 60).tolist())
     assert max(seen) - min(seen) > corpus.n_items / 2
 
@@ -33,11 +33,11 @@ def test_items_nearest_to_a_mean_stand_for_a_component(likelihood):
     model = mixture_of(clumps, likelihood)
     labels = [f"kind {kind}" for kind in clumps.kinds]
 
-    found = example_items(VectorCorpus.from_array(clumps.values, labels=labels), model)
+    found, _ = example_items(VectorCorpus.from_array(clumps.values, labels=labels), model)
 
     densities = model.estimates.scorer().log_densities(clumps.values)
     owners = model.responsibilities(clumps.values).argmax(axis=1)
-    for k, own in enumerate(found.of_components):
+    for k, own in enumerate(found):
         mine = np.flatnonzero(owners == k)
         best = mine[np.argsort(-densities[mine, k], kind="stable")][:3]
         assert [int(each.name) for each in own] == best.tolist()
@@ -49,10 +49,10 @@ def test_about_zero_the_surest_items_stand_for_a_component():
     clumps = draw_clumps(0)
     model = mixture_of(clumps, "zero-mean-gaussian")
 
-    found = example_items(VectorCorpus.from_array(clumps.values), model)
+    found, _ = example_items(VectorCorpus.from_array(clumps.values), model)
 
     joint = model.estimates.scorer().log_densities(clumps.values) + np.log(model.weights)
-    for k, own in enumerate(found.of_components):
+    for k, own in enumerate(found):
         others = np.delete(joint, k, axis=1).max(axis=1)
         margins = (joint[:, k] - others).astype(float)
         margins[margins < 0] = -np.inf

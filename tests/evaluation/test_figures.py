@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 
 from sparsetopics.evaluation.report.figures import (
-    ScoreLine,
     curve_figure,
     moves_figure,
     score_figure,
 )
 from sparsetopics.evaluation.report.topic_map import (
     MOST_DISC_LABELS,
-    Mark,
     map_figure,
     spaced_labels,
 )
 from sparsetopics.measures.paired import Estimate
+from sparsetopics.measures.top_words import TopicRow
+
+DISC = r'<a xlink:href="(#run-\d-topic-\d+)">\s*<path d="([^"]*)"'
 
 
 def labels_of(figure):
@@ -27,7 +28,7 @@ def labels_of(figure):
 def disc_widths(figure):
     """Of each linked disc, from its outline."""
     widths = []
-    for outline in re.findall(r'<a xlink:href="#t\d+">\s*<path d="([^"]*)"', figure):
+    for _, outline in re.findall(DISC, figure):
         points = np.array(re.findall(r"(-?[\d.]+) (-?[\d.]+) ?\n", outline), float)
         widths.append(np.ptp(points[:, 0]))
     return widths
@@ -37,7 +38,7 @@ def marks_of(words, weights=None):
     """Topics 0, 1, … of equal weights, unless others are given."""
     weights = [1.0] * len(words) if weights is None else weights
     pairs = enumerate(zip(words, weights, strict=True))
-    return [Mark(str(n), word, weight, f"#t{n}") for n, (word, weight) in pairs]
+    return [TopicRow(n, word, weight, []) for n, (word, weight) in pairs]
 
 
 def test_every_topic_of_the_map_leads_somewhere_and_area_is_weight():
@@ -47,7 +48,9 @@ def test_every_topic_of_the_map_leads_somewhere_and_area_is_weight():
 
     figure = map_figure(places, marks_of([""] * n_topics, weights), 0)
 
-    assert re.findall(r'xlink:href="(#t\d+)"', figure) == [f"#t{n}" for n in range(n_topics)]
+    assert re.findall(r'xlink:href="(#run-0-topic-\d+)"', figure) == [
+        f"#run-0-topic-{n}" for n in range(n_topics)
+    ]
     assert "target=" not in figure
     assert labels_of(figure)[0].split() == ["0"]
     assert {int(label) for label in labels_of(figure)} < set(range(MOST_DISC_LABELS))
@@ -143,7 +146,9 @@ def test_discs_lie_within_the_frame():
         figure = map_figure(places, marks_of(["word"] * len(places)), 0)
 
         width, height = map(float, re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', figure)[0])
-        for outline in re.findall(r'<a xlink:href="#t\d+">\s*<path d="([^"]*)"', figure):
+        for outline in re.findall(
+            r'<a xlink:href="#run-\d-topic-\d+">\s*<path d="([^"]*)"', figure
+        ):
             points = np.array(re.findall(r"(-?[\d.]+) (-?[\d.]+) ?\n", outline), float)
             assert (points > 0).all()
             assert (points < [width, height]).all()
@@ -173,9 +178,10 @@ def test_a_curve_of_one_number_has_an_axis(n_topics):
 
 
 def test_scores_of_mixtures_have_no_unigram_line():
-    lines = [ScoreLine("a", -2.0, 0.1, None), ScoreLine("x" * 99, -3.0, 0.1, None)]
+    scores = [Estimate(-2.0, 0.1), Estimate(-3.0, 0.1)]
 
-    labels = labels_of(score_figure(lines, "log-likelihood per held-out item"))
+    label = "log-likelihood per held-out item"
+    labels = labels_of(score_figure(["a", "x" * 99], scores, label, [0, 1]))
 
     assert "log-likelihood per held-out item" in labels
     assert max(map(len, labels)) < 60

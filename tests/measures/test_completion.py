@@ -47,10 +47,10 @@ def documents(batch):
 def test_the_split_cuts_word_types_four_to_one_and_loses_none(lengths, seed):
     batch = batch_of(lengths)
 
-    observed_part, scored_part, n_skipped = split(batch, seed)
+    observed_part, scored_part = split(batch, seed)
 
     kept = [document for document in documents(batch) if len(document) >= 2]
-    assert n_skipped == len(lengths) - len(kept)
+    assert observed_part.n_docs == len(kept)
     pieces = list(zip(documents(observed_part), documents(scored_part), strict=True))
     assert [observed | scored for observed, scored in pieces] == kept
     assert [len(scored) for _, scored in pieces] == [max(1, round(len(d) / 5)) for d in kept]
@@ -65,15 +65,15 @@ def test_the_split_follows_the_seed_and_not_the_batches():
 
     parts = [split_by_type(batch.take(np.arange(*rows)), rng) for rows in ((0, 1), (1, 4), (4, 6))]
 
-    whole = documents(split(batch, 5).scored)
-    assert [document for part in parts for document in documents(part.scored)] == whole
-    assert documents(split(batch, 6).scored) != whole
+    whole = documents(split(batch, 5)[1])
+    assert [document for _, scored in parts for document in documents(scored)] == whole
+    assert documents(split(batch, 6)[1]) != whole
 
 
 def test_every_word_type_is_scored_about_one_time_in_five():
     batch = batch_of([100] * 2000, n_words=100)
 
-    frequency = np.bincount(split(batch, 0).scored.word_ids, minlength=100) / 2000
+    frequency = np.bincount(split(batch, 0)[1].word_ids, minlength=100) / 2000
 
     assert abs(frequency - 0.2).max() < 5 * np.sqrt(0.2 * 0.8 / 2000)
 
@@ -90,7 +90,7 @@ def completion(batch, model, vocabulary, seed=0, batch_size=1000, workers=1):
 
 
 def test_the_score_equals_the_plain_twin(training_batch, model, vocabulary):
-    observed, scored, _ = split(training_batch, 11)
+    observed, scored = split(training_batch, 11)
     expected, jackknife = reference_completion.log_likelihood_per_token(
         observed, scored, model.topic_word_mean, model.doc_concentration
     )
@@ -114,7 +114,7 @@ def test_batches_and_workers_do_not_change_the_score(training_batch, model, voca
 
 
 def test_the_documents_add_up_to_the_score(training_batch, model, vocabulary):
-    _, scored, _ = split(training_batch, 0)
+    _, scored = split(training_batch, 0)
 
     score, documents = document_completion(
         HeldoutDocuments(training_batch, batch_size=7),

@@ -11,7 +11,6 @@ import reference_prevalence as reference
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.measures.group_differences import group_differences, holm_adjusted
-from sparsetopics.measures.group_words import telling_group_words
 from sparsetopics.measures.prevalence import (
     GroupMeans,
     GroupTotals,
@@ -21,6 +20,7 @@ from sparsetopics.measures.prevalence import (
     unbiased_projection,
     unskewed,
 )
+from sparsetopics.measures.telling_words import telling_group_words
 
 N_TOPICS, N_WORDS = 4, 30
 

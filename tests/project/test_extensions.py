@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import sparsetopics
-from sparsetopics.answers.exports import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
+from sparsetopics.answers.exports import CORPUS_TARGETS, RUN_TARGETS, writer
 from sparsetopics.base.errors import OptionError, RunError, SourceError
 from sparsetopics.cli.main import COMMANDS, main
 from sparsetopics.cli.parameter_types import type_of
@@ -357,7 +357,7 @@ def test_an_export_is_a_file_and_a_line(monkeypatch, tmp_path, corpora):
     monkeypatch.setitem(sys.modules, "sparsetopics.answers.exports.toy", module)
     monkeypatch.setitem(CORPUS_TARGETS, "toy", "toy:write")
 
-    corpus_writer("toy")(tmp_path / "out", Corpus.open(corpora / "documents"))
+    writer(CORPUS_TARGETS["toy"])(tmp_path / "out", Corpus.open(corpora / "documents"))
 
     assert (tmp_path / "out").read_text() == "120 documents"
 
@@ -377,6 +377,6 @@ def test_every_line_leads_somewhere():
         assert callable(module[0])
         assert module[1]
         assert kind.takes_more is None or callable(kinds.imported(kind.takes_more))
-    assert all(callable(run_writer(target)) for target in RUN_TARGETS)
-    assert all(callable(corpus_writer(target)) for target in CORPUS_TARGETS)
+    assert all(callable(writer(RUN_TARGETS[target].where)) for target in RUN_TARGETS)
+    assert all(callable(writer(CORPUS_TARGETS[target])) for target in CORPUS_TARGETS)
     assert kinds.RIVALS["cull"].most_refusals == len(rival_plans.CULL_SHARES)

@@ -23,7 +23,7 @@ scored_runs = importlib.import_module("scored_runs")
 @pytest.fixture
 def heldout(training_batch):
     """As ``completion.py`` keeps documents: word ids and counts of both parts."""
-    observed, scored, _ = split_by_type(training_batch, np.random.default_rng(3))
+    observed, scored = split_by_type(training_batch, np.random.default_rng(3))
     documents = zip(*map(reference_completion.documents, (observed, scored)), strict=True)
     return benchmark.HeldOut.of([(*one, *other) for one, other in documents])
 

@@ -27,6 +27,10 @@ class HeldoutDocuments:
     n_unknown_tokens: int = 0
 
     @property
+    def n_docs(self):
+        return self.batch.n_docs
+
+    @property
     def row_groups(self):
         return [Group(self.batch.take(rows)) for rows in self._rows()]
 

@@ -53,21 +53,7 @@ EXTENSIONS = {  # programs open by these
 OTHER_EXTENSIONS = (".arrow", ".htm", ".html", ".jsonl", ".npy", ".npz", ".pdf", ".xlsx")
 
 
-def run_writer(target: str) -> Callable[..., None]:
-    """Return the function that writes a run as ``target``, a key of ``RUN_TARGETS``."""
-    return _function(RUN_TARGETS[target].where)
-
-
-def path_writer(target: str) -> Callable[..., None]:
-    """Return the function that writes a topic path as ``target``, a key of ``PATH_TARGETS``."""
-    return _function(PATH_TARGETS[target].where)
-
-
-def corpus_writer(target: str) -> Callable[..., None]:
-    """Return the function that writes a corpus as ``target``, a key of ``CORPUS_TARGETS``."""
-    return _function(CORPUS_TARGETS[target])
-
-
-def _function(where: str) -> Callable[..., None]:
+def writer(where: str) -> Callable[..., None]:
+    """Return the function that writes a format, ``module:function`` of a table above."""
     function: Callable[..., None] = imported(f"{__name__}.{where}")
     return function

@@ -7,14 +7,13 @@ from itertools import compress
 from pathlib import Path
 
 from sparsetopics.answers.exports import (
+    CORPUS_TARGETS,
     EXTENSIONS,
     OTHER_EXTENSIONS,
     PATH_TARGETS,
     RUN_TARGETS,
     RunTarget,
-    corpus_writer,
-    path_writer,
-    run_writer,
+    writer,
 )
 from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.base.errors import OptionError
@@ -26,7 +25,7 @@ from sparsetopics.runs.run import AnyRun, check_folder, load_run, refuse_run
 from sparsetopics.runs.run_files import SETTINGS_FILE
 from sparsetopics.runs.topic_path_files import TopicPathFolder, is_topic_path, load_topic_path
 
-Arguments = dict[str, bool | GivenNames]  # of the function that writes a format
+Arguments = dict[str, bool | GivenNames | AnyCorpus]  # of the function that writes a format
 
 
 def export_run(
@@ -55,12 +54,11 @@ def export_run(
         _write(output, target, load_topic_path(path), more)
         return
     run = load_run(path)
-    corpus = None
     if documents is not None:
         refuse_run(documents)
-        corpus = Corpus.open(documents)
+        corpus = more["documents"] = Corpus.open(documents)
         run.check_vocabulary(corpus.vocabulary, str(documents))
-    _write(output, target, run, more, corpus)
+    _write(output, target, run, more)
 
 
 def export_model(
@@ -77,7 +75,9 @@ def export_model(
     output = _output(out, target, overwrite)
     kind = (PATH_TARGETS if isinstance(model, TopicPathFolder) else RUN_TARGETS)[target]
     more = _arguments(target, kind, documents, spreadsheet_safe, names)
-    _write(output, target, model, more, documents)
+    if documents is not None:
+        more["documents"] = documents
+    _write(output, target, model, more)
 
 
 def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False) -> None:
@@ -89,12 +89,17 @@ def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False
     refuse_run(path)
     corpus = Corpus.open(path)
     with written(output) as aside:
-        corpus_writer(target)(aside, corpus)
+        writer(CORPUS_TARGETS[target])(aside, corpus)
 
 
 def _output(out: Path, target: str, overwrite: bool, inputs: Iterable[Path] = ()) -> Output:
+    """Where to write; refuses an extension that means another format."""
     output = output_file(out, overwrite=overwrite, inputs=inputs)
-    _check_extension(target, out)
+    own, suffix = EXTENSIONS.get(target), out.suffix.lower()
+    if suffix in (*EXTENSIONS.values(), *OTHER_EXTENSIONS):  # others say nothing about the format
+        if own is None:
+            refuse("out", f"must not end in {suffix} with --to {target}, but is {out.name}")
+        check_extension("out", out, (own,))
     return output
 
 
@@ -103,33 +108,18 @@ def _write(
     target: str,
     model: AnyRun | TopicPathFolder,
     more: Arguments,
-    documents: AnyCorpus | None = None,
 ) -> None:
     """Write ``output`` with the arguments that the format takes.
 
     Raises OptionError for a mixture of vectors if the format is for words.
     """
-    if isinstance(model, TopicPathFolder):
-        with written(output) as aside:
-            path_writer(target)(aside, model, **more)
-        return
-    if model.vocabulary is None and not RUN_TARGETS[target].takes_vectors:
+    kind = (PATH_TARGETS if isinstance(model, TopicPathFolder) else RUN_TARGETS)[target]
+    if not (isinstance(model, TopicPathFolder) or model.vocabulary or kind.takes_vectors):
         problem = f"{target} is for words, but {model.path} is a mixture of vectors"
         hint = "Export it as csv or parquet, which hold means and covariances."
         raise OptionError("to", problem, hint)
-    corpus = {} if documents is None else {"documents": documents}
     with written(output) as aside:
-        run_writer(target)(aside, model, **more, **corpus)
-
-
-def _check_extension(target: str, out: Path) -> None:
-    """Refuse an extension that means another format; others say nothing about it."""
-    own, suffix = EXTENSIONS.get(target), out.suffix.lower()
-    if suffix == own or suffix not in (*EXTENSIONS.values(), *OTHER_EXTENSIONS):
-        return
-    if own is None:
-        refuse("out", f"must not end in {suffix} with --to {target}, but is {out.name}")
-    check_extension("out", out, (own,))
+        writer(kind.where)(aside, model, **more)
 
 
 def _targets_for(path: Path, target: str) -> Mapping[str, RunTarget]:

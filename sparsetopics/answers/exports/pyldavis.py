@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
 
 from sparsetopics.answers.proportions import shares_of
-from sparsetopics.base.batches import DocumentBatch, FloatArray
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.runs.run import AnyRun
 
@@ -22,40 +22,30 @@ def write_topics(path: Path, run: AnyRun, documents: Corpus) -> None:
     ``infer`` finds. Rows are streamed, so memory does not grow with their number here; pyLDAvis
     itself holds them all.
     """
-    topic_word = run.model.topic_word_mean
-    tally = _Tally(len(run.words))
-    # Documents are read once: the tally is complete when all proportions have been written.
-    counted = (tally.add(batch) for batch in documents.batches())
+    doc_lengths: list[float] = []
+    term_frequency = np.zeros(len(run.words))
     shares_in = shares_of(run.model)
-    shares = (row for batch in counted for row in shares_in(batch))
+
+    def counted_shares() -> Iterator[FloatArray]:
+        for batch in documents.batches():
+            document = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))
+            doc_lengths.extend(np.bincount(document, batch.weights, batch.n_docs).tolist())
+            own = np.bincount(batch.word_ids, batch.weights, len(term_frequency))
+            np.add(term_frequency, own, out=term_frequency)
+            yield from shares_in(batch)
+
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write('{"topic_term_dists": ')
-        _write_rows(file, topic_word)
+        _write_rows(file, run.model.topic_word_mean)
         file.write(',\n"doc_topic_dists": ')
-        _write_rows(file, shares)
-        rest = {
-            "doc_lengths": tally.doc_lengths,
+        _write_rows(file, counted_shares())
+        rest = {  # documents are read once: all were counted when their proportions were written
+            "doc_lengths": doc_lengths,
             "vocab": run.words.words,
-            "term_frequency": tally.term_frequency.tolist(),
+            "term_frequency": term_frequency.tolist(),
         }
         file.writelines(f',\n"{name}": {json.dumps(values)}' for name, values in rest.items())
         file.write("}\n")
-
-
-class _Tally:
-    """Counts the tokens of each document and of each word in the batches that pass through."""
-
-    def __init__(self, n_words: int) -> None:
-        self.doc_lengths: list[float] = []
-        self.term_frequency = np.zeros(n_words)
-
-    def add(self, batch: DocumentBatch) -> DocumentBatch:
-        """Count ``batch`` and return it."""
-        document = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))
-        self.doc_lengths += np.bincount(document, batch.weights, batch.n_docs).tolist()
-        n_words = len(self.term_frequency)
-        self.term_frequency += np.bincount(batch.word_ids, batch.weights, minlength=n_words)
-        return batch
 
 
 def _write_rows(file: TextIO, rows: Iterable[FloatArray]) -> None:

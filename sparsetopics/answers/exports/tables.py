@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.answers.table_files import open_table
+from sparsetopics.answers.table_files import write_tables
 from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, names_of
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.model.mixture_posterior import MixturePosterior
@@ -34,21 +34,13 @@ def write_csv(
 
     With ``spreadsheet_safe``, words that begin like a formula get an apostrophe in front.
     """
-    _write(path, ".csv", run, names, spreadsheet_safe=spreadsheet_safe)
+    schema, tables = _long_table(run, names)
+    write_tables(path, ".csv", schema, tables, spreadsheet_safe=spreadsheet_safe)
 
 
 def write_parquet(path: Path, run: AnyRun, names: GivenNames = NONE_GIVEN) -> None:
     """Write the table of ``_long_table`` with numbers as float64."""
-    _write(path, ".parquet", run, names)
-
-
-def _write(
-    path: Path, suffix: str, run: AnyRun, names: GivenNames, *, spreadsheet_safe: bool = False
-) -> None:
-    schema, rows = _long_table(run, names)
-    with open_table(path, suffix, schema, spreadsheet_safe=spreadsheet_safe) as write:
-        for table in rows:
-            write(table)
+    write_tables(path, ".parquet", *_long_table(run, names))
 
 
 def _long_table(run: AnyRun, given: GivenNames) -> tuple[pa.Schema, Iterator[pa.Table]]:

@@ -6,15 +6,16 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 
-from sparsetopics.answers.table_files import open_table
+from sparsetopics.answers.table_files import write_tables
 from sparsetopics.runs.topic_path_files import TopicPathFolder, TopicTree, TreeRung
 
 LABEL_WORDS = 5
 APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+# What is below a node, in Newick, without the length of the edge above; and the size of its rung.
+Node = tuple[str, int]
 TOPICS = pa.schema(
     [
         ("n_topics", pa.int64()),
@@ -27,13 +28,6 @@ TOPICS = pa.schema(
         ("telling_words", pa.string()),
     ]
 )
-
-
-class _Node(NamedTuple):
-    """A node of the tree with all that is below it."""
-
-    text: str  # in Newick, without the length of the edge above
-    n_topics: int  # of its rung
 
 
 def write_newick(path: Path, topic_path: TopicPathFolder) -> None:
@@ -51,7 +45,7 @@ def newick(tree: TopicTree) -> str:
     topics, a root without a label joins them.
     """
     first = tree.rungs[0]
-    nodes = [_Node(_label(first, topic), first.n_topics) for topic in range(first.n_topics)]
+    nodes = [(_label(first, topic), first.n_topics) for topic in range(first.n_topics)]
     for rung, fewer in pairwise(tree.rungs):
         parts = rung.children(fewer.n_topics)
         families = [[nodes[part] for part in family] for family in parts]
@@ -59,14 +53,14 @@ def newick(tree: TopicTree) -> str:
             family[0] if len(family) == 1 else _joined(family, fewer.n_topics, _label(fewer, topic))
             for topic, family in enumerate(families)
         ]
-    root = nodes[0] if len(nodes) == 1 else _joined(nodes, 1, "")
-    return f"{root.text};"
+    root, _ = nodes[0] if len(nodes) == 1 else _joined(nodes, 1, "")
+    return f"{root};"
 
 
-def _joined(nodes: Sequence[_Node], n_topics: int, label: str) -> _Node:
+def _joined(nodes: Sequence[Node], n_topics: int, label: str) -> Node:
     """Return the node of a rung that others were merged to."""
-    edges = (f"{node.text}:{math.log(node.n_topics / n_topics)!r}" for node in nodes)
-    return _Node(f"({','.join(edges)}){label}", n_topics)
+    edges = (f"{below}:{math.log(size / n_topics)!r}" for below, size in nodes)
+    return f"({','.join(edges)}){label}", n_topics
 
 
 def _label(rung: TreeRung, topic: int) -> str:
@@ -87,9 +81,8 @@ def write_csv(path: Path, topic_path: TopicPathFolder, spreadsheet_safe: bool = 
     apostrophe in front.
     """
     sizes = [rung.n_topics for rung in topic_path.tree.rungs]
-    with open_table(path, ".csv", TOPICS, spreadsheet_safe=spreadsheet_safe) as write:
-        for rung, parents in zip(topic_path.tree.rungs, [*sizes[1:], None], strict=True):
-            write(_rows(rung, parents))
+    tables = map(_rows, topic_path.tree.rungs, [*sizes[1:], None])
+    write_tables(path, ".csv", TOPICS, tables, spreadsheet_safe=spreadsheet_safe)
 
 
 def _rows(rung: TreeRung, n_parents: int | None) -> pa.Table:
