@@ -43,7 +43,6 @@ from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.kd_tree import KdTree
-from sparsetopics.model.likelihoods.scorers import node_scorer
 from sparsetopics.model.node_batches import LeafSource, NodeSource
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.training import LocalOptions, TrainingOptions
@@ -92,7 +91,7 @@ def test_a_node_scores_as_the_mean_of_its_items(name, seed):
     source, _, current = world(name, seed)
     batch, likelihood = source.read(0), current.likelihood
 
-    scorer = node_scorer(likelihood.natural_parameters(current.components))
+    scorer = likelihood.prepare_nodes(current.components)
     found = scorer.log_densities(batch.values)
 
     of_items = likelihood.prepare(current.components)

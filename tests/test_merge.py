@@ -5,12 +5,19 @@ import itertools
 import numpy as np
 import pytest
 
-from moved_collections import ETA, WORLDS, assert_sound, bytes_of, grown, standing_of, table_of
+from moved_collections import (
+    ETA,
+    WORLDS,
+    assert_sound,
+    bytes_of,
+    elbo_of,
+    grown,
+    standing_of,
+    table_of,
+)
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.learners.memoized import assignments_of
 from sparsetopics.inference.moves import merge
 from sparsetopics.inference.moves.merge import merge_topics
-from sparsetopics.inference.moves.standing import refreshed
 from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods import words
@@ -29,13 +36,13 @@ def whole_and_halves(folder, update, criterion="bound"):
     )
     for _ in range(3):
         whole, _ = merge_topics(settled(whole))
-    return whole, refreshed(halved(whole))
+    return whole, halved(whole).refreshed()
 
 
 def settled(standing, rounds=30):
     """Weights and θ at their optimum."""
     for _ in range(rounds):
-        standing = refreshed(standing)
+        standing = standing.refreshed()
     return standing
 
 
@@ -45,7 +52,7 @@ def halved(standing):
     allocation = standing.allocation.branched(np.repeat(np.arange(n_topics), 2))
     per_batch, total = {}, DocumentTerms.zeros(2 * n_topics)
     for batch_id in sorted(state.per_batch):
-        batch, found = assignments_of(state, batch_id)
+        batch, found = state.assignments(batch_id)
         twice = found._replace(
             starts=2 * found.starts,
             topics=np.stack([2 * found.topics, 2 * found.topics + 1], 1).ravel().astype(np.uint32),
@@ -104,11 +111,11 @@ def test_splitting_merged_topics_restores_the_bound(tmp_path, update):
     halves = settled(halves)
     merged, _ = merge_topics(halves)
 
-    again = settled(refreshed(halved(merged)))
+    again = settled(halved(merged).refreshed())
 
     assert merged.n_topics == halves.n_topics // 2
-    assert merged.elbo > halves.elbo + 100.0
-    assert again.elbo == pytest.approx(halves.elbo, rel=1e-6)
+    assert elbo_of(merged) > elbo_of(halves) + 100.0
+    assert elbo_of(again) == pytest.approx(elbo_of(halves), rel=1e-6)
 
 
 @UPDATES
@@ -144,14 +151,14 @@ def test_plans_are_disjoint_pairs_the_best_first(tmp_path):
 def test_planned_gains_are_near_the_exact_ones(tmp_path, update):
     """Within some nats for every pair, at the sticks as they are: merges are planned by them."""
     standing = grown(tmp_path, WORLDS["bars"](), 12, LocalOptions(update), laps=3)
-    standing = refreshed(standing)
+    standing = standing.refreshed()
 
     gains = merge.pair_gains(standing)
 
     assert np.isneginf(gains[np.tril_indices(standing.n_topics)]).all()
     exact = np.full_like(gains, -np.inf)
     for pair in itertools.combinations(range(standing.n_topics), 2):
-        exact[pair] = merged_elbo(standing, *pair) - standing.elbo
+        exact[pair] = merged_elbo(standing, *pair) - elbo_of(standing)
     np.testing.assert_allclose(gains, exact, atol=5.0)
     assert np.abs(exact[np.triu_indices(standing.n_topics, 1)]).max() > 100.0
 

@@ -23,7 +23,7 @@ from sparsetopics.model.statistics import (
     subtracted,
 )
 from sparsetopics.model.word_counts import SERIAL, PairCounts, WordCounts
-from word_models import zero_statistics
+from word_models import without_shares, zero_statistics
 
 N_WORDS, N_TOPICS = 7, 4
 SEEDS = st.integers(0, 2**32 - 1)
@@ -88,7 +88,7 @@ def test_what_is_taken_out_leaves_nothing_below_zero(seed):
     base = dense + rng.uniform(-0.5, 1.0, dense.shape) * (dense > 0.0)  # less than is taken out
 
     for each in (WordCounts(base.copy()), WordCounts(base).accumulator()):
-        each.take_out(counts)
+        each.exchange(without_shares(counts), counts, SERIAL)
 
         np.testing.assert_allclose(each.table, np.maximum(base - dense, 0.0), atol=1e-6)
         np.testing.assert_allclose(each.sizes, each.table.sum(axis=0), atol=1e-6)

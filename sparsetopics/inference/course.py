@@ -81,7 +81,7 @@ class Setting(NamedTuple, Generic[S, D, C, P, T]):
     memo: Memo
     rng: np.random.Generator
     hooks: Hooks[C, P, T]
-    steps: LocalSteps[D, C, P, T] | None = None  # None: made in this process
+    steps: LocalSteps[C, P, T, D] | None = None  # None: made in this process
     judge: Judge | None = None  # of a run with rungs
 
     def learner(

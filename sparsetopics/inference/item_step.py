@@ -16,8 +16,8 @@ from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.kernels import summaries as summary_kernels
-from sparsetopics.model.allocations.allocation import ItemRule
-from sparsetopics.model.allocations.mixture import ItemTerms, sum_item_terms
+from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms, sum_item_terms
+from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.item_assignment import assign, assign_batch
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
@@ -68,7 +68,7 @@ def fit_items(
     ``former`` is not used: the step is exact from any start.
     """
     components, allocation = current.components, current.allocation
-    assert isinstance(allocation, ItemRule), "items have one component each"
+    assert isinstance(allocation, ItemAllocation | NestedAllocation), "of items"
     likelihood = cast("ItemLikelihood[V, C, P]", current.likelihood)
     log_weights = allocation.expected_log_weights
     n_slots = options.n_slots(len(log_weights))

@@ -56,7 +56,7 @@ def train(
     hooks: Hooks[C, P, T] = Hooks(),  # noqa: B008 - immutable
     start: Start = None,
     keeper: Keeper | None = None,
-    steps: LocalSteps[D, C, P, T] | None = None,
+    steps: LocalSteps[C, P, T, D] | None = None,
     whole: Source[D] | None = None,
     judge: Judge | None = None,
 ) -> Model:

@@ -122,18 +122,17 @@ class DocumentCounts(NamedTuple):
         np.add(self.counts, scale * batch.counts, out=self.counts)
         word_kernels.add_sparse_rows(*batch[1:], scale, self.table)
 
-    def take_out(self, batch: SparseDocumentCounts) -> None:
-        """Take a batch out in place; if counts are not whole, rounding leaves none below zero."""
-        self.add(batch, -1.0)
-        for values in self:
-            np.maximum(values, 0.0, out=values)
-
     def exchange(
         self, new: SparseDocumentCounts, old: SparseDocumentCounts | None, executor: Executor
     ) -> None:
-        """Add ``new`` in place, and take out ``old``."""
+        """Add ``new`` in place, and take out ``old``.
+
+        If counts are not whole, rounding leaves none below zero.
+        """
         if old is not None:
-            self.take_out(old)
+            self.add(old, -1.0)
+            for values in self:
+                np.maximum(values, 0.0, out=values)
         self.add(new)
 
     def sum_batch(

@@ -13,7 +13,7 @@ from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.scorers import Scorer, V, node_scorer
+from sparsetopics.model.likelihoods.scorers import Scorer, V
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
@@ -80,7 +80,7 @@ def assign_batch(
         return assign(batch.values, scorer, expected_log_weights, sparsity, executor)
     assert isinstance(likelihood, VectorLikelihood), "only vectors lie in trees"
     assert isinstance(components, Moments), "vectors have moments"
-    of_nodes = node_scorer(likelihood.natural_parameters(components))
+    of_nodes = likelihood.prepare_nodes(components)
     return assign(batch.values, of_nodes, expected_log_weights, sparsity, executor)
 
 
@@ -114,7 +114,7 @@ def assign_to_pairs(
         logs[own] = found + log_weights[pair]
 
     if isinstance(batch, NodeBatch):
-        of_nodes = node_scorer(likelihood.natural_parameters(pairs))
+        of_nodes = likelihood.prepare_nodes(pairs)
     executor.map(score, range(len(starts) - 1))
     topics = np.empty((batch.n_docs, min(sparsity, 2)), np.uint32)
     chosen = np.empty(topics.shape, np.float32)

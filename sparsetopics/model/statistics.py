@@ -45,7 +45,7 @@ class Components(Protocol[B_contra, P]):
     """Expected sufficient statistics of a likelihood, for each topic or component.
 
     The statistics of one batch may have another, sparse form P, which these methods understand.
-    ``add``, ``take_out`` and ``exchange`` change the object in place.
+    ``add`` and ``exchange`` change the object in place.
     """
 
     @property
@@ -77,11 +77,11 @@ class Components(Protocol[B_contra, P]):
 
     def add(self, batch: P, scale: float = 1.0) -> None: ...
 
-    def take_out(self, batch: P) -> None:
-        """Take out a batch that was added; rounding leaves no size below zero."""
-
     def exchange(self, new: P, old: P | None, executor: Executor) -> None:
-        """Add ``new``, and take out ``old``, which came from the same documents."""
+        """Add ``new``, and take out ``old``, which came from the same documents.
+
+        Rounding leaves no size below zero.
+        """
 
     def sum_batch(self, batch: B_contra, found: Responsibilities, executor: Executor) -> P:
         """The statistics of a batch with the responsibilities ``found``."""

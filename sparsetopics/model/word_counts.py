@@ -146,14 +146,11 @@ class WordCounts(NamedTuple):
         tokens = scale * batch.tokens.astype(np.float64)
         self._exchange(batch.words, tokens, batch.responsibilities, _nothing(batch), SERIAL)
 
-    def take_out(self, batch: PairCounts) -> None:
-        """Take a batch out in place; rounding of fractional tokens leaves no count below zero."""
-        self._exchange(batch.words, batch.tokens, _nothing(batch), batch.responsibilities, SERIAL)
-
     def exchange(self, new: PairCounts, old: PairCounts | None, executor: Executor) -> None:
         """Add ``new`` in place, and take out ``old``, the former counts of the same pairs.
 
-        Raises ShapeError if they have other pairs, since kernels read one row for each.
+        Rounding of fractional tokens leaves no count below zero. Raises ShapeError if they have
+        other pairs, since kernels read one row for each.
         """
         former = _nothing(new) if old is None else old.responsibilities
         if len(former.starts) != len(new.starts):

@@ -93,7 +93,7 @@ class DaskSteps:
     source: Source[StoredBatch]
     n_rounds: int = 0
 
-    def fit_all(
+    def __call__(
         self,
         batch_ids: IntArray,
         current: AnyGlobals,
