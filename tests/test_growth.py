@@ -285,7 +285,7 @@ def test_children_have_what_their_shares_give_them(kind, seed):
     for k in range(n_components):
         is_own = (owner[parents] == k)[order]
         second = np.zeros(len(parents))
-        second[order[is_own]] = trial.found.shares[own.owner == k, 1]
+        second[order[is_own]] = trial.shares[own.owner == k, 1]
         second *= before[:, k]
         both = np.stack([before[:, k] - second, second], axis=1)
         children = whole.zeros_like().take(np.zeros(2, np.int64))

@@ -136,7 +136,7 @@ def test_topics_that_differ_are_left_alone(tmp_path, update, criterion):
 def test_plans_are_disjoint_pairs_the_best_first(tmp_path):
     _, halves = whole_and_halves(tmp_path, "collapsed")
 
-    pairs = merge.best_pairs(halves)
+    pairs = merge.disjoint_pairs(merge.pair_gains(halves), least=-merge.HOPE)
 
     gains = merge.pair_gains(halves)
     of_pairs = gains[pairs[:, 0], pairs[:, 1]]

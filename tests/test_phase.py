@@ -257,15 +257,6 @@ def test_no_rival_is_begun_that_could_not_be_judged(scene, last_lap, begun):
     assert (scene.rival is not None) == begun
 
 
-@pytest.mark.parametrize("verify", [True, False])
-def test_a_rival_that_is_adopted_is_verified_if_asked(scene, monkeypatch, verify):
-    monkeypatch.setattr(phase, "verify_move", lambda name, *given: scene.made.append("verify"))
-    scene.standing = with_tools(scene.standing, verify=verify)
-    scene.outcomes += [True]
-
-    assert ("verify" in scene.phase(("birth",))) == verify
-
-
 def test_the_kind_that_was_right_is_tried_again(scene):
     scene.outcomes += [False, True, None]
 

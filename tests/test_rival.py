@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from moved_collections import WORLDS, assert_sound, bytes_of, grown, next_lap
+from moved_collections import WORLDS, assert_sound, bytes_of, grown, next_lap, with_tools
 from sparsetopics.inference.moves import rival as rivals
 from sparsetopics.inference.moves import trimming
 from sparsetopics.inference.moves.rival import REACH, Rival, RivalRules
@@ -60,6 +60,19 @@ def test_a_better_rival_takes_the_place(tmp_path, kind, update, criterion):
     assert_sound(after)
     assert np.isin(after.ledger.ids, before.ledger.ids).sum() == 0
     assert after.ledger.failures.keys().isdisjoint({("birth", -1), ("cull", -1)})
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_rival_that_is_adopted_is_verified_if_asked(tmp_path, monkeypatch, verify):
+    verified = []
+    monkeypatch.setattr(rivals, "verify_move", lambda *given: verified.append(given))
+    standing, rival = challenged(tmp_path, "birth")
+    standing = with_tools(standing, verify=verify)
+
+    verdict, _ = decided(standing, rival)
+
+    assert is_adopted(verdict)
+    assert [move for move, *_ in verified if move == "birth"] == ["birth"] * verify
 
 
 @KINDS

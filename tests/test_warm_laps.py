@@ -35,7 +35,7 @@ class WatchingSteps:
         former = list(former)
         fitted = self.steps(batch_ids, current, options, former)
         for batch_id, topics, found in zip(batch_ids.tolist(), former, fitted, strict=True):
-            self.visits.append((batch_id, topics, found.found.doc_topics))
+            self.visits.append((batch_id, topics, found[1].doc_topics))
             yield found
 
 

@@ -14,35 +14,6 @@ from sparsetopics.kernels.types import Float32Array, SparseShares, TopicIds, ker
 
 
 @kernel
-def compact(
-    topics: TopicIds,  # (n_pairs, n_slots)
-    shares: FloatArray,  # (n_pairs, n_slots)
-) -> tuple[IntArray, TopicIds, Float32Array]:
-    """The slots in use as sparse rows.
-
-    Shares are rounded to float32 here and nowhere else, so that all sums use the same numbers.
-    """
-    n_pairs, n_slots = topics.shape
-    starts = np.zeros(n_pairs + 1, np.int64)
-    for u in range(n_pairs):
-        used = 0
-        for slot in range(n_slots):
-            used += 1 if np.float32(shares[u, slot]) > 0.0 else 0
-        starts[u + 1] = starts[u] + used
-    row_topics = np.empty(starts[n_pairs], np.uint32)
-    values = np.empty(starts[n_pairs], np.float32)
-    filled = 0
-    for u in range(n_pairs):
-        for slot in range(n_slots):
-            share = np.float32(shares[u, slot])
-            if share > 0.0:
-                row_topics[filled] = topics[u, slot]
-                values[filled] = share
-                filled += 1
-    return starts, row_topics, values
-
-
-@kernel
 def take_rows(
     found: SparseShares, others: SparseShares, rows: IntArray
 ) -> tuple[IntArray, TopicIds, Float32Array]:

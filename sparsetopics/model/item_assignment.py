@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, VectorBatch
@@ -23,25 +21,18 @@ BLOCK_ITEMS = 1024  # items that one worker takes at a time
 LARGEST_SLOTS = 4096  # see ``item_kernels.share_items``
 
 
-class Assigned(NamedTuple):
-    """Items with their responsibilities."""
-
-    responsibilities: Responsibilities  # min(L, K) slots for each item, rising topics
-    entropies: FloatArray  # (n_topics,)  −Σ_n r log r
-    log_totals: FloatArray  # (n_items,)  log Σ exp W over the slots
-
-
 def assign(
     values: V,  # (n_items, ..)
     scorer: Scorer[V],
     expected_log_weights: FloatArray,  # (n_topics,)
     sparsity: int,
     executor: Executor,
-) -> Assigned:
+) -> tuple[Responsibilities, FloatArray]:
     """The best responsibilities in ``sparsity`` topics: 1 is hard, K is dense (SPARSE16, Alg. 1).
 
-    The dense weights W_nk = E[log w_k] + E[log p(x_n|φ_k)] exist only for a block of items at once.
-    Raises OptionError if ``sparsity`` is above 4,096.
+    They have min(L, K) slots for each item, topics rising. Also returns log Σ exp W over the slots,
+    (n_items,). The dense weights W_nk = E[log w_k] + E[log p(x_n|φ_k)] exist only for a block of
+    items at once. Raises OptionError if ``sparsity`` is above 4,096.
     """
     n_items, n_topics = len(values), len(expected_log_weights)
     n_slots = min(sparsity, n_topics)
@@ -53,17 +44,15 @@ def assign(
     log_totals = np.empty(n_items)
     log_weights = expected_log_weights.astype(np.float32)
 
-    def assign_block(low: int) -> FloatArray:
-        block, entropies = slice(low, low + BLOCK_ITEMS), np.zeros(n_topics)
+    def assign_block(low: int) -> None:
+        block = slice(low, low + BLOCK_ITEMS)
         logs = scorer.log_densities(values[block])
         logs += log_weights
-        item_kernels.share_items(logs, topics[block], shares[block], log_totals[block], entropies)
-        return entropies
+        item_kernels.share_items(logs, topics[block], shares[block], log_totals[block])
 
-    entropies = sum(executor.map(assign_block, range(0, n_items, BLOCK_ITEMS)), np.zeros(n_topics))
+    executor.map(assign_block, range(0, n_items, BLOCK_ITEMS))
     starts = np.arange(n_items + 1, dtype=np.int64) * n_slots
-    found = Responsibilities(starts, topics.ravel(), shares.ravel())
-    return Assigned(found, entropies, log_totals)
+    return Responsibilities(starts, topics.ravel(), shares.ravel()), log_totals
 
 
 def assign_batch(
@@ -73,7 +62,7 @@ def assign_batch(
     expected_log_weights: FloatArray,  # (n_topics,)
     sparsity: int,
     executor: Executor,
-) -> Assigned:
+) -> tuple[Responsibilities, FloatArray]:
     """``assign`` for items, or for nodes, which are scored by the means over their items."""
     if not isinstance(batch, NodeBatch):
         scorer = likelihood.prepare(components)
@@ -84,13 +73,6 @@ def assign_batch(
     return assign(batch.values, of_nodes, expected_log_weights, sparsity, executor)
 
 
-class PairShares(NamedTuple):
-    """Items with their shares in the two components of their pair."""
-
-    shares: Float32Array  # (n_items, 2)
-    log_totals: FloatArray  # (n_items,)  log Σ exp W over the slots
-
-
 def assign_to_pairs(
     batch: VectorBatch | NodeBatch,
     starts: IntArray,  # (n_pairs + 1,)  of the items of each pair
@@ -99,8 +81,11 @@ def assign_to_pairs(
     expected_log_weights: FloatArray,  # (2 n_pairs,)
     sparsity: int,
     executor: Executor,
-) -> PairShares:
-    """``assign`` each item to the two components of its own pair alone."""
+) -> tuple[Float32Array, FloatArray]:
+    """``assign`` each item to the two components of its own pair alone.
+
+    Returns the shares, (n_items, 2), and log Σ exp W over the slots, (n_items,).
+    """
     log_weights = expected_log_weights.reshape(-1, 2)
     logs = np.empty((batch.n_docs, 2))
 
@@ -119,7 +104,7 @@ def assign_to_pairs(
     topics = np.empty((batch.n_docs, min(sparsity, 2)), np.uint32)
     chosen = np.empty(topics.shape, np.float32)
     log_totals = np.empty(batch.n_docs)
-    item_kernels.share_items(logs, topics, chosen, log_totals, np.zeros(2))
+    item_kernels.share_items(logs, topics, chosen, log_totals)
     shares = np.zeros((batch.n_docs, 2), np.float32)
     np.put_along_axis(shares, topics.astype(np.int64), chosen, axis=1)
-    return PairShares(shares, log_totals)
+    return shares, log_totals

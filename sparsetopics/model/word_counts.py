@@ -22,7 +22,6 @@ from sparsetopics.base.soundness import (
     check_ids,
     check_like,
     check_own_fields,
-    check_rows,
     require,
 )
 from sparsetopics.execution.executors import Executor
@@ -206,21 +205,6 @@ def _cut_words(words: WordIds, n_words: int) -> list[tuple[int, int]]:
     n_parts = min(max(len(words) // BLOCK_PAIRS, 1), MOST_PARTS)
     inner = few[np.arange(1, n_parts) * len(few) // n_parts].tolist()
     return list(pairwise([0, *inner, n_words]))
-
-
-def check_sparse(
-    words: Rows,
-    starts: IntArray,
-    topics: TopicIds,
-    values: Float32Array | FloatArray,
-    n_words: int,
-    n_topics: int,
-) -> None:
-    """Raise ValueError unless sparse counts with rising words fit a table of these sizes."""
-    check_ids(words, n_words, "words")
-    require((words[1:] > words[:-1]).all(), "words do not rise")
-    check_rows(starts, topics, values, n_topics, "word counts")
-    require(len(starts) == len(words) + 1, f"word counts of {len(starts) - 1:,} words")
 
 
 def number_rows(batch: DocumentBatch, n_words: int) -> tuple[Rows, WordIds]:

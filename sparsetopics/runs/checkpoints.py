@@ -27,7 +27,6 @@ from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.mover import MoverRecord
 from sparsetopics.inference.training_state import AnyState
 from sparsetopics.model.memo import Memo
-from sparsetopics.model.statistics import B, C, T
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.checkpoint_format import (
     FORMAT_VERSION,
@@ -169,17 +168,9 @@ def with_documents(progress: AnyState, read: Callable[[int], Batch | None]) -> A
 
     mover = progress.mover
     if isinstance(mover, MoverRecord) and mover.rival is not None:
-        rival = mover.rival._replace(state=_with_documents(mover.rival.state, read))
+        rival = mover.rival._replace(state=mover.rival.state.with_documents(read))
         mover = mover._replace(rival=rival)
     learner = progress.learner
     if isinstance(learner, MemoizedState):
-        learner = _with_documents(learner, read)
+        learner = learner.with_documents(read)
     return progress._replace(learner=learner, mover=mover)
-
-
-def _with_documents(
-    state: MemoizedState[B, C, T], read: Callable[[int], B | None]
-) -> MemoizedState[B, C, T]:
-    batches = state.per_batch.items()
-    per_batch = {batch_id: kept._replace(documents=read(batch_id)) for batch_id, kept in batches}
-    return state._replace(per_batch=per_batch)

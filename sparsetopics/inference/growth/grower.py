@@ -143,10 +143,11 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
     def resume(self, kept: AnyState) -> None:
         super().resume(kept)
         self.is_exhausted, self.enough, nodes = kept.mover
-        if nodes is not None:
-            self._source.restore(nodes)
-        elif isinstance(self._source, NodeSource):
-            self._leave_tree()
+        if isinstance(self._source, NodeSource):
+            if nodes is None:
+                self._leave_tree()
+            else:
+                self._source.restore(nodes)
 
     def check(self, kept: AnyState) -> None:
         """Check the record, except for what only the rebuilt tree can tell."""

@@ -6,7 +6,7 @@ collection, at the cost of one batch. Batches are visited in a new random order 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Generic, NamedTuple, Self
@@ -76,6 +76,11 @@ class MemoizedState(NamedTuple, Generic[B, C, T]):
         # Added in the order of batches: sums of floats depend on it.
         total = reduce(added, (terms[batch_id] for batch_id in sorted(terms)))
         return self._replace(per_batch=per_batch, total=Statistics(components, total))
+
+    def with_documents(self, read: Callable[[int], B | None]) -> Self:
+        """The state with the documents of batches as ``read`` gives them."""
+        batches = self.per_batch.items()
+        return self._replace(per_batch={n: kept._replace(documents=read(n)) for n, kept in batches})
 
     def pending(self, batch_id: int) -> tuple[TopicChange, ...]:
         """The changes that the stored arrays of a batch have missed."""

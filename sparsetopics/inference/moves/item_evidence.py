@@ -64,8 +64,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
 
     def merged(self, pairs: IntArray, joint: Self) -> Self:
         left = np.setdiff1d(np.arange(self.components.n_topics), pairs[:, 1])
-        place = np.full(self.components.n_topics, -1)
-        place[left] = np.arange(len(left))
+        place = numbered(left, self.components.n_topics)
         place[pairs[:, 1]] = place[pairs[:, 0]]
         by_topic = self.by_topic[left]
         by_topic[place[pairs[:, 0]]] = joint.by_topic

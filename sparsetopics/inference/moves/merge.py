@@ -35,7 +35,7 @@ def merge_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     """Merge the best pairs, in up to ``ROUNDS`` rounds as long as enough are accepted."""
     proposed = accepted = 0
     for _ in range(ROUNDS):
-        pairs = best_pairs(standing)
+        pairs = disjoint_pairs(pair_gains(standing), least=-HOPE)  # kept < absorbed
         if len(pairs) == 0 or standing.n_topics <= standing.tools.fewest:
             break
         proposed += len(pairs)
@@ -46,11 +46,6 @@ def merge_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
         if n_made < WORTH_ANOTHER * len(pairs):
             break
     return standing, MoveTally(proposed, accepted)
-
-
-def best_pairs(standing: Standing[B, C, P, T]) -> IntArray:
-    """Disjoint pairs (kept < absorbed) that gain more than -HOPE, best first, (n_pairs, 2)."""
-    return disjoint_pairs(pair_gains(standing), least=-HOPE)
 
 
 def disjoint_pairs(gains: FloatArray, *, most: float = inf, least: float = -inf) -> IntArray:
