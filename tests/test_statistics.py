@@ -235,14 +235,6 @@ def test_no_documents_add_nothing():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_expected_logs_are_those_of_topics_less_that_of_their_total():
-    terms = random_terms(np.random.default_rng(8))
-
-    found = terms.summed_expected_log_doc_topic
-
-    np.testing.assert_array_equal(found, terms.summed_digamma - terms.totals[0])
-
-
 @pytest.mark.parametrize("new_topics", [[2, -1, 0, 3], [-1, 1, -1, 0], [4, 3, -1, 0]])
 def test_topics_take_their_sums_to_new_numbers_or_are_left_out(new_topics):
     terms = random_terms(np.random.default_rng(6))

@@ -141,7 +141,7 @@ def test_rows_number_the_words_of_a_batch(world):
 @given(world=worlds)
 def test_doc_topic_counts_are_sums_over_documents(world):
     starts, topics, counts = doc_topic_counts(
-        world.batch.indptr, world.counts, *world.sparse, world.n_topics
+        world.batch.indptr, world.counts, world.sparse, world.n_topics
     )
 
     expected = world.doc_topic_counts()

@@ -122,28 +122,26 @@ def add_topic_terms(
 def doc_topic_counts(
     indptr: IntArray,  # (n_docs + 1,)
     counts: FloatArray,  # (n_pairs,)
-    starts: IntArray,  # (n_pairs + 1,)
-    topics: TopicIds,
-    shares: Float32Array,
+    found: SparseShares,  # a row for each pair
     n_topics: int,
 ) -> tuple[IntArray, TopicIds, FloatArray]:
     """N_dk as sparse rows: document starts, topics in order of appearance, counts."""
     n_docs = indptr.shape[0] - 1
     doc_starts = np.zeros(n_docs + 1, np.int64)
-    row_topics = np.empty(topics.shape[0], np.uint32)
-    values = np.empty(topics.shape[0])
+    row_topics = np.empty(found.topics.shape[0], np.uint32)
+    values = np.empty(found.topics.shape[0])
     place = np.full(n_topics, -1)  # of a topic's entry; below ``first`` it is another document's
     filled = 0
     for d in range(n_docs):
         first = filled
         for u in range(indptr[d], indptr[d + 1]):
-            for i in range(starts[u], starts[u + 1]):
-                k = topics[i]
+            for i in range(found.starts[u], found.starts[u + 1]):
+                k = found.topics[i]
                 if place[k] < first:
                     place[k] = filled
                     row_topics[filled] = k
                     values[filled] = 0.0
                     filled += 1
-                values[place[k]] += counts[u] * shares[i]
+                values[place[k]] += counts[u] * found.shares[i]
         doc_starts[d + 1] = filled
     return doc_starts, row_topics[:filled].copy(), values[:filled].copy()

@@ -160,12 +160,6 @@ class DocumentTerms(NamedTuple):
         require(entropy.min(initial=0.0) >= -ROUNDING * self.n_tokens, "entropy below zero")
         require(self.n_docs > 0.0 and self.n_tokens >= 0.0, "no documents")
 
-    @property
-    def summed_expected_log_doc_topic(self) -> FloatArray:
-        """Σ_d E[log π_dk], (n_topics,), for topics that are active in every document."""
-        summed: FloatArray = self.summed_digamma - self.totals[0]
-        return summed
-
     def with_tail(self) -> DocumentTerms:
         """The same documents with one topic more, which no document uses."""
         return self.renumbered(np.arange(self.n_topics), self.n_topics + 1)

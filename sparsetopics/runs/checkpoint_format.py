@@ -27,12 +27,7 @@ from sparsetopics.inference.mover import MoverRecord
 from sparsetopics.inference.moves.ledger import Failure, Ledger
 from sparsetopics.inference.moves.rival import Rival, RivalRules
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.training_state import (
-    AnyState,
-    LapInfo,
-    PathMemory,
-    TrainingState,
-)
+from sparsetopics.inference.training_state import AnyState, LapInfo, PathMemory, TrainingState
 from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation

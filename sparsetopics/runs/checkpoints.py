@@ -28,13 +28,7 @@ from sparsetopics.inference.mover import MoverRecord
 from sparsetopics.inference.training_state import AnyState
 from sparsetopics.model.memo import Memo
 from sparsetopics.runs.callbacks import LapEntry
-from sparsetopics.runs.checkpoint_format import (
-    FORMAT_VERSION,
-    Decoder,
-    Encoder,
-    Kept,
-    Rung,
-)
+from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder, Kept, Rung
 from sparsetopics.runs.training_folder import TrainingFolder
 
 TREE = "progress.json"

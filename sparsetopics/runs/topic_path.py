@@ -24,12 +24,7 @@ from sparsetopics.measures.completion import (
     unigram_probabilities,
 )
 from sparsetopics.measures.knee import Knee, find_knee
-from sparsetopics.measures.paired import (
-    Estimate,
-    HeldoutScores,
-    mean_score,
-    paired_difference,
-)
+from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.telling_words import telling_words
 from sparsetopics.measures.top_words import top_words

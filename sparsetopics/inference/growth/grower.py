@@ -30,12 +30,7 @@ from sparsetopics.inference.growth.refining import (
     nested_of,
     plan_refinement,
 )
-from sparsetopics.inference.growth.splitting import (
-    Split,
-    largest_shares,
-    try_splits,
-    with_splits,
-)
+from sparsetopics.inference.growth.splitting import Split, largest_shares, try_splits, with_splits
 from sparsetopics.inference.learners.accelerated import GrownState, Nodes
 from sparsetopics.inference.local_step import elbo
 from sparsetopics.inference.moves.standing import MoveTally
@@ -118,7 +113,10 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         """The mixture after the splits that pay, or with a finer tree, or at the end of growth."""
         n_tried, n_before = 0, before.parameters.allocation.n_topics
         for axis in range(min(AXES, self.items.n_columns)):
-            splits = self._tried(before, axis)
+            enough = self.enough / self._source.n_tokens
+            splits = try_splits(
+                self._source, before.state, before.parameters, axis, enough, self.laps.executor
+            )
             least = GAIN * self._source.n_tokens
             n_chosen = sum(split.gain > least for split in splits)
             if not n_chosen:  # the best one may pay once everything is updated, if by more than
@@ -204,13 +202,6 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         """The mixture at the end of growth, without components that are not needed."""
         self.is_exhausted = True
         return self._trimmed(grown, np.inf, n_levels=LEVELS_BELOW)
-
-    def _tried(self, before: Grown, axis: int) -> list[Split]:
-        """A split of every component, the largest gain first."""
-        enough = self.enough / self._source.n_tokens
-        return try_splits(
-            self._source, before.state, before.parameters, axis, enough, self.laps.executor
-        )
 
     def _grown(self, before: Grown, splits: list[Split]) -> tuple[Grown, Grown]:
         """The mixture with splits, updated in full, and the one before them on the same tree."""

@@ -200,7 +200,7 @@ class TopicUse(NamedTuple):
         """The topic counts of every document."""
         batch, found = assignments
         starts, topics, counts = summary_kernels.doc_topic_counts(
-            batch.indptr, batch.weights, *found, n_topics
+            batch.indptr, batch.weights, found, n_topics
         )
         documents = np.repeat(np.arange(batch.n_docs), np.diff(starts))
         lengths = np.bincount(documents, counts, minlength=batch.n_docs).astype(np.float64)

@@ -28,7 +28,7 @@ def document_pair_gains(
     for batch, found in batches:
         pair_kernels.add_assignment_pair_gains(batch.weights, found, gains)
         in_documents = summary_kernels.doc_topic_counts(
-            batch.indptr, batch.weights, *found, n_topics
+            batch.indptr, batch.weights, found, n_topics
         )
         pair_kernels.add_document_pair_gains(*in_documents, reference, gains, shared)
         _, topics, counts = in_documents
