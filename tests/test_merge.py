@@ -176,7 +176,7 @@ def merged_elbo(standing, kept, absorbed):
         terms = added(terms, standing.allocation.sum_terms(joint, reference, Executor()))
     counts = np.delete(table_of(standing), absorbed, axis=1)
     counts[:, number[kept]] += table_of(standing)[:, absorbed]
-    return words.log_marginal(counts, ETA) + allocation.elbo(terms)
+    return words.evidence_by_topic(counts, ETA).sum() + allocation.elbo(terms)
 
 
 def test_the_last_topic_has_nothing_to_merge_with(tmp_path):

@@ -105,7 +105,7 @@ def test_a_start_stands_for_the_rest_of_the_collection():
     np.testing.assert_array_equal(found.table, expected)
     np.testing.assert_array_equal(found.rows(words), expected[words])
     np.testing.assert_allclose(found.sizes, expected.sum(axis=0))
-    assert (found.n_words, found.n_topics) == (N_WORDS, N_TOPICS)
+    assert (found.n_columns, found.n_topics) == (N_WORDS, N_TOPICS)
 
 
 def test_dense_counts_are_scaled_and_added():

@@ -20,7 +20,7 @@ from sparsetopics.inference.laps import Laps, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.training_state import AnyState, LapInfo, PathMemory
+from sparsetopics.inference.training_state import AnyState, LapInfo, PathMemory, TrainingState
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import C, P, Statistics, T
@@ -176,6 +176,11 @@ class Course(Generic[S, D, C, P, T]):
     def record(self) -> tuple[object, ...] | None:
         """What a checkpoint must hold to continue after this lap, beside the ``memory``."""
         return None
+
+    def kept(self, infos: list[LapInfo]) -> AnyState:
+        """What a checkpoint holds after the laps of ``infos``."""
+        drawn, laps = self.setting.rng.bit_generator.state, tuple(infos)
+        return TrainingState(self.state, self.parameters, self.record(), drawn, laps, self.memory)
 
     @property
     def current(self) -> Globals[C, P, T]:

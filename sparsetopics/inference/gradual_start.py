@@ -7,9 +7,9 @@ merged. A merge of topics a and b is judged by what it changes in the evidence o
 
     log M(S_a + S_b) − log M(S_a) − log M(S_b),
 
-where M is the marginal likelihood of a topic's counts (``likelihoods.words.log_marginal``). The
-evidence of the documents stays out: it rewards every document that uses both topics, and so would
-merge topics that occur together without being alike.
+where M is the marginal likelihood of a topic's counts (``likelihoods.words.evidence_by_topic``).
+The evidence of the documents stays out: it rewards every document that uses both topics, and so
+would merge topics that occur together without being alike.
 
 On a topic path, training goes on to fewer and fewer topics in the same way.
 """

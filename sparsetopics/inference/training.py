@@ -29,7 +29,6 @@ from sparsetopics.inference.training_state import (
     AnyState,
     Keeper,
     LapInfo,
-    TrainingState,
     check_training_state,
 )
 from sparsetopics.model.memo import Memo
@@ -108,7 +107,7 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
         if is_over:
             hooks.on_last_lap()
         if keeper is not None:
-            keeper.keep(_state(course, infos), setting.memo)
+            keeper.keep(course.kept(infos), setting.memo)
     current, terms = course.current, course.laps.learner.terms(course.state)
     assert terms is not None, "after a lap"
     hooks.on_end(Statistics(current.components, terms), course.parameters)
@@ -132,14 +131,6 @@ def _check(course: Course[S, D, C, P, T], kept: AnyState) -> None:
     learner = setting.learner(kept.parameters)
     check_training_state(kept, learner, source, setting.options, setting.rng)
     course.check(kept)
-
-
-def _state(course: Course[S, D, C, P, T], infos: list[LapInfo]) -> AnyState:
-    """What a checkpoint holds."""
-    record, drawn = course.record(), course.setting.rng.bit_generator.state
-    return TrainingState(
-        course.state, course.parameters, record, drawn, tuple(infos), course.memory
-    )
 
 
 def _bound(statistics: Statistics[C, T], current: Globals[C, P, T], lap: int) -> float:

@@ -204,18 +204,13 @@ def _check_parameters(
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")
     sharing = type(allocation.mixture if isinstance(allocation, ItemAllocation) else allocation)
-    require(sharing is _sharing_of(options), "the weights of another model")
+    ours = sharing_of(options.model, at_modes=options.at_modes)
+    require(sharing is (NestedAllocation if options.grows else ours), "weights of another model")
     allocation.check()
     n_topics = allocation.n_topics
     # Moves cannot have added more; a file that says so would exhaust the memory.
     most = options.n_topics + (n_laps + 1) * max(MOST_BORN, options.n_topics)
     require(n_topics <= most, f"{n_topics:,} topics")
-
-
-def _sharing_of(options: TrainingOptions) -> type:
-    if options.grows:
-        return NestedAllocation
-    return sharing_of(options.model, at_modes=options.at_modes)
 
 
 def _check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:

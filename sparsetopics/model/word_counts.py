@@ -95,12 +95,8 @@ class WordCounts(NamedTuple):
         return self.seen if self.start is None else self.seen + self.share * self.start.table
 
     @property
-    def n_words(self) -> int:
-        return len(self.seen)
-
-    @property
     def n_columns(self) -> int:
-        return self.n_words
+        return len(self.seen)
 
     @property
     def n_topics(self) -> int:
@@ -171,7 +167,7 @@ class WordCounts(NamedTuple):
             return word_kernels.exchange_pairs(*part, words, weights, new, old, table)
 
         # In the order of parts, since sums of fractional tokens round.
-        added = sum(executor.map(exchange, _cut_words(words, self.n_words)))
+        added = sum(executor.map(exchange, _cut_words(words, self.n_columns)))
         if self.within is not None:
             np.add(self.within, added, out=self.within)
 
@@ -188,7 +184,7 @@ class WordCounts(NamedTuple):
     def check_batch(self, arrays: Arrays) -> None:
         batch = self.restored(arrays)
         check_own_fields(batch)
-        check_ids(batch.words, self.n_words, "words")
+        check_ids(batch.words, self.n_columns, "words")
         require(len(batch.tokens) == len(batch.words), "tokens of other pairs")
         Responsibilities(*batch.responsibilities).check(len(batch.words), self.n_topics)
 

@@ -30,7 +30,6 @@ from sparsetopics.measures.telling_words import telling_words
 from sparsetopics.measures.top_words import top_words
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.plan import RunPlan
@@ -192,7 +191,9 @@ class RungWriter:
         """Write the run of a rung, whose lap is the last one in the trace."""
         trace, share = list(self.keeper.trace), self.plan.validation_share or 0.0
         if share:
-            trace.append(after_visits(trace[-1], elbo_per_token))
+            # The visits in which the rung took in the validation documents
+            lap = {"lap": (trace[-1]["lap"] or 0) + VISITS, "elbo_per_token": elbo_per_token}
+            trace.append(trace[-1] | lap | {HELDOUT_SCORE: None})
         options = {
             **rung_record(self.plan.options, model.n_topics, share),
             "batches": self.plan.n_batches,
@@ -227,15 +228,6 @@ def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested
         local = replace(local, sparsity=min(local.sparsity, n_topics))
     own = replace(options, n_topics=n_topics, lower_rungs=(), local=local, laps=laps)
     return {**option_record(own), "topic_path": rungs, "validation_share": share}
-
-
-def after_visits(lap: LapEntry, elbo_per_token: float) -> LapEntry:
-    """The entry of a rung's trace for the visits in which it took in the validation documents."""
-    return lap | {
-        "lap": (lap["lap"] or 0) + VISITS,
-        "elbo_per_token": elbo_per_token,
-        HELDOUT_SCORE: None,
-    }
 
 
 def _rung_score(rung: Rung, difference: Estimate) -> RungScore:
