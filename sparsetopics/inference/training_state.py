@@ -204,8 +204,9 @@ def _check_parameters(
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")
     sharing = type(allocation.mixture if isinstance(allocation, ItemAllocation) else allocation)
-    ours = sharing_of(options.model, at_modes=options.at_modes)
-    require(sharing is (NestedAllocation if options.grows else ours), "weights of another model")
+    ours: type = sharing_of(options.model, at_modes=options.at_modes)
+    ours = NestedAllocation if options.grows else ours
+    require(sharing is ours, "the weights of another model")
     allocation.check()
     n_topics = allocation.n_topics
     # Moves cannot have added more; a file that says so would exhaust the memory.
