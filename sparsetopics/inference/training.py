@@ -26,9 +26,9 @@ from sparsetopics.inference.learners.learner import S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.training_state import (
-    AnyState,
     Keeper,
     LapInfo,
+    TrainingState,
     check_training_state,
 )
 from sparsetopics.model.memo import Memo
@@ -125,7 +125,7 @@ def _first(
     return begin(setting.source, options, setting.rng, start)
 
 
-def _check(course: Course[S, D, C, P, T], kept: AnyState) -> None:
+def _check(course: Course[S, D, C, P, T], kept: TrainingState) -> None:
     """ValueError, or another built-in error, unless training can continue from a checkpoint."""
     setting, source = course.setting, course.source_of(len(kept.laps))
     learner = setting.learner(kept.parameters)

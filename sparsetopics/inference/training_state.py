@@ -8,7 +8,7 @@ that it is computed from.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -112,41 +112,39 @@ def check_rung(arrays: Arrays, n_words: int) -> None:
 
 
 RngState = Mapping[str, Any]  # of numpy's bit generators, each of which has its own
-M = TypeVar("M")
-R = TypeVar("R")
 
 
-class TrainingState(NamedTuple, Generic[S, R, M]):
-    """All that the next lap needs beside data and options: a checkpoint is exactly this."""
+class TrainingState(NamedTuple):
+    """All that the next lap needs beside data and options: a checkpoint is exactly this.
 
-    learner: S  # its state
-    parameters: R
-    mover: M  # the record of the course; None if it needs none
+    Only the options say which learner and model it is of.
+    """
+
+    learner: Any  # its state
+    parameters: Any
+    mover: Any  # the record of the course; None if it needs none
     rng: RngState
     laps: tuple[LapInfo, ...]  # all laps so far
     memory: PathMemory  # of the rungs of a topic path; empty without one
-
-
-AnyState = TrainingState[Any, Any, Any]  # only the options say which learner and model it is of
 
 
 class Keeper(Protocol):
     """Stores the state of training where a later process finds it."""
 
     def resume(
-        self, source: Source[Batch], memo: Memo, check: Callable[[AnyState], None]
-    ) -> AnyState | None:
+        self, source: Source[Batch], memo: Memo, check: Callable[[TrainingState], None]
+    ) -> TrainingState | None:
         """The state that was stored last, if any; the memo takes over the arrays of batches.
 
         ``check`` raises ValueError, or another built-in error, if training cannot continue from it.
         """
 
-    def keep(self, state: AnyState, memo: Memo) -> None:
+    def keep(self, state: TrainingState, memo: Memo) -> None:
         """Called after every lap."""
 
 
 def check_training_state(
-    state: TrainingState[S, Parameters[C, P, T], M],
+    state: TrainingState,
     learner: Learner[S, D, C, P, T],
     source: Source[D],
     options: TrainingOptions,

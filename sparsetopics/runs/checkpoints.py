@@ -25,7 +25,7 @@ from sparsetopics.base.soundness import check_finite
 from sparsetopics.base.wording import reason_of
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.mover import MoverRecord
-from sparsetopics.inference.training_state import AnyState
+from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.model.memo import Memo
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder, Kept, Rung
@@ -108,8 +108,8 @@ class RunKeeper:
         self._due = 0.0  # by the clock
 
     def resume(
-        self, source: Source[Batch], memo: Memo, check: Callable[[AnyState], None]
-    ) -> AnyState | None:
+        self, source: Source[Batch], memo: Memo, check: Callable[[TrainingState], None]
+    ) -> TrainingState | None:
         """The progress that the folder keeps; RunError if it is damaged or ``check`` refuses it."""
         path = self._folder.checkpoint
         if not path.exists():
@@ -132,7 +132,7 @@ class RunKeeper:
         self.seconds_before = progress.laps[-1].seconds
         return progress
 
-    def keep(self, progress: AnyState, memo: Memo) -> None:
+    def keep(self, progress: TrainingState, memo: Memo) -> None:
         """Write a checkpoint if one is due; a kill meanwhile leaves the last one whole."""
         lap = len(progress.laps)
         if not self._is_due(lap):
@@ -154,7 +154,7 @@ class RunKeeper:
         return self._every > 0 and (lap % self._every == 0 or self.keeps_last is True)
 
 
-def with_documents(progress: AnyState, read: Callable[[int], Batch | None]) -> AnyState:
+def with_documents(progress: TrainingState, read: Callable[[int], Batch | None]) -> TrainingState:
     """``progress`` with the documents of batches as ``read`` gives them.
 
     Checkpoints leave them out, since the source has them anyway.

@@ -34,7 +34,7 @@ from sparsetopics.inference.growth.splitting import Split, largest_shares, try_s
 from sparsetopics.inference.learners.accelerated import GrownState, Nodes
 from sparsetopics.inference.local_step import elbo
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.training_state import AnyState
+from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.kd_tree import KdTree, n_products
 from sparsetopics.model.likelihoods.moments import Moments
@@ -138,7 +138,7 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
     def record(self) -> GrowerRecord:
         return GrowerRecord(self.is_exhausted, self.enough, self._source.record())
 
-    def resume(self, kept: AnyState) -> None:
+    def resume(self, kept: TrainingState) -> None:
         super().resume(kept)
         self.is_exhausted, self.enough, nodes = kept.mover
         if isinstance(self._source, NodeSource):
@@ -147,7 +147,7 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
             else:
                 self._source.restore(nodes)
 
-    def check(self, kept: AnyState) -> None:
+    def check(self, kept: TrainingState) -> None:
         """Check the record, except for what only the rebuilt tree can tell."""
         record, state = kept.mover, kept.learner
         if not isinstance(record, GrowerRecord):
