@@ -1,5 +1,7 @@
 """Rivals: adopted when they are ahead after as many laps, given up when they will not be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -225,6 +227,20 @@ def test_the_loser_gives_back_its_files(tmp_path, kind, wanted):
     after = set(tmp_path.iterdir())
     assert len(after) == 4
     assert after == {kept.stored.path for kept in verdict.standing.state.per_batch.values()}
+
+
+def test_the_loser_gives_back_what_its_documents_would_have_begun_with(tmp_path):
+    standing, rival = challenged(tmp_path, "cull", budget=0)
+    laps = standing.tools.laps
+    warm = replace(laps, learner=replace(laps.learner, cold_every=3))
+    standing = with_tools(standing, laps=warm)
+    rival = rival._replace(course=rival.course._replace(most=0))
+
+    verdict, _ = decided(standing, rival)
+
+    kept = verdict.standing.state.per_batch.values()
+    stored = [each for batch in kept for each in (batch.stored, batch.doc_topics) if each]
+    assert set(tmp_path.iterdir()) == {each.path for each in stored}
 
 
 class CountingMemo(Memo):
