@@ -121,7 +121,7 @@ class TrainingState(NamedTuple):
     """
 
     learner: Any  # its state
-    parameters: Any
+    parameters: Any  # the ``Parameters`` after the last lap
     mover: Any  # the record of the course; None if it needs none
     rng: RngState
     laps: tuple[LapInfo, ...]  # all laps so far
