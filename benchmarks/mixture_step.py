@@ -121,7 +121,7 @@ def main(
     moments = likelihood.zeros(n_components).sum_items(values, truth, serial)
     log_weights = DPMixture(moments.counts, 10.0).expected_log_weights
     scorer = likelihood.prepare(moments)
-    found = assign(values, scorer, log_weights, sparsity, serial).responsibilities
+    found, _ = assign(values, scorer, log_weights, sparsity, serial)
     factors = rng.standard_normal((n_columns, n_components * n_columns), np.float32)
     product, densities, local, summary, ready = medians(
         [

@@ -20,7 +20,7 @@ from sparsetopics.inference.laps import Laps, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.training_state import AnyState, LapInfo, PathMemory
+from sparsetopics.inference.training_state import LapInfo, PathMemory, TrainingState
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import C, P, Statistics, T
@@ -81,7 +81,7 @@ class Setting(NamedTuple, Generic[S, D, C, P, T]):
     memo: Memo
     rng: np.random.Generator
     hooks: Hooks[C, P, T]
-    steps: LocalSteps[D, C, P, T] | None = None  # None: made in this process
+    steps: LocalSteps[C, P, T, D] | None = None  # None: made in this process
     judge: Judge | None = None  # of a run with rungs
 
     def learner(
@@ -116,7 +116,7 @@ class Course(Generic[S, D, C, P, T]):
         """The documents or items that a lap visits."""
         return self.setting.source
 
-    def check(self, kept: AnyState) -> None:
+    def check(self, kept: TrainingState) -> None:
         """ValueError, or another built-in error, unless the course can resume from its record.
 
         All else in the checkpoint is checked already.
@@ -128,7 +128,7 @@ class Course(Generic[S, D, C, P, T]):
         self.prepare(parameters)
         self.state = self.laps.learner.init(first)
 
-    def resume(self, kept: AnyState) -> None:
+    def resume(self, kept: TrainingState) -> None:
         """Continue from a checkpoint."""
         self.prepare(kept.parameters)
         self.state, self.memory = kept.learner, kept.memory
@@ -176,6 +176,11 @@ class Course(Generic[S, D, C, P, T]):
     def record(self) -> tuple[object, ...] | None:
         """What a checkpoint must hold to continue after this lap, beside the ``memory``."""
         return None
+
+    def kept(self, infos: list[LapInfo]) -> TrainingState:
+        """What a checkpoint holds after the laps of ``infos``."""
+        drawn, laps = self.setting.rng.bit_generator.state, tuple(infos)
+        return TrainingState(self.state, self.parameters, self.record(), drawn, laps, self.memory)
 
     @property
     def current(self) -> Globals[C, P, T]:

@@ -156,7 +156,7 @@ def _weights(
     assert isinstance(likelihood, Words), "documents have words"
     if update == "collapsed" and components.start is None:
         return likelihood.collapsed_weights(components.seen, components.sizes), batch.word_ids
-    words, rows = number_rows(batch, components.n_words)
+    words, rows = number_rows(batch, components.n_columns)
     sizes = components.sizes
     if update == "collapsed":
         weights = likelihood.collapsed_weights(components.rows(words), sizes)

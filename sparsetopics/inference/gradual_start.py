@@ -7,9 +7,9 @@ merged. A merge of topics a and b is judged by what it changes in the evidence o
 
     log M(S_a + S_b) − log M(S_a) − log M(S_b),
 
-where M is the marginal likelihood of a topic's counts (``likelihoods.words.log_marginal``). The
-evidence of the documents stays out: it rewards every document that uses both topics, and so would
-merge topics that occur together without being alike.
+where M is the marginal likelihood of a topic's counts (``likelihoods.words.evidence_by_topic``).
+The evidence of the documents stays out: it rewards every document that uses both topics, and so
+would merge topics that occur together without being alike.
 
 On a topic path, training goes on to fewer and fewer topics in the same way.
 """
@@ -27,7 +27,6 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.inference.course import Course
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.moves.merge import disjoint_pairs
-from sparsetopics.inference.moves.standing import with_terms
 from sparsetopics.inference.topics import TopicParameters
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.kernels import pairs as pair_kernels
@@ -126,7 +125,7 @@ def narrowed(
     merged = merged_counts(table, new_topics)
     allocation = allocation.joined(new_topics, n_topics)
     nothing = dict.fromkeys(state.per_batch, allocation.zero_terms())
-    state = with_terms(state, nothing, WordCounts(merged))
+    state = state.with_terms(nothing, WordCounts(merged))
     change = TopicChange(new_topics, {}, n_topics)
     state = state._replace(changes=(*state.changes, change))
     return state, parameters._replace(allocation=allocation), new_topics

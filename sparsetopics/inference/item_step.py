@@ -15,9 +15,8 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
-from sparsetopics.kernels import summaries as summary_kernels
-from sparsetopics.model.allocations.allocation import ItemRule
-from sparsetopics.model.allocations.mixture import ItemTerms, sum_item_terms
+from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms, sum_item_terms
+from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.item_assignment import assign, assign_batch
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
@@ -68,12 +67,12 @@ def fit_items(
     ``former`` is not used: the step is exact from any start.
     """
     components, allocation = current.components, current.allocation
-    assert isinstance(allocation, ItemRule), "items have one component each"
+    assert isinstance(allocation, ItemAllocation | NestedAllocation), "of items"
     likelihood = cast("ItemLikelihood[V, C, P]", current.likelihood)
     log_weights = allocation.expected_log_weights
     n_slots = options.n_slots(len(log_weights))
-    assigned = assign_batch(batch, likelihood, components, log_weights, n_slots, executor)
-    found = _without_zeros(assigned.responsibilities, n_slots)
+    found, _ = assign_batch(batch, likelihood, components, log_weights, n_slots, executor)
+    found = _without_zeros(found, n_slots)
     terms = sum_item_terms(batch, found, len(log_weights))
     summary = Summary(components.sum_batch(batch, found, executor), terms)
     return LocalResult(summary, found, LocalInfo(iterations=batch.n_docs))
@@ -81,11 +80,9 @@ def fit_items(
 
 def _without_zeros(found: Responsibilities, n_slots: int) -> Responsibilities:
     """Drop the components whose share rounds to zero."""
-    shape = len(found.shares) // n_slots, n_slots
-    compact = summary_kernels.compact(
-        found.topics.reshape(shape), found.shares.reshape(shape).astype(np.float64)
-    )
-    return Responsibilities(*compact)
+    is_used = found.shares > 0.0
+    starts = np.append(0, np.cumsum(is_used.reshape(-1, n_slots).sum(axis=1)))
+    return Responsibilities(starts, found.topics[is_used], found.shares[is_used])
 
 
 def sample_items(
@@ -115,7 +112,7 @@ def components_of(
     alone = likelihood.alone(values, seeds)
     own, even = alone, np.zeros(len(seeds))
     for _ in range(n_rounds):
-        found = assign(values, likelihood.prepare(own), even, 1, executor).responsibilities
+        found, _ = assign(values, likelihood.prepare(own), even, 1, executor)
         own = own.sum_items(values, found, executor)
         filled = np.arange(len(seeds))
         filled[own.counts == 0.0] += len(seeds)

@@ -51,7 +51,7 @@ class Laps(Generic[S, D, C, P, T]):
     executor: Executor
     on_documents: OnDocuments
     rng: np.random.Generator  # the one of the run
-    steps: LocalSteps[D, C, P, T] | None = None  # None: made in this process
+    steps: LocalSteps[C, P, T, D] | None = None  # None: made in this process
 
     def run(
         self,
@@ -86,8 +86,8 @@ class Laps(Generic[S, D, C, P, T]):
         tally: LapTally,
     ) -> Iterator[Visit[D, P, T]]:
         """Fit the batches of a round, in their order."""
-        steps = self.steps or StepsHere(self.source, self.executor)
-        fitted = steps.fit_all(batch_ids, current, self.local, former)
+        fit_all = self.steps or partial(fit_here, self.source, self.executor)
+        fitted = fit_all(batch_ids, current, self.local, former)
         is_resident = self.source.is_resident
         for batch_id, (documents, found) in zip(batch_ids.tolist(), fitted, strict=True):
             summary, responsibilities, info, doc_topics = found
@@ -98,25 +98,18 @@ class Laps(Generic[S, D, C, P, T]):
             yield Visit(batch_id, summary, documents, responsibilities, is_resident, doc_topics)
 
 
-@dataclass(frozen=True, slots=True)
-class StepsHere(Generic[D, C, P, T]):
-    """Local steps in this process: one batch after the other, each by all workers."""
-
-    source: Source[D]
-    executor: Executor
-
-    def fit_all(
-        self,
-        batch_ids: IntArray,
-        current: Globals[C, P, T],
-        options: LocalOptions,
-        former: Iterable[DocumentTopics | None],
-    ) -> Iterator[tuple[D, LocalResult[P, T]]]:
-        """See ``LocalSteps``; each batch is fitted when it is asked for."""
-        for batch_id, topics in zip(batch_ids.tolist(), former, strict=True):
-            documents = self.source.read(batch_id)
-            found = fit_batch(documents, current, options, self.executor, topics)
-            yield documents, found
+def fit_here(
+    source: Source[D],
+    executor: Executor,
+    batch_ids: IntArray,
+    current: Globals[C, P, T],
+    options: LocalOptions,
+    former: Iterable[DocumentTopics | None],
+) -> Iterator[tuple[D, LocalResult[P, T]]]:
+    """``LocalSteps`` in this process: each batch when it is asked for, by all workers."""
+    for batch_id, topics in zip(batch_ids.tolist(), former, strict=True):
+        documents = source.read(batch_id)
+        yield documents, fit_batch(documents, current, options, executor, topics)
 
 
 def fit_batch(

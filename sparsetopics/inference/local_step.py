@@ -10,8 +10,8 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from sparsetopics.base.batches import Batch, IntArray
 from sparsetopics.model.allocations.allocation import Allocation
@@ -22,7 +22,6 @@ from sparsetopics.model.statistics import C, DocumentLengths, P, Statistics, Sum
 from sparsetopics.options.training import LocalOptions
 
 D = TypeVar("D", bound=Batch)  # a batch, of documents, items or nodes
-D_co = TypeVar("D_co", bound=Batch, covariant=True)
 
 
 class Parameters(NamedTuple, Generic[C, P, T]):
@@ -89,18 +88,11 @@ class LocalResult(NamedTuple, Generic[P, T]):
     doc_topics: DocumentTopics | None = None  # None for items
 
 
-class LocalSteps(Protocol[D_co, C, P, T]):
-    """Makes the local steps of a round, each a pure function of its batch and the parameters."""
-
-    def fit_all(
-        self,
-        batch_ids: IntArray,
-        current: Globals[C, P, T],
-        options: LocalOptions,
-        former: Iterable[DocumentTopics | None],
-    ) -> Iterator[tuple[D_co, LocalResult[P, T]]]:
-        """Fit the batches and yield them in their order, as they were read.
-
-        ``current`` must not change until the last one is out. ``former`` has the topics that the
-        documents of each batch begin with, or None for a cold start.
-        """
+# Makes the local steps of a round, each a pure function of its batch and the parameters. Given are
+# the numbers of the batches, the parameters, which must not change until the last step is out, and
+# the topics that the documents of each batch begin with, or None for a cold start. The batches come
+# out in their order, as they were read.
+LocalSteps = Callable[
+    [IntArray, Globals[C, P, T], LocalOptions, Iterable[DocumentTopics | None]],
+    Iterator[tuple[D, LocalResult[P, T]]],
+]

@@ -16,7 +16,7 @@ from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.phase import is_exhausted, make_moves
 from sparsetopics.inference.moves.rival import Rival
 from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools
-from sparsetopics.inference.training_state import AnyState, checked_elbo
+from sparsetopics.inference.training_state import TrainingState, checked_elbo
 from sparsetopics.model.statistics import B, C, P, T
 from sparsetopics.options.table import DEFAULT_CRITERION
 
@@ -60,11 +60,11 @@ class Mover(Course[MemoizedState[B, C, T], B, C, P, T], Generic[B, C, P, T]):
     def record(self) -> MoverRecord[B, C, P, T]:
         return MoverRecord(self.ledger, self.rival)
 
-    def resume(self, kept: AnyState) -> None:
+    def resume(self, kept: TrainingState) -> None:
         super().resume(kept)
         self.ledger, self.rival = kept.mover
 
-    def check(self, kept: AnyState) -> None:
+    def check(self, kept: TrainingState) -> None:
         record = kept.mover
         if not isinstance(record, MoverRecord):
             raise ValueError("no record of moves")

@@ -6,17 +6,15 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sparsetopics.base.batches import StoredBatch
 from sparsetopics.base.errors import SparsetopicsWarning
-from sparsetopics.model.statistics import Components
+from sparsetopics.model.statistics import C
 from sparsetopics.options.option import refuse
 from sparsetopics.options.training import TrainingOptions
 
-AnyComponents = Components[Any, Any]  # of topics or of any mixture
 N_TABLES = 2  # of all components: the statistics of all data, and those of the lap under way
 BYTES_PER_TOPIC = 256  # of weights, terms of the ELBO and other vectors with a number per topic
 BYTES_PER_SLOT = 12  # of a responsibility while a batch is fitted: topic and share
@@ -26,9 +24,7 @@ CGROUP_LIMITS = (  # of containers, in version 2 and 1
 )
 
 
-def check_room(
-    options: TrainingOptions, component: AnyComponents, batch: StoredBatch, n_docs: int
-) -> None:
+def check_room(options: TrainingOptions, component: C, batch: StoredBatch, n_docs: int) -> None:
     """Raise OptionError if the components and one batch need more memory than there is.
 
     This counts only what every learner needs, so training may still run out of memory. Warns if

@@ -19,6 +19,7 @@ from sparsetopics.base.batches import DocumentBatch, IntArray, Source
 from sparsetopics.inference.course import make_model
 from sparsetopics.inference.gradual_start import GradualStart, wanted_number
 from sparsetopics.inference.local_step import elbo
+from sparsetopics.inference.moves.evidence import numbered
 from sparsetopics.inference.topics import order_by_weight
 from sparsetopics.options.training import TrainingOptions
 
@@ -65,6 +66,4 @@ def is_rung(options: TrainingOptions, lap: int) -> bool:
 
 def parents_of(lineage: IntArray, order: IntArray) -> IntArray:
     """The numbers of the topics ``lineage`` in a model that has the topics in this ``order``."""
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
-    return number[lineage]
+    return numbered(order, len(order))[lineage]

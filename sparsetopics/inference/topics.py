@@ -42,7 +42,10 @@ def begin_topics(
         draw = random_documents if options.start_name == "random" else distant_documents
         counts = draw(source, options.n_topics, SEED_SHARES[options.local.update], rng)
     else:
-        _check_start(start, options.n_topics, source.n_columns)
+        if (start.n_topics, start.n_words) != (options.n_topics, source.n_columns):
+            given = f"{quantity(start.n_topics, 'topic')} over {start.n_words} words"
+            wanted = f"{options.n_topics} over {source.n_columns}"
+            refuse("start", f"the model has {given}, but must have {wanted}")
         counts = np.maximum(start.topic_word_posterior.T - start.word_concentration, 0.0)
         counts = np.ascontiguousarray(counts)
     return begin_with(counts, source, options)
@@ -57,12 +60,6 @@ def begin_with(
     allocation = sharing.first(options.n_topics, source.n_docs, options.prior)
     parameters: TopicParameters = Parameters(allocation, likelihood)
     return Statistics(WordCounts(counts), parameters.allocation.zero_terms()), parameters
-
-
-def _check_start(start: TopicPosterior, n_topics: int, n_words: int) -> None:
-    if (start.n_topics, start.n_words) != (n_topics, n_words):
-        given = f"the model has {quantity(start.n_topics, 'topic')} over {start.n_words} words"
-        refuse("start", f"{given}, but must have {n_topics} over {n_words}")
 
 
 def order_by_weight(sizes: FloatArray) -> IntArray:

@@ -26,7 +26,6 @@ from sparsetopics.inference.learners.learner import S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.training_state import (
-    AnyState,
     Keeper,
     LapInfo,
     TrainingState,
@@ -56,7 +55,7 @@ def train(
     hooks: Hooks[C, P, T] = Hooks(),  # noqa: B008 - immutable
     start: Start = None,
     keeper: Keeper | None = None,
-    steps: LocalSteps[D, C, P, T] | None = None,
+    steps: LocalSteps[C, P, T, D] | None = None,
     whole: Source[D] | None = None,
     judge: Judge | None = None,
 ) -> Model:
@@ -108,7 +107,7 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
         if is_over:
             hooks.on_last_lap()
         if keeper is not None:
-            keeper.keep(_state(course, infos), setting.memo)
+            keeper.keep(course.kept(infos), setting.memo)
     current, terms = course.current, course.laps.learner.terms(course.state)
     assert terms is not None, "after a lap"
     hooks.on_end(Statistics(current.components, terms), course.parameters)
@@ -126,20 +125,12 @@ def _first(
     return begin(setting.source, options, setting.rng, start)
 
 
-def _check(course: Course[S, D, C, P, T], kept: AnyState) -> None:
+def _check(course: Course[S, D, C, P, T], kept: TrainingState) -> None:
     """ValueError, or another built-in error, unless training can continue from a checkpoint."""
     setting, source = course.setting, course.source_of(len(kept.laps))
     learner = setting.learner(kept.parameters)
     check_training_state(kept, learner, source, setting.options, setting.rng)
     course.check(kept)
-
-
-def _state(course: Course[S, D, C, P, T], infos: list[LapInfo]) -> AnyState:
-    """What a checkpoint holds."""
-    record, drawn = course.record(), course.setting.rng.bit_generator.state
-    return TrainingState(
-        course.state, course.parameters, record, drawn, tuple(infos), course.memory
-    )
 
 
 def _bound(statistics: Statistics[C, T], current: Globals[C, P, T], lap: int) -> float:

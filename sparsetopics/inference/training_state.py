@@ -8,7 +8,7 @@ that it is computed from.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -112,41 +112,39 @@ def check_rung(arrays: Arrays, n_words: int) -> None:
 
 
 RngState = Mapping[str, Any]  # of numpy's bit generators, each of which has its own
-M = TypeVar("M")
-R = TypeVar("R")
 
 
-class TrainingState(NamedTuple, Generic[S, R, M]):
-    """All that the next lap needs beside data and options: a checkpoint is exactly this."""
+class TrainingState(NamedTuple):
+    """All that the next lap needs beside data and options: a checkpoint is exactly this.
 
-    learner: S  # its state
-    parameters: R
-    mover: M  # the record of the course; None if it needs none
+    Only the options say which learner and model it is of.
+    """
+
+    learner: Any  # its state
+    parameters: Any  # the ``Parameters`` after the last lap
+    mover: Any  # the record of the course; None if it needs none
     rng: RngState
     laps: tuple[LapInfo, ...]  # all laps so far
     memory: PathMemory  # of the rungs of a topic path; empty without one
-
-
-AnyState = TrainingState[Any, Any, Any]  # only the options say which learner and model it is of
 
 
 class Keeper(Protocol):
     """Stores the state of training where a later process finds it."""
 
     def resume(
-        self, source: Source[Batch], memo: Memo, check: Callable[[AnyState], None]
-    ) -> AnyState | None:
+        self, source: Source[Batch], memo: Memo, check: Callable[[TrainingState], None]
+    ) -> TrainingState | None:
         """The state that was stored last, if any; the memo takes over the arrays of batches.
 
         ``check`` raises ValueError, or another built-in error, if training cannot continue from it.
         """
 
-    def keep(self, state: AnyState, memo: Memo) -> None:
+    def keep(self, state: TrainingState, memo: Memo) -> None:
         """Called after every lap."""
 
 
 def check_training_state(
-    state: TrainingState[S, Parameters[C, P, T], M],
+    state: TrainingState,
     learner: Learner[S, D, C, P, T],
     source: Source[D],
     options: TrainingOptions,
@@ -204,18 +202,14 @@ def _check_parameters(
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")
     sharing = type(allocation.mixture if isinstance(allocation, ItemAllocation) else allocation)
-    require(sharing is _sharing_of(options), "the weights of another model")
+    ours: type = sharing_of(options.model, at_modes=options.at_modes)
+    ours = NestedAllocation if options.grows else ours
+    require(sharing is ours, "the weights of another model")
     allocation.check()
     n_topics = allocation.n_topics
     # Moves cannot have added more; a file that says so would exhaust the memory.
     most = options.n_topics + (n_laps + 1) * max(MOST_BORN, options.n_topics)
     require(n_topics <= most, f"{n_topics:,} topics")
-
-
-def _sharing_of(options: TrainingOptions) -> type:
-    if options.grows:
-        return NestedAllocation
-    return sharing_of(options.model, at_modes=options.at_modes)
 
 
 def _check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:

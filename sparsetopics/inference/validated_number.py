@@ -18,7 +18,7 @@ from sparsetopics.inference.course import Judge, make_model
 from sparsetopics.inference.gradual_start import WordState
 from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
+from sparsetopics.inference.moves.standing import Standing, Tools
 from sparsetopics.inference.moves.trimming import trim_topics
 from sparsetopics.inference.topic_path import Path, is_rung
 from sparsetopics.inference.topics import TopicParameters, begin_with
@@ -60,8 +60,7 @@ class ValidatedNumber(Path):
         """
         setting, options, judge = self.setting, self.options, self.setting.judge
         assert judge is not None, "of a path"
-        for kept in self.state.per_batch.values():
-            kept.discard()
+        self.state.discard()
         # Every lap is cold, so that documents find other topics for those that go.
         learner = setting.learner(self.parameters, replace(options, cold_every=1))
         laps = replace(self.laps, learner=learner)
@@ -114,13 +113,12 @@ def polished(
             break
         fewest = n_topics - max(1, int(LARGEST_SHARE * n_topics))
         tools = Tools(fitting, DEFAULT_CRITERION, fewest=fewest)
-        standing = refreshed(Standing.of(state, parameters, ledger._replace(lap=lap), tools))
-        standing, _ = trim_topics(standing, POLISHING)
+        standing = Standing.of(state, parameters, ledger._replace(lap=lap), tools)
+        standing, _ = trim_topics(standing.refreshed(), POLISHING)
         if standing.n_topics == n_topics:
             break
         ledger = standing.ledger
         state, parameters, _ = fitting.run(standing.state, standing.parameters)
-    for kept in state.per_batch.values():
-        kept.discard()
+    state.discard()
     sizes = counts.sum(axis=0)
     return counts[:, sizes >= SMALLEST * sizes.mean()]

@@ -194,28 +194,17 @@ def share_items(
     topics: TopicIds,  # (n_items, n_slots)  overwritten, rising in a row
     shares: Float32Array,  # (n_items, n_slots)  overwritten
     log_totals: FloatArray,  # (n_items,)  overwritten
-    entropies: FloatArray,  # (n_topics,)  added to
 ) -> None:
     """The responsibilities that maximise Σ_k r_k (W_k − log r_k) in ``n_slots`` topics.
 
     They are the softmax of the largest weights (SPARSE16, Alg. 1), rounded as described above.
     With at most 4,096 slots, the largest share can absorb the rounding of the others.
-    ``log_totals`` are log Σ exp W_k over the slots. ``entropies`` are −Σ_n r_nk log r_nk of the
-    rounded shares.
+    ``log_totals`` are log Σ exp W_k over the slots.
     """
     scratch = np.empty(log_weights.shape[1], log_weights.dtype)
     for n in range(log_weights.shape[0]):
         _choose(log_weights[n], scratch, topics[n])
         log_totals[n] = _share_out(log_weights[n], topics[n], shares[n])
-        _add_entropies(topics[n], shares[n], entropies)
-
-
-@inner
-def _add_entropies(topics: TopicIds, shares: Float32Array, entropies: FloatArray) -> None:
-    for i in range(topics.shape[0]):
-        share = np.float64(shares[i])
-        if 0.0 < share < 1.0:
-            entropies[topics[i]] -= share * math.log(share)
 
 
 @kernel

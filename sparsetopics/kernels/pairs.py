@@ -15,15 +15,7 @@ from sparsetopics.kernels.special import (
     log_gamma,
     log_gammas_in_place,
 )
-from sparsetopics.kernels.types import (
-    LANES,
-    Rows,
-    SparseShares,
-    TopicIds,
-    inner,
-    kernel,
-    lanes,
-)
+from sparsetopics.kernels.types import LANES, Rows, SparseShares, TopicIds, inner, kernel, lanes
 
 
 @kernel

@@ -14,35 +14,6 @@ from sparsetopics.kernels.types import Float32Array, SparseShares, TopicIds, ker
 
 
 @kernel
-def compact(
-    topics: TopicIds,  # (n_pairs, n_slots)
-    shares: FloatArray,  # (n_pairs, n_slots)
-) -> tuple[IntArray, TopicIds, Float32Array]:
-    """The slots in use as sparse rows.
-
-    Shares are rounded to float32 here and nowhere else, so that all sums use the same numbers.
-    """
-    n_pairs, n_slots = topics.shape
-    starts = np.zeros(n_pairs + 1, np.int64)
-    for u in range(n_pairs):
-        used = 0
-        for slot in range(n_slots):
-            used += 1 if np.float32(shares[u, slot]) > 0.0 else 0
-        starts[u + 1] = starts[u] + used
-    row_topics = np.empty(starts[n_pairs], np.uint32)
-    values = np.empty(starts[n_pairs], np.float32)
-    filled = 0
-    for u in range(n_pairs):
-        for slot in range(n_slots):
-            share = np.float32(shares[u, slot])
-            if share > 0.0:
-                row_topics[filled] = topics[u, slot]
-                values[filled] = share
-                filled += 1
-    return starts, row_topics, values
-
-
-@kernel
 def take_rows(
     found: SparseShares, others: SparseShares, rows: IntArray
 ) -> tuple[IntArray, TopicIds, Float32Array]:
@@ -151,28 +122,26 @@ def add_topic_terms(
 def doc_topic_counts(
     indptr: IntArray,  # (n_docs + 1,)
     counts: FloatArray,  # (n_pairs,)
-    starts: IntArray,  # (n_pairs + 1,)
-    topics: TopicIds,
-    shares: Float32Array,
+    found: SparseShares,  # a row for each pair
     n_topics: int,
 ) -> tuple[IntArray, TopicIds, FloatArray]:
     """N_dk as sparse rows: document starts, topics in order of appearance, counts."""
     n_docs = indptr.shape[0] - 1
     doc_starts = np.zeros(n_docs + 1, np.int64)
-    row_topics = np.empty(topics.shape[0], np.uint32)
-    values = np.empty(topics.shape[0])
+    row_topics = np.empty(found.topics.shape[0], np.uint32)
+    values = np.empty(found.topics.shape[0])
     place = np.full(n_topics, -1)  # of a topic's entry; below ``first`` it is another document's
     filled = 0
     for d in range(n_docs):
         first = filled
         for u in range(indptr[d], indptr[d + 1]):
-            for i in range(starts[u], starts[u + 1]):
-                k = topics[i]
+            for i in range(found.starts[u], found.starts[u + 1]):
+                k = found.topics[i]
                 if place[k] < first:
                     place[k] = filled
                     row_topics[filled] = k
                     values[filled] = 0.0
                     filled += 1
-                values[place[k]] += counts[u] * shares[i]
+                values[place[k]] += counts[u] * found.shares[i]
         doc_starts[d + 1] = filled
     return doc_starts, row_topics[:filled].copy(), values[:filled].copy()

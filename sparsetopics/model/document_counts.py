@@ -14,13 +14,12 @@ import numpy as np
 from scipy import sparse
 
 from sparsetopics.base.batches import Arrays, DocumentBatch, FloatArray, IntArray
-from sparsetopics.base.soundness import check_like, check_own_fields, require
+from sparsetopics.base.soundness import check_ids, check_like, check_own_fields, check_rows, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Rows, TopicIds
 from sparsetopics.model.document_items import DocumentItems
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.word_counts import check_sparse
 
 
 class SparseDocumentCounts(NamedTuple):
@@ -38,7 +37,12 @@ class SparseDocumentCounts(NamedTuple):
         check_like(self.counts, like.counts, "documents of topics")
         require(self.counts.min(initial=0.0) >= 0.0, "documents of topics below zero")
         require(np.isfinite(self.counts).all(), "documents of topics are not finite")
-        check_sparse(*self[1:], *like.table.shape)
+        (n_words, n_topics), words = like.table.shape, self.words
+        check_ids(words, n_words, "words")
+        require((words[1:] > words[:-1]).all(), "words do not rise")
+        check_rows(self.starts, self.topics, self.values, n_topics, "word counts")
+        n_rows = len(self.starts) - 1
+        require(n_rows == len(words), f"word counts of {n_rows:,} words")
 
     @property
     def word_of_entry(self) -> Rows:
@@ -122,18 +126,17 @@ class DocumentCounts(NamedTuple):
         np.add(self.counts, scale * batch.counts, out=self.counts)
         word_kernels.add_sparse_rows(*batch[1:], scale, self.table)
 
-    def take_out(self, batch: SparseDocumentCounts) -> None:
-        """Take a batch out in place; if counts are not whole, rounding leaves none below zero."""
-        self.add(batch, -1.0)
-        for values in self:
-            np.maximum(values, 0.0, out=values)
-
     def exchange(
         self, new: SparseDocumentCounts, old: SparseDocumentCounts | None, executor: Executor
     ) -> None:
-        """Add ``new`` in place, and take out ``old``."""
+        """Add ``new`` in place, and take out ``old``.
+
+        If counts are not whole, rounding leaves none below zero.
+        """
         if old is not None:
-            self.take_out(old)
+            self.add(old, -1.0)
+            for values in self:
+                np.maximum(values, 0.0, out=values)
         self.add(new)
 
     def sum_batch(

@@ -24,7 +24,7 @@ def learn_doc_concentration(
 
     Fixed point ψ(α_k) = ψ(Σ_j α_j) + T_k / D.
     """
-    mean_logs = terms.summed_expected_log_doc_topic / terms.n_docs
+    mean_logs = (terms.summed_digamma - terms.totals[0]) / terms.n_docs
     learned = doc_concentration
     for _ in range(ITERATIONS):
         learned = np.clip(inverse_digamma(psi(learned.sum()) + mean_logs), SMALLEST, LARGEST)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, VectorBatch
@@ -13,7 +11,7 @@ from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.scorers import Scorer, V, node_scorer
+from sparsetopics.model.likelihoods.scorers import Scorer, V
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
@@ -23,25 +21,18 @@ BLOCK_ITEMS = 1024  # items that one worker takes at a time
 LARGEST_SLOTS = 4096  # see ``item_kernels.share_items``
 
 
-class Assigned(NamedTuple):
-    """Items with their responsibilities."""
-
-    responsibilities: Responsibilities  # min(L, K) slots for each item, rising topics
-    entropies: FloatArray  # (n_topics,)  −Σ_n r log r
-    log_totals: FloatArray  # (n_items,)  log Σ exp W over the slots
-
-
 def assign(
     values: V,  # (n_items, ..)
     scorer: Scorer[V],
     expected_log_weights: FloatArray,  # (n_topics,)
     sparsity: int,
     executor: Executor,
-) -> Assigned:
+) -> tuple[Responsibilities, FloatArray]:
     """The best responsibilities in ``sparsity`` topics: 1 is hard, K is dense (SPARSE16, Alg. 1).
 
-    The dense weights W_nk = E[log w_k] + E[log p(x_n|φ_k)] exist only for a block of items at once.
-    Raises OptionError if ``sparsity`` is above 4,096.
+    They have min(L, K) slots for each item, topics rising. Also returns log Σ exp W over the slots,
+    (n_items,). The dense weights W_nk = E[log w_k] + E[log p(x_n|φ_k)] exist only for a block of
+    items at once. Raises OptionError if ``sparsity`` is above 4,096.
     """
     n_items, n_topics = len(values), len(expected_log_weights)
     n_slots = min(sparsity, n_topics)
@@ -53,17 +44,15 @@ def assign(
     log_totals = np.empty(n_items)
     log_weights = expected_log_weights.astype(np.float32)
 
-    def assign_block(low: int) -> FloatArray:
-        block, entropies = slice(low, low + BLOCK_ITEMS), np.zeros(n_topics)
+    def assign_block(low: int) -> None:
+        block = slice(low, low + BLOCK_ITEMS)
         logs = scorer.log_densities(values[block])
         logs += log_weights
-        item_kernels.share_items(logs, topics[block], shares[block], log_totals[block], entropies)
-        return entropies
+        item_kernels.share_items(logs, topics[block], shares[block], log_totals[block])
 
-    entropies = sum(executor.map(assign_block, range(0, n_items, BLOCK_ITEMS)), np.zeros(n_topics))
+    executor.map(assign_block, range(0, n_items, BLOCK_ITEMS))
     starts = np.arange(n_items + 1, dtype=np.int64) * n_slots
-    found = Responsibilities(starts, topics.ravel(), shares.ravel())
-    return Assigned(found, entropies, log_totals)
+    return Responsibilities(starts, topics.ravel(), shares.ravel()), log_totals
 
 
 def assign_batch(
@@ -73,22 +62,15 @@ def assign_batch(
     expected_log_weights: FloatArray,  # (n_topics,)
     sparsity: int,
     executor: Executor,
-) -> Assigned:
+) -> tuple[Responsibilities, FloatArray]:
     """``assign`` for items, or for nodes, which are scored by the means over their items."""
     if not isinstance(batch, NodeBatch):
         scorer = likelihood.prepare(components)
         return assign(batch.values, scorer, expected_log_weights, sparsity, executor)
     assert isinstance(likelihood, VectorLikelihood), "only vectors lie in trees"
     assert isinstance(components, Moments), "vectors have moments"
-    of_nodes = node_scorer(likelihood.natural_parameters(components))
+    of_nodes = likelihood.prepare_nodes(components)
     return assign(batch.values, of_nodes, expected_log_weights, sparsity, executor)
-
-
-class PairShares(NamedTuple):
-    """Items with their shares in the two components of their pair."""
-
-    shares: Float32Array  # (n_items, 2)
-    log_totals: FloatArray  # (n_items,)  log Σ exp W over the slots
 
 
 def assign_to_pairs(
@@ -99,8 +81,11 @@ def assign_to_pairs(
     expected_log_weights: FloatArray,  # (2 n_pairs,)
     sparsity: int,
     executor: Executor,
-) -> PairShares:
-    """``assign`` each item to the two components of its own pair alone."""
+) -> tuple[Float32Array, FloatArray]:
+    """``assign`` each item to the two components of its own pair alone.
+
+    Returns the shares, (n_items, 2), and log Σ exp W over the slots, (n_items,).
+    """
     log_weights = expected_log_weights.reshape(-1, 2)
     logs = np.empty((batch.n_docs, 2))
 
@@ -114,12 +99,12 @@ def assign_to_pairs(
         logs[own] = found + log_weights[pair]
 
     if isinstance(batch, NodeBatch):
-        of_nodes = node_scorer(likelihood.natural_parameters(pairs))
+        of_nodes = likelihood.prepare_nodes(pairs)
     executor.map(score, range(len(starts) - 1))
     topics = np.empty((batch.n_docs, min(sparsity, 2)), np.uint32)
     chosen = np.empty(topics.shape, np.float32)
     log_totals = np.empty(batch.n_docs)
-    item_kernels.share_items(logs, topics, chosen, log_totals, np.zeros(2))
+    item_kernels.share_items(logs, topics, chosen, log_totals)
     shares = np.zeros((batch.n_docs, 2), np.float32)
     np.put_along_axis(shares, topics.astype(np.int64), chosen, axis=1)
-    return PairShares(shares, log_totals)
+    return shares, log_totals

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -25,15 +24,6 @@ _DIRECTORY_BYTES = 4096  # the directory of a zip file of a few arrays is shorte
 _NAME = re.compile(r"memo-(\d{8,18})\.npz")
 
 Check = Callable[[Arrays], None]  # raises ValueError, KeyError or TypeError if unsound
-
-
-class StoredArrays(Protocol):
-    """Arrays of a batch, kept until they are replaced."""
-
-    def load(self, check: Check) -> Arrays:
-        """The arrays; raises RunError if a file holds what ``check`` refuses."""
-
-    def discard(self) -> None: ...
 
 
 class Memo:
@@ -147,6 +137,7 @@ class OnDisk:
     is_own: bool  # written by this process, so no check is needed
 
     def load(self, check: Check) -> Arrays:
+        """The arrays; raises RunError if the file holds what ``check`` refuses."""
         try:
             with zipfile.ZipFile(self.path) as file:
                 arrays = dict(ArchivedArrays(file))
@@ -169,3 +160,6 @@ class OnDisk:
 
     def discard(self) -> None:
         self.memo.remove(self.path)
+
+
+StoredArrays = InMemory | OnDisk  # of a batch, kept until they are replaced

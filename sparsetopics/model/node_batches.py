@@ -173,6 +173,3 @@ class LeafSource:
 
     def record(self) -> None:
         """Nothing, as the items always stay the outer nodes."""
-
-    def restore(self, record: NodeRecord) -> None:
-        """Do nothing, as there is nothing to restore."""

@@ -45,7 +45,7 @@ class Components(Protocol[B_contra, P]):
     """Expected sufficient statistics of a likelihood, for each topic or component.
 
     The statistics of one batch may have another, sparse form P, which these methods understand.
-    ``add``, ``take_out`` and ``exchange`` change the object in place.
+    ``add`` and ``exchange`` change the object in place.
     """
 
     @property
@@ -77,11 +77,11 @@ class Components(Protocol[B_contra, P]):
 
     def add(self, batch: P, scale: float = 1.0) -> None: ...
 
-    def take_out(self, batch: P) -> None:
-        """Take out a batch that was added; rounding leaves no size below zero."""
-
     def exchange(self, new: P, old: P | None, executor: Executor) -> None:
-        """Add ``new``, and take out ``old``, which came from the same documents."""
+        """Add ``new``, and take out ``old``, which came from the same documents.
+
+        Rounding leaves no size below zero.
+        """
 
     def sum_batch(self, batch: B_contra, found: Responsibilities, executor: Executor) -> P:
         """The statistics of a batch with the responsibilities ``found``."""
@@ -159,12 +159,6 @@ class DocumentTerms(NamedTuple):
         entropy = self.assignment_entropy
         require(entropy.min(initial=0.0) >= -ROUNDING * self.n_tokens, "entropy below zero")
         require(self.n_docs > 0.0 and self.n_tokens >= 0.0, "no documents")
-
-    @property
-    def summed_expected_log_doc_topic(self) -> FloatArray:
-        """Σ_d E[log π_dk], (n_topics,), for topics that are active in every document."""
-        summed: FloatArray = self.summed_digamma - self.totals[0]
-        return summed
 
     def with_tail(self) -> DocumentTerms:
         """The same documents with one topic more, which no document uses."""
@@ -251,25 +245,25 @@ class Statistics(NamedTuple, Generic[C, T]):
         check_close(self.terms.n_docs, float(n_docs), "number of documents")
 
     @classmethod
-    def sum(cls, summaries: Iterable[Summary[P, T]], zero: Statistics[C, T]) -> Statistics[C, T]:
+    def sum(cls, summaries: Iterable[Summary[P, T]], zero: Self) -> Self:
         """``zero`` plus ``summaries``, added in their order."""
-        return reduce(Statistics.add_in_place, summaries, zero.accumulator())
+        return reduce(cls.add_in_place, summaries, zero.accumulator())
 
-    def zeros_like(self) -> Statistics[C, T]:
-        return Statistics(self.components.zeros_like(), scaled(self.terms, 0.0))
+    def zeros_like(self) -> Self:
+        return self._replace(components=self.components.zeros_like(), terms=scaled(self.terms, 0.0))
 
-    def accumulator(self) -> Statistics[C, T]:
+    def accumulator(self) -> Self:
         """A copy to change in place; it shares the terms, which never change in place."""
-        return Statistics(self.components.accumulator(), self.terms)
+        return self._replace(components=self.components.accumulator())
 
-    def add_in_place(self, new: Summary[P, T]) -> Statistics[C, T]:
+    def add_in_place(self, new: Summary[P, T]) -> Self:
         """These statistics with ``new`` added; the components are changed."""
         self.components.add(new.components)
-        return Statistics(self.components, added(self.terms, new.terms))
+        return self._replace(terms=added(self.terms, new.terms))
 
     def exchange_in_place(
         self, new: Summary[P, T], old: Summary[P, T] | None, executor: Executor
-    ) -> Statistics[C, T]:
+    ) -> Self:
         """These statistics with ``new`` added and ``old`` taken out; the components are changed.
 
         With many words, copying the components for each batch would take longer than the batch.
@@ -278,7 +272,7 @@ class Statistics(NamedTuple, Generic[C, T]):
         if old is not None:
             terms = subtracted(terms, old.terms)
         self.components.exchange(new.components, None if old is None else old.components, executor)
-        return Statistics(self.components, terms)
+        return self._replace(terms=terms)
 
 
 def renumbered_columns(by_topic: FloatArray, new_topics: IntArray, n_topics: int) -> FloatArray:

@@ -22,7 +22,6 @@ from sparsetopics.base.soundness import (
     check_ids,
     check_like,
     check_own_fields,
-    check_rows,
     require,
 )
 from sparsetopics.execution.executors import Executor
@@ -96,12 +95,8 @@ class WordCounts(NamedTuple):
         return self.seen if self.start is None else self.seen + self.share * self.start.table
 
     @property
-    def n_words(self) -> int:
-        return len(self.seen)
-
-    @property
     def n_columns(self) -> int:
-        return self.n_words
+        return len(self.seen)
 
     @property
     def n_topics(self) -> int:
@@ -146,14 +141,11 @@ class WordCounts(NamedTuple):
         tokens = scale * batch.tokens.astype(np.float64)
         self._exchange(batch.words, tokens, batch.responsibilities, _nothing(batch), SERIAL)
 
-    def take_out(self, batch: PairCounts) -> None:
-        """Take a batch out in place; rounding of fractional tokens leaves no count below zero."""
-        self._exchange(batch.words, batch.tokens, _nothing(batch), batch.responsibilities, SERIAL)
-
     def exchange(self, new: PairCounts, old: PairCounts | None, executor: Executor) -> None:
         """Add ``new`` in place, and take out ``old``, the former counts of the same pairs.
 
-        Raises ShapeError if they have other pairs, since kernels read one row for each.
+        Rounding of fractional tokens leaves no count below zero. Raises ShapeError if they have
+        other pairs, since kernels read one row for each.
         """
         former = _nothing(new) if old is None else old.responsibilities
         if len(former.starts) != len(new.starts):
@@ -175,7 +167,7 @@ class WordCounts(NamedTuple):
             return word_kernels.exchange_pairs(*part, words, weights, new, old, table)
 
         # In the order of parts, since sums of fractional tokens round.
-        added = sum(executor.map(exchange, _cut_words(words, self.n_words)))
+        added = sum(executor.map(exchange, _cut_words(words, self.n_columns)))
         if self.within is not None:
             np.add(self.within, added, out=self.within)
 
@@ -192,7 +184,7 @@ class WordCounts(NamedTuple):
     def check_batch(self, arrays: Arrays) -> None:
         batch = self.restored(arrays)
         check_own_fields(batch)
-        check_ids(batch.words, self.n_words, "words")
+        check_ids(batch.words, self.n_columns, "words")
         require(len(batch.tokens) == len(batch.words), "tokens of other pairs")
         Responsibilities(*batch.responsibilities).check(len(batch.words), self.n_topics)
 
@@ -209,21 +201,6 @@ def _cut_words(words: WordIds, n_words: int) -> list[tuple[int, int]]:
     n_parts = min(max(len(words) // BLOCK_PAIRS, 1), MOST_PARTS)
     inner = few[np.arange(1, n_parts) * len(few) // n_parts].tolist()
     return list(pairwise([0, *inner, n_words]))
-
-
-def check_sparse(
-    words: Rows,
-    starts: IntArray,
-    topics: TopicIds,
-    values: Float32Array | FloatArray,
-    n_words: int,
-    n_topics: int,
-) -> None:
-    """Raise ValueError unless sparse counts with rising words fit a table of these sizes."""
-    check_ids(words, n_words, "words")
-    require((words[1:] > words[:-1]).all(), "words do not rise")
-    check_rows(starts, topics, values, n_topics, "word counts")
-    require(len(starts) == len(words) + 1, f"word counts of {len(starts) - 1:,} words")
 
 
 def number_rows(batch: DocumentBatch, n_words: int) -> tuple[Rows, WordIds]:

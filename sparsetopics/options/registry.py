@@ -45,7 +45,7 @@ class LikelihoodKind(NamedTuple):
     """A likelihood of items."""
 
     where: str  # module:class with the methods of ``ItemLikelihood``
-    grows: bool = False  # it has ``natural_parameters``, which score nodes of a tree
+    grows: bool = False  # it has ``prepare_nodes``, which scores nodes of a tree
     at_modes: bool = False  # its parameters may be points, and its variance given
     has_means: bool = True  # components differ in their means, where they are densest
     words: str = ""  # how pages describe it; "": by its name

@@ -27,12 +27,7 @@ from sparsetopics.inference.mover import MoverRecord
 from sparsetopics.inference.moves.ledger import Failure, Ledger
 from sparsetopics.inference.moves.rival import Rival, RivalRules
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.training_state import (
-    AnyState,
-    LapInfo,
-    PathMemory,
-    TrainingState,
-)
+from sparsetopics.inference.training_state import LapInfo, PathMemory, TrainingState
 from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
@@ -84,7 +79,7 @@ class Rung(NamedTuple):
 class Kept(NamedTuple):
     """What the checkpoint of a run holds."""
 
-    progress: AnyState
+    progress: TrainingState
     scores: tuple[float | None, ...]  # held-out scores of all laps, nats per token or item
     rungs: tuple[Rung, ...]  # of a topic path
 

@@ -25,17 +25,10 @@ from sparsetopics.base.soundness import check_finite
 from sparsetopics.base.wording import reason_of
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.mover import MoverRecord
-from sparsetopics.inference.training_state import AnyState
+from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.model.memo import Memo
-from sparsetopics.model.statistics import B, C, T
 from sparsetopics.runs.callbacks import LapEntry
-from sparsetopics.runs.checkpoint_format import (
-    FORMAT_VERSION,
-    Decoder,
-    Encoder,
-    Kept,
-    Rung,
-)
+from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder, Kept, Rung
 from sparsetopics.runs.training_folder import TrainingFolder
 
 TREE = "progress.json"
@@ -115,8 +108,8 @@ class RunKeeper:
         self._due = 0.0  # by the clock
 
     def resume(
-        self, source: Source[Batch], memo: Memo, check: Callable[[AnyState], None]
-    ) -> AnyState | None:
+        self, source: Source[Batch], memo: Memo, check: Callable[[TrainingState], None]
+    ) -> TrainingState | None:
         """The progress that the folder keeps; RunError if it is damaged or ``check`` refuses it."""
         path = self._folder.checkpoint
         if not path.exists():
@@ -139,7 +132,7 @@ class RunKeeper:
         self.seconds_before = progress.laps[-1].seconds
         return progress
 
-    def keep(self, progress: AnyState, memo: Memo) -> None:
+    def keep(self, progress: TrainingState, memo: Memo) -> None:
         """Write a checkpoint if one is due; a kill meanwhile leaves the last one whole."""
         lap = len(progress.laps)
         if not self._is_due(lap):
@@ -161,7 +154,7 @@ class RunKeeper:
         return self._every > 0 and (lap % self._every == 0 or self.keeps_last is True)
 
 
-def with_documents(progress: AnyState, read: Callable[[int], Batch | None]) -> AnyState:
+def with_documents(progress: TrainingState, read: Callable[[int], Batch | None]) -> TrainingState:
     """``progress`` with the documents of batches as ``read`` gives them.
 
     Checkpoints leave them out, since the source has them anyway.
@@ -169,17 +162,9 @@ def with_documents(progress: AnyState, read: Callable[[int], Batch | None]) -> A
 
     mover = progress.mover
     if isinstance(mover, MoverRecord) and mover.rival is not None:
-        rival = mover.rival._replace(state=_with_documents(mover.rival.state, read))
+        rival = mover.rival._replace(state=mover.rival.state.with_documents(read))
         mover = mover._replace(rival=rival)
     learner = progress.learner
     if isinstance(learner, MemoizedState):
-        learner = _with_documents(learner, read)
+        learner = learner.with_documents(read)
     return progress._replace(learner=learner, mover=mover)
-
-
-def _with_documents(
-    state: MemoizedState[B, C, T], read: Callable[[int], B | None]
-) -> MemoizedState[B, C, T]:
-    batches = state.per_batch.items()
-    per_batch = {batch_id: kept._replace(documents=read(batch_id)) for batch_id, kept in batches}
-    return state._replace(per_batch=per_batch)

@@ -53,16 +53,12 @@ class WorkerRun(NamedTuple):
     name: str  # of this process' part of the run; no other process has it
     plan: RunPlan
     fingerprint: str  # of the corpus
-    with_responsibilities: bool  # whether the driver needs them
-    with_doc_topics: bool
 
     @classmethod
     def of(cls, plan: RunPlan) -> WorkerRun:
         plan = replace(plan, base=plan.base.absolute())
         fingerprint = file_sha256(plan.at(plan.corpus) / MANIFEST)
-        options = plan.options
-        has_warm_laps = options.laps_per_cold > 1
-        return cls(uuid4().hex, plan, fingerprint, options.keeps_assignments, has_warm_laps)
+        return cls(uuid4().hex, plan, fingerprint)
 
 
 @contextmanager
@@ -93,7 +89,7 @@ class DaskSteps:
     source: Source[StoredBatch]
     n_rounds: int = 0
 
-    def fit_all(
+    def __call__(
         self,
         batch_ids: IntArray,
         current: AnyGlobals,
@@ -122,9 +118,10 @@ def fit_batch(
         source, current = _kept_source(run), read_globals(version)
     batch = source.read(batch_id)
     found = laps.fit_batch(batch, current, options, Executor(), former)
-    if not run.with_responsibilities:
+    # The driver gets only what its learner keeps.
+    if not run.plan.options.keeps_assignments:
         found = found._replace(responsibilities=Responsibilities.joined([]))
-    return found if run.with_doc_topics else found._replace(doc_topics=None)
+    return found if run.plan.options.laps_per_cold > 1 else found._replace(doc_topics=None)
 
 
 def forget() -> None:

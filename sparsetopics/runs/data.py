@@ -66,21 +66,14 @@ def divided(
     """
     if options.lower_rungs and share:
         assert isinstance(corpus, Corpus), "topics are over words"
-        drawn_by = validation_rng(options)
+        # Those of an HDP are the same for every seed, so that the number of topics does not hang on
+        # the seed more than it must. Others are drawn by the generator of the run.
+        drawn_by = np.random.default_rng(VALIDATION_SEED) if options.is_validated else None
         return divide(
             corpus, n_batches, share, rng, chosen_by=drawn_by, resident_pairs=resident_pairs
         )
     source = source_of(corpus, options, n_batches, rng, resident_pairs=resident_pairs)
     return TrainingData(source, source)
-
-
-def validation_rng(options: TrainingOptions) -> np.random.Generator | None:
-    """What draws the validation documents of an HDP; None: the generator of the run.
-
-    They are the same for every seed, so that the number of topics does not hang on the seed more
-    than it must.
-    """
-    return np.random.default_rng(VALIDATION_SEED) if options.is_validated else None
 
 
 def source_of(

@@ -28,14 +28,7 @@ from sparsetopics.corpora.holding_out import count_validation
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.options.ladder import check_rungs, close_rungs, default_rungs
-from sparsetopics.options.option import (
-    NO_NAMES,
-    Given,
-    Value,
-    check_values,
-    fields_by_part,
-    refuse,
-)
+from sparsetopics.options.option import NO_NAMES, Given, Value, check_values, fields_by_part, refuse
 from sparsetopics.options.resolve import resolve, values_of
 from sparsetopics.options.table import (
     DEFAULT_EXECUTOR,

@@ -18,7 +18,6 @@ import numpy as np
 from msgspec import Meta
 from safetensors.numpy import save_file
 
-from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import (
     FileEntry,
@@ -107,7 +106,11 @@ def write_run(
     """
     arrays = stored.arrays.items()
     doubles = {name: np.ascontiguousarray(array, np.float64) for name, array in arrays}
-    _write_arrays(folder / ARRAYS_FILE, doubles)
+    path = folder / ARRAYS_FILE
+    path.touch()
+    mode = path.stat().st_mode
+    save_file(doubles, path)  # without a copy of the arrays in memory
+    path.chmod(mode)  # other users cannot read what save_file leaves
     lines = [json.dumps(entry) + "\n" for entry in trace]
     (folder / TRACE_FILE).write_text("".join(lines), encoding="utf-8")
     listed = [FileEntry.of(folder / name) for name in LISTED_FILES if (folder / name).exists()]
@@ -129,14 +132,6 @@ def run_record(
     # The facts decide both the order of entries and their values.
     record: dict[str, Json] = facts | msgspec.to_builtins(provenance) | facts
     return record
-
-
-def _write_arrays(path: Path, arrays: dict[str, FloatArray]) -> None:
-    """Write a file of arrays without a copy of them in memory."""
-    path.touch()
-    mode = path.stat().st_mode
-    save_file(arrays, path)
-    path.chmod(mode)  # other users cannot read what save_file leaves
 
 
 def read_content(folder: Path) -> dict[str, Json]:

@@ -27,7 +27,7 @@ from sparsetopics.runs.data import Score
 from sparsetopics.runs.topic_path import KeepRung, RungRecorder, RungScorer, keep_no_model
 from sparsetopics.runs.topic_path_files import Scores
 
-Steps = LocalSteps[StoredBatch, AnyComponents, BatchSums, Terms]
+Steps = LocalSteps[AnyComponents, BatchSums, Terms, StoredBatch]
 
 
 class Trained(NamedTuple):

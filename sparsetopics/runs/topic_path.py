@@ -24,18 +24,12 @@ from sparsetopics.measures.completion import (
     unigram_probabilities,
 )
 from sparsetopics.measures.knee import Knee, find_knee
-from sparsetopics.measures.paired import (
-    Estimate,
-    HeldoutScores,
-    mean_score,
-    paired_difference,
-)
+from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.telling_words import telling_words
 from sparsetopics.measures.top_words import top_words
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.plan import RunPlan
@@ -58,9 +52,8 @@ MOST_SPLITS = 5  # cuts of each validation document
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
 
-KeepRung = Callable[
-    [TopicPosterior, float], None
-]  # gets the model of a rung and its ELBO, nats per token
+# Gets the model of a rung and its ELBO, nats per token.
+KeepRung = Callable[[TopicPosterior, float], None]
 
 
 def keep_no_model(model: TopicPosterior, elbo_per_token: float) -> None:
@@ -71,7 +64,7 @@ def keep_no_model(model: TopicPosterior, elbo_per_token: float) -> None:
 class RungScorer:
     """Scores rungs on documents that are not among those their topics have seen.
 
-    Both ways to make one raise CorpusError if no document can be scored.
+    Raises CorpusError if no document can be scored.
     """
 
     documents: Corpus
@@ -85,21 +78,19 @@ class RungScorer:
         n_splits = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
         number = quantity(documents.n_docs, "training document")
         described = f"{number} that were kept out of training"
-        return cls(documents, min(MOST_SPLITS, n_splits), described, workers)._checked()
+        return cls(documents, min(MOST_SPLITS, n_splits), described, workers)
 
     @classmethod
     def of_heldout(cls, documents: Corpus, where: Path, workers: int) -> RungScorer:
         """The scores are those that ``evaluate`` reports."""
         number = quantity(documents.n_docs, "held-out document")
-        return cls(documents, 1, f"{number} of {where}", workers)._checked()
+        return cls(documents, 1, f"{number} of {where}", workers)
 
-    def _checked(self) -> RungScorer:
-        """Raise CorpusError if no document can be cut in two."""
+    def __post_init__(self) -> None:
         batches = self.documents.batches()
         if not any((np.diff(batch.indptr) >= 2).any() for batch in batches):
             problem = "none of them has two different words to score"
             raise CorpusError(self.described, problem, "Use other documents, or more of them.")
-        return self
 
     def scores(self, snapshot: Callable[[], Model]) -> HeldoutScores:
         """The scores of all documents under a model, added up over the splits."""
@@ -200,7 +191,9 @@ class RungWriter:
         """Write the run of a rung, whose lap is the last one in the trace."""
         trace, share = list(self.keeper.trace), self.plan.validation_share or 0.0
         if share:
-            trace.append(after_visits(trace[-1], elbo_per_token))
+            # The visits in which the rung took in the validation documents
+            lap = {"lap": (trace[-1]["lap"] or 0) + VISITS, "elbo_per_token": elbo_per_token}
+            trace.append(trace[-1] | lap | {HELDOUT_SCORE: None})
         options = {
             **rung_record(self.plan.options, model.n_topics, share),
             "batches": self.plan.n_batches,
@@ -228,29 +221,13 @@ class RungWriter:
         write_topic_path(result, scores, tree)
 
 
-def rung_options(options: TrainingOptions, n_topics: int) -> TrainingOptions:
-    """The options of the path with the number of topics of one rung."""
-    local = options.local
-    if local.sparsity is not None:
-        local = replace(local, sparsity=min(local.sparsity, n_topics))
-    laps = options.first_laps
-    return replace(options, n_topics=n_topics, lower_rungs=(), local=local, laps=laps)
-
-
 def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested:
     """The options of a path as model.json of one rung keeps them."""
-    record = option_record(rung_options(options, n_topics))
-    rungs = ",".join(map(str, options.rungs))
-    return {**record, "topic_path": rungs, "validation_share": share}
-
-
-def after_visits(lap: LapEntry, elbo_per_token: float) -> LapEntry:
-    """The entry of a rung's trace for the visits in which it took in the validation documents."""
-    return lap | {
-        "lap": (lap["lap"] or 0) + VISITS,
-        "elbo_per_token": elbo_per_token,
-        HELDOUT_SCORE: None,
-    }
+    local, laps, rungs = options.local, options.first_laps, ",".join(map(str, options.rungs))
+    if local.sparsity is not None:
+        local = replace(local, sparsity=min(local.sparsity, n_topics))
+    own = replace(options, n_topics=n_topics, lower_rungs=(), local=local, laps=laps)
+    return {**option_record(own), "topic_path": rungs, "validation_share": share}
 
 
 def _rung_score(rung: Rung, difference: Estimate) -> RungScore:

@@ -115,12 +115,6 @@ class Scores(msgspec.Struct, frozen=True):
                 raise damage.of(where, "the recommendation is not complete")
 
 
-class ListedFiles(msgspec.Struct, frozen=True):
-    """What ``path.json`` says of the other files; nothing if an earlier release wrote it."""
-
-    files: tuple[FileEntry, ...] = ()
-
-
 class TreeTopic(msgspec.Struct, frozen=True):
     """A topic of a rung, under the number that it has in the rung's run."""
 
@@ -211,7 +205,8 @@ def load_topic_path(folder: Path) -> TopicPathFolder:
         raise RunError(str(folder), problem, "Train one with `sparsetopics path`.")
     content = read_sealed(folder / PATH_FILE, FORMAT_VERSION, DAMAGE)
     scores = decoded(content, Scores, folder / PATH_FILE, DAMAGE)
-    for entry in decoded(content, ListedFiles, folder / PATH_FILE, DAMAGE).files:
+    listed = content.get("files", [])  # an earlier release listed none
+    for entry in decoded(listed, tuple[FileEntry, ...], f"{folder / PATH_FILE}, files", DAMAGE):
         entry.check(folder, STRAY)
     tree = decoded(
         read_sealed(folder / TREE_FILE, FORMAT_VERSION, DAMAGE),

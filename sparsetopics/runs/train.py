@@ -66,10 +66,6 @@ class Task(NamedTuple):
     provenance: Provenance
     start: TopicPosterior | None
 
-    @property
-    def n_rows(self) -> int:
-        return _n_rows(self.corpus)
-
     def facts(self, scores: Scores | None) -> Provenance:
         """What the run folder says about the training; ``scores`` chose the number of topics."""
         return self.provenance if not scores else {**self.provenance, "number_of_topics": scores}
@@ -94,7 +90,7 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     asked = plan
     plan, task = task_of(plan)
     # Not in ``task_of``: training that resumes must have the rungs that it began with.
-    plan = replace(plan, options=lowered(plan.options, plan.validation_share, task.n_rows))
+    plan = replace(plan, options=lowered(plan.options, plan.validation_share, _n_rows(task.corpus)))
     hooks.on_options(plan.options)
     with new_training(plan) as folder:
         result = finish_training(plan, task, folder, hooks)
@@ -113,7 +109,7 @@ def _choices(asked: RunPlan, plan: RunPlan, task: Task) -> Iterator[str]:
         )
     may_ask = asked.validation_share is None and asked.options.may_be_validated
     if may_ask and plan.start_run is None and not plan.options.is_validated:
-        found = quantity(task.n_rows, "document")
+        found = quantity(_n_rows(task.corpus), "document")
         yield (
             f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}: the criterion decided the "
             "number of topics. With --validation-share, documents kept out of training decide."

@@ -6,7 +6,6 @@ import pytest
 from sparsetopics.inference.moves import delete
 from sparsetopics.inference.moves.delete import delete_topics
 from sparsetopics.inference.moves.standing import TopicUse
-from sparsetopics.inference.moves.trimming import recomputed_score
 from sparsetopics.options.training import LocalOptions
 from worlds.dense_responsibilities import dense_of
 from worlds.moved_collections import WORLDS, assert_sound, bytes_of, grown
@@ -52,11 +51,11 @@ def tokens_of_users(standing):
 def test_the_smallest_topics_are_planned_with_their_documents(tmp_path):
     standing = grown(tmp_path, WORLDS["simulated"](), 25)
 
-    plan = delete.choose_targets(standing)
+    topics, documents = delete.choose_targets(standing)
 
     smallest = np.argsort(standing.sizes, kind="stable")
-    np.testing.assert_array_equal(plan.topics, smallest[: delete.FEWEST_TARGETS])
-    assert_same_documents(plan.documents, users_of(standing, plan.topics))
+    np.testing.assert_array_equal(topics, smallest[: delete.FEWEST_TARGETS])
+    assert_same_documents(documents, users_of(standing, topics))
 
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.4])
@@ -64,7 +63,7 @@ def test_a_topic_that_too_many_documents_use_is_not_planned(tmp_path, monkeypatc
     monkeypatch.setattr(delete, "LARGEST_TARGET", share)
     standing = grown(tmp_path, WORLDS["simulated"](), 16, laps=4)
 
-    targets = delete.choose_targets(standing).topics
+    targets, _ = delete.choose_targets(standing)
 
     small_enough = tokens_of_users(standing) <= share * standing.terms.n_tokens
     assert 0 < small_enough.sum() < 16
@@ -79,7 +78,7 @@ def test_no_more_documents_are_fetched_than_there_is_room_for(tmp_path, monkeypa
     for share in (0.1, 0.5, 2.0, 20.0):
         monkeypatch.setattr(delete, "FETCHED_SHARE", share)
 
-        targets = delete.choose_targets(standing).topics
+        targets, _ = delete.choose_targets(standing)
 
         assert tokens[targets].sum() <= share * standing.terms.n_tokens
         n_targets.append(len(targets))
@@ -95,10 +94,10 @@ def test_refused_topics_are_not_planned(tmp_path):
     for topic in smallest[:2].tolist():
         ledger = ledger.refused(delete.NAME, float(standing.sizes[topic]), topic)
 
-    plan = delete.choose_targets(standing._replace(ledger=ledger))
+    topics, _ = delete.choose_targets(standing._replace(ledger=ledger))
 
-    assert not np.isin(smallest[:2], plan.topics).any()
-    assert plan.topics[0] == smallest[2]
+    assert not np.isin(smallest[:2], topics).any()
+    assert topics[0] == smallest[2]
 
 
 @pytest.mark.usefixtures("without_limits")
@@ -106,7 +105,7 @@ def test_refused_topics_are_not_planned(tmp_path):
 def test_a_topic_always_remains(tmp_path, n_topics):
     standing = grown(tmp_path, WORLDS["simulated"](), n_topics)
 
-    assert len(delete.choose_targets(standing).topics) == n_topics - 1
+    assert len(delete.choose_targets(standing)[0]) == n_topics - 1
     after, _ = delete_topics(standing)
     assert after.n_topics >= 1
 
@@ -120,20 +119,20 @@ def test_other_documents_are_left_alone(tmp_path, monkeypatch, update, criterion
     standing = grown(
         tmp_path, WORLDS["bars"](), 12, LocalOptions(update), laps=2, criterion=criterion
     )
-    plan = delete.choose_targets(standing)
+    topics, documents = delete.choose_targets(standing)
 
     after, tally = delete_topics(standing)
 
-    assert tally.proposed == len(plan.topics)
+    assert tally.proposed == len(topics)
     assert standing.n_topics - after.n_topics == tally.accepted > 0
     assert after.score > standing.score
     assert_sound(after)
     survivors = np.isin(standing.ledger.ids, after.ledger.ids)
-    assert set(np.flatnonzero(~survivors)) <= set(plan.topics.tolist())
+    assert set(np.flatnonzero(~survivors)) <= set(topics.tolist())
     befores, afters = dict(standing.assignments()), dict(after.assignments())
     n_untouched = 0
     for batch_id, before in befores.items():
-        others = np.setdiff1d(np.arange(before.documents.n_docs), plan.documents[batch_id])
+        others = np.setdiff1d(np.arange(before.documents.n_docs), documents[batch_id])
         n_untouched += len(others)
         was, now = (each[batch_id].take(others).responsibilities for each in (befores, afters))
         expected = dense_of(was, standing.n_topics)[:, survivors]
@@ -152,7 +151,7 @@ def test_a_topic_that_is_needed_stays_and_is_left_alone_for_some_laps(tmp_path):
     assert tally.accepted == 0
     assert bytes_of(after) == before
     assert len(after.ledger.failures) == 2
-    assert delete.choose_targets(after).topics.tolist() == [int(np.argmax(standing.sizes))]
+    assert delete.choose_targets(after)[0].tolist() == [int(np.argmax(standing.sizes))]
 
 
 @pytest.mark.parametrize(("share", "n_tried"), [(0.0, 1), (1.5, 2)])
@@ -181,13 +180,13 @@ def test_where_no_topic_may_go_nothing_is_done(tmp_path):
 def test_at_the_same_score_only_topics_go_that_no_document_uses(tmp_path, monkeypatch):
     source = as_source(simulate(np.random.default_rng(0), n_docs=10, n_tokens=15), 30, 2)
     standing = grown(tmp_path, source, 24, laps=4)
-    n_empty = int((standing.sizes[delete.choose_targets(standing).topics] == 0.0).sum())
-    refit = delete.refit_without
+    n_empty = int((standing.sizes[delete.choose_targets(standing)[0]] == 0.0).sum())
+    refit = delete.Trial.refit_without
 
     def tied(trial, *others, **options):
         return refit(trial, *others, **options)._replace(score=trial.score)
 
-    monkeypatch.setattr(delete, "refit_without", tied)
+    monkeypatch.setattr(delete.Trial, "refit_without", tied)
 
     after, tally = delete_topics(standing)
 
@@ -218,7 +217,7 @@ def test_after_deletes_the_score_is_still_exact(tmp_path, monkeypatch):
     after, tally = delete_topics(standing)
 
     assert tally.accepted > 5
-    assert after.score == pytest.approx(recomputed_score(after), rel=1e-8)
+    assert after.score == pytest.approx(after.recomputed_score(), rel=1e-8)
 
 
 @pytest.mark.usefixtures("without_limits")
@@ -238,7 +237,7 @@ def test_more_topics_are_tried_at_once_as_long_as_they_can_go(
     standing = grown(tmp_path, WORLDS["simulated"](), 16)
     order = np.argsort(standing.sizes, kind="stable")
     needed, found = set(order[list(refusing)].tolist()), []
-    refit = delete.refit_without
+    refit = delete.Trial.refit_without
 
     def scripted(trial, kept, documents):
         before = {topic: int(trial.new_topics[topic]) for topic in range(16)}
@@ -247,7 +246,7 @@ def test_more_topics_are_tried_at_once_as_long_as_they_can_go(
         result = refit(trial, kept, documents)
         return result._replace(score=trial.score + (-1.0 if gone & needed else 1.0))
 
-    monkeypatch.setattr(delete, "refit_without", scripted)
+    monkeypatch.setattr(delete.Trial, "refit_without", scripted)
 
     after, tally = delete_topics(standing)
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.learners.memoized import assignments_of
 from sparsetopics.inference.training import train
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.word_counts import PairCounts, WordCounts
@@ -14,6 +13,7 @@ from sparsetopics.options.training import LocalOptions, TrainingOptions
 from worlds.bars import ten_bars
 from worlds.dense_responsibilities import dense_of
 from worlds.simulated_documents import as_source, batch_of_counts, simulate
+from worlds.word_models import without_shares
 
 N_WORDS, N_TOPICS, ONE = 9, 4, 2**20
 
@@ -41,7 +41,7 @@ def sum_of_batches(state):
     """The word counts of all batches from their assignments, (n_words, n_topics)."""
     table = np.zeros_like(state.total.components.table)
     for batch_id in state.per_batch:
-        documents, found = assignments_of(state, batch_id)
+        documents, found = state.assignments(batch_id)
         dense = dense_of(found, table.shape[1])
         np.add.at(table, documents.word_ids, documents.weights[:, None] * dense)
     return table
@@ -110,6 +110,7 @@ def test_the_order_of_pairs_does_not_matter_to_the_last_bit(seed, n_pairs, large
     np.testing.assert_array_equal(again.table, counts.table)
     np.testing.assert_array_equal(again.sizes, counts.sizes)
 
-    again.take_out(permuted(pairs, rng.permutation(n_pairs)))
+    pairs = permuted(pairs, rng.permutation(n_pairs))
+    again.exchange(without_shares(pairs), pairs, Executor())
     assert not again.table.any()
     assert not again.sizes.any()

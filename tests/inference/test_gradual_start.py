@@ -1,6 +1,7 @@
 """LDA begins with more topics than wanted and merges them."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from sparsetopics.inference.gradual_start import (
     merged_topics,
     wanted_number,
 )
-from sparsetopics.inference.laps import StepsHere
+from sparsetopics.inference.laps import fit_here
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import nothing_under
 from sparsetopics.options.table import OPTION
@@ -213,7 +214,6 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
 
     learners = []
     monkeypatch.setattr("sparsetopics.inference.gradual_start.narrowed", checking)
-    made = StepsHere(bars(), Executor())
     from sparsetopics.inference.learners import memoized
 
     make = memoized.make
@@ -222,18 +222,18 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
     )
     options = TrainingOptions(10, LAPS, cold_every=cold_every)
     rng = np.random.default_rng(0)
-    train(made.source, options, tmp_path, Executor(), rng, hooks=Hooks())
+    train(bars(), options, tmp_path, Executor(), rng, hooks=Hooks())
     assert checked == [17, 10]
 
 
 def test_documents_keep_smaller_parts_while_topics_form(tmp_path):
     class Watching:
         def __init__(self, source):
-            self.steps, self.masses = StepsHere(source, Executor()), []
+            self.steps, self.masses = partial(fit_here, source, Executor()), []
 
-        def fit_all(self, batch_ids, current, options, former):
+        def __call__(self, batch_ids, current, options, former):
             self.masses.append(options.pruning_mass)
-            return self.steps.fit_all(batch_ids, current, options, former)
+            return self.steps(batch_ids, current, options, former)
 
     for mass, expected in ((None, [1.0] * 4 + [3.0] * 6), (2.0, [2.0] * 10)):
         source = bars(n_batches=1)

@@ -33,7 +33,6 @@ from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.kd_tree import KdTree
-from sparsetopics.model.likelihoods.scorers import node_scorer
 from sparsetopics.model.node_batches import LeafSource, NodeSource
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.training import LocalOptions, TrainingOptions
@@ -92,7 +91,7 @@ def test_a_node_scores_as_the_mean_of_its_items(name, seed):
     source, _, current = world(name, seed)
     batch, likelihood = source.read(0), current.likelihood
 
-    scorer = node_scorer(likelihood.natural_parameters(current.components))
+    scorer = likelihood.prepare_nodes(current.components)
     found = scorer.log_densities(batch.values)
 
     of_items = likelihood.prepare(current.components)
@@ -286,7 +285,7 @@ def test_children_have_what_their_shares_give_them(kind, seed):
     for k in range(n_components):
         is_own = (owner[parents] == k)[order]
         second = np.zeros(len(parents))
-        second[order[is_own]] = trial.found.shares[own.owner == k, 1]
+        second[order[is_own]] = trial.shares[own.owner == k, 1]
         second *= before[:, k]
         both = np.stack([before[:, k] - second, second], axis=1)
         children = whole.zeros_like().take(np.zeros(2, np.int64))

@@ -178,11 +178,10 @@ def test_items_taken_out_and_put_back_leave_the_evidence_of_the_whole(name, item
 
     focus = world.evidence().focus(assignments, everything, NOTHING)
     focus.hold_in_place(assignments.responsibilities, SERIAL)
-    scored = focus.scored()
 
     assert focus.batch is assignments.documents
-    assert_same(scored.written(), world.evidence())
-    np.testing.assert_array_equal(scored.by_topic, scored.written().by_topic)
+    assert_same(focus.written(), world.evidence())
+    np.testing.assert_array_equal(focus.by_topic, focus.written().by_topic)
 
 
 @each_likelihood
@@ -198,12 +197,11 @@ def test_items_fitted_anew_without_a_topic(name):
     assert_same(before, world.evidence().take(kept))
     focus.hold_in_place(sparse(others[::-1]), SERIAL)
     focus.hold_in_place(sparse(others), SERIAL)  # only the last counts
-    scored = focus.scored()
 
     expected = world.dense[:, kept].copy()
     expected[users] = others
-    assert_same(scored.written().take(kept), world.evidence(expected))
-    assert_same(scored.written_in_place().take(kept), world.evidence(expected))
+    assert_same(focus.written().take(kept), world.evidence(expected))
+    assert_same(focus.written(in_place=True).take(kept), world.evidence(expected))
     focus.hold_in_place(sparse(np.zeros_like(others)), SERIAL)
     expected[users] = 0.0
     assert_same(ItemEvidence.of(focus.components, world.likelihood), world.evidence(expected))
@@ -218,7 +216,7 @@ def test_looking_leaves_the_evidence_as_it_is(name):
     evidence.merged(pairs, evidence.gather_pairs(pairs).done())
     focus = evidence.focus(world.assignments(np.arange(9)), everything, NOTHING)
     focus.hold_in_place(world.assignments(np.arange(9)).responsibilities, SERIAL)
-    focus.scored().written_in_place()
+    focus.written(in_place=True)
     evidence.likeness()
 
     assert_same(evidence, expected)

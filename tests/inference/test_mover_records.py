@@ -4,7 +4,7 @@ import pytest
 
 from sparsetopics.inference.mover import Mover
 from sparsetopics.inference.moves.phase import plans
-from sparsetopics.inference.moves.rival import entered
+from sparsetopics.inference.moves.rival import Rival
 from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
 from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.options.training import MoveOptions
@@ -24,7 +24,7 @@ def test_a_rival_comes_back_as_it_was(tmp_path, kind):
     setting = setting_of(source, tmp_path, 8, MoveOptions())
     before, after = Mover(setting), Mover(setting)
     before.prepare(standing.parameters)
-    rival = entered(standing, kind, RIVALS[kind](standing))._replace(n_laps=2)
+    rival = Rival.entered(standing, kind, RIVALS[kind](standing))._replace(n_laps=2)
     before.rival = rival
     before.ledger = before.ledger.refused("merge", 8)
 

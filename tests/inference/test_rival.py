@@ -1,16 +1,18 @@
 """Rivals: adopted when they are ahead after as many laps, given up when they will not be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sparsetopics.inference.moves import rival as rivals
 from sparsetopics.inference.moves import trimming
-from sparsetopics.inference.moves.rival import REACH, RivalRules, advanced, entered
+from sparsetopics.inference.moves.rival import REACH, Rival, RivalRules
 from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
-from sparsetopics.inference.moves.standing import Standing
+from sparsetopics.inference.moves.standing import MoveTally, Standing
 from sparsetopics.model.memo import Memo
 from sparsetopics.options.training import LocalOptions
-from worlds.moved_collections import WORLDS, assert_sound, bytes_of, grown, next_lap
+from worlds.moved_collections import WORLDS, assert_sound, bytes_of, grown, next_lap, with_tools
 
 UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
 CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])
@@ -22,13 +24,18 @@ def challenged(folder, kind, local=None, n_topics=None, world="bars", **others):
     """A collection, and a rival before its first lap."""
     plan, few_or_many = PLANS[kind]
     standing = grown(folder, WORLDS[world](), n_topics or few_or_many, local, **others)
-    return standing, entered(standing, kind, plan(standing))
+    return standing, Rival.entered(standing, kind, plan(standing))
+
+
+def is_adopted(verdict):
+    """Whether the rival has taken the place of the collection."""
+    return verdict.rival is None and all(tally.accepted for tally in verdict.tallies.values())
 
 
 def decided(standing, rival, most_laps=40):
     """Laps of both until the rival is adopted or given up: verdict, and the collection before."""
     for _ in range(most_laps):
-        verdict = advanced(standing, rival)
+        verdict = rival.advanced(standing)
         if verdict.rival is None:
             return verdict, standing
         rival = verdict.rival
@@ -45,13 +52,29 @@ def test_a_better_rival_takes_the_place(tmp_path, kind, update, criterion):
 
     verdict, before = decided(standing, rival)
 
-    assert verdict.replaced
+    assert is_adopted(verdict)
     after = verdict.standing
     assert after.score > before.score
+    change = abs(after.n_topics - before.n_topics)
+    assert verdict.tallies == {kind: MoveTally(change, change)}
+    assert after.ledger.preferred == kind
     assert rival.course.allows(after.n_topics)
     assert_sound(after)
     assert np.isin(after.ledger.ids, before.ledger.ids).sum() == 0
     assert after.ledger.failures.keys().isdisjoint({("birth", -1), ("cull", -1)})
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_rival_that_is_adopted_is_verified_if_asked(tmp_path, monkeypatch, verify):
+    verified = []
+    monkeypatch.setattr(rivals, "verify_move", lambda *given: verified.append(given))
+    standing, rival = challenged(tmp_path, "birth")
+    standing = with_tools(standing, verify=verify)
+
+    verdict, _ = decided(standing, rival)
+
+    assert is_adopted(verdict)
+    assert [move for move, *_ in verified if move == "birth"] == ["birth"] * verify
 
 
 @KINDS
@@ -65,14 +88,14 @@ def test_a_worse_rival_leaves_no_trace(tmp_path, kind, update, criterion):
     )
     before = bytes_of(standing)
     for _ in range(20):
-        verdict = advanced(standing, rival)
+        verdict = rival.advanced(standing)
         rival = verdict.rival
         assert bytes_of(verdict.standing) == before
         if rival is None:
             break
 
     assert rival is None
-    assert not verdict.replaced
+    assert not is_adopted(verdict)
     assert verdict.standing._replace(ledger=standing.ledger) == standing
     assert verdict.standing.ledger == standing.ledger.refused(kind, standing.n_topics)
 
@@ -89,20 +112,20 @@ def scripted(monkeypatch, folder, own, others, maturing_laps=1, wanted=True):
     most = None if wanted else 1
     course = RivalRules(1, most, trimmed_from=maturing_laps + 1, judged_from=maturing_laps + 1)
     candidate = plan_cull(standing)._replace(course=course)
-    rival = entered(standing, "cull", candidate)
+    rival = Rival.entered(standing, "cull", candidate)
     rival = rival._replace(score=own[0], opponent=others[0])
     scores = {}
     monkeypatch.setattr(Standing, "score", property(lambda self: scores[self.n_topics]))
     monkeypatch.setattr(trimming, "moves", lambda: {})
     n_laps = 0
     for scores[3], scores[5] in zip(own[1:], others[1:], strict=True):
-        verdict = advanced(standing, rival)
+        verdict = rival.advanced(standing)
         n_laps += 1
         if verdict.rival is None:
             break
         assert verdict.standing is standing
         assert verdict.rival.n_laps == n_laps
-        assert not verdict.replaced
+        assert not is_adopted(verdict)
         rival = verdict.rival
     return n_laps, verdict
 
@@ -114,7 +137,7 @@ def test_a_rival_is_adopted_at_the_first_comparison_that_it_wins(tmp_path, monke
     n_laps, verdict = scripted(monkeypatch, tmp_path, [0, 5, 11, 12], [0, 9, 10, 10])
 
     assert n_laps == FIRST
-    assert verdict.replaced
+    assert is_adopted(verdict)
     assert verdict.standing.n_topics == 3
 
 
@@ -122,7 +145,7 @@ def test_a_rival_that_is_ahead_too_early_is_not_yet_adopted(tmp_path, monkeypatc
     n_laps, verdict = scripted(monkeypatch, tmp_path, [0, 50, 9, 9], [0, 9, 10, 10])
 
     assert n_laps == FIRST
-    assert not verdict.replaced
+    assert not is_adopted(verdict)
 
 
 def test_a_rival_that_comes_nearer_is_given_time(tmp_path, monkeypatch):
@@ -133,7 +156,7 @@ def test_a_rival_that_comes_nearer_is_given_time(tmp_path, monkeypatch):
 
     n_laps, verdict = scripted(monkeypatch, tmp_path, own, others)
 
-    assert verdict.replaced
+    assert is_adopted(verdict)
     assert own[n_laps] > others[n_laps]
     assert own[n_laps - 1] <= others[n_laps - 1]
 
@@ -149,7 +172,7 @@ def test_a_rival_that_would_not_catch_up_is_given_up(tmp_path, monkeypatch, pace
 
     assert n_laps == FIRST
     assert (verdict.rival is None) == given_up
-    assert not verdict.replaced
+    assert not is_adopted(verdict)
     assert verdict.standing.ledger.n_refusals("cull") == int(given_up)
 
 
@@ -158,18 +181,18 @@ def test_topics_form_before_they_are_judged(tmp_path, monkeypatch, maturing_laps
     n_laps, verdict = scripted(monkeypatch, tmp_path, [9] * 9, [1] * 9, maturing_laps)
 
     assert n_laps == maturing_laps + 1
-    assert verdict.replaced
+    assert is_adopted(verdict)
 
 
 def test_topics_form_before_they_are_trimmed(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
     course = RivalRules(1, None, trimmed_from=3, judged_from=9)
-    rival = entered(standing, "cull", plan_cull(standing)._replace(course=course))
+    rival = Rival.entered(standing, "cull", plan_cull(standing)._replace(course=course))
     made = []
     monkeypatch.setattr(rivals, "trim_topics", lambda grown, _: made.append("trim") or (grown, {}))
     for lap in range(1, 6):
         made.append(lap)
-        rival = advanced(standing, rival).rival
+        rival = rival.advanced(standing).rival
 
     assert made == [1, 2, 3, "trim", 4, "trim", 5, "trim"]
 
@@ -182,7 +205,7 @@ def test_a_rival_that_is_no_longer_what_was_meant_is_given_up(tmp_path, monkeypa
     n_laps, verdict = scripted(monkeypatch, tmp_path, [9] * 9, [1] * 9, 2, wanted=False)
 
     assert n_laps == 3
-    assert not verdict.replaced
+    assert not is_adopted(verdict)
     assert verdict.rival is None
 
 
@@ -200,10 +223,24 @@ def test_the_loser_gives_back_its_files(tmp_path, kind, wanted):
 
     verdict, _ = decided(standing, rival)
 
-    assert verdict.replaced == wanted
+    assert is_adopted(verdict) == wanted
     after = set(tmp_path.iterdir())
     assert len(after) == 4
     assert after == {kept.stored.path for kept in verdict.standing.state.per_batch.values()}
+
+
+def test_the_loser_gives_back_what_its_documents_would_have_begun_with(tmp_path):
+    standing, rival = challenged(tmp_path, "cull", budget=0)
+    laps = standing.tools.laps
+    warm = replace(laps, learner=replace(laps.learner, cold_every=3))
+    standing = with_tools(standing, laps=warm)
+    rival = rival._replace(course=rival.course._replace(most=0))
+
+    verdict, _ = decided(standing, rival)
+
+    kept = verdict.standing.state.per_batch.values()
+    stored = [each for batch in kept for each in (batch.stored, batch.doc_topics) if each]
+    assert set(tmp_path.iterdir()) == {each.path for each in stored}
 
 
 class CountingMemo(Memo):
@@ -233,6 +270,6 @@ def test_the_loser_gives_back_its_share_of_the_budget(tmp_path, monkeypatch, kin
 
     verdict, _ = decided(standing, rival)
 
-    assert verdict.replaced == wanted
+    assert is_adopted(verdict) == wanted
     kept = [kept.stored.size for kept in verdict.standing.state.per_batch.values()]
     assert standing.tools.laps.learner.memo.kept == sum(kept) > 0

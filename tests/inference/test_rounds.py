@@ -1,5 +1,6 @@
 """Rounds of several batches: the same parameters for all of them, then one update."""
 
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.laps import StepsHere, fit_batch
+from sparsetopics.inference.laps import fit_batch, fit_here
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Globals
@@ -30,12 +31,12 @@ class WatchingSteps:
     """Remembers what the parameters were for each batch of every round."""
 
     def __init__(self, source, local):
-        self.steps = StepsHere(source, Executor())
+        self.steps = partial(fit_here, source, Executor())
         self.rounds = []
 
-    def fit_all(self, batch_ids, current, options, former):
+    def __call__(self, batch_ids, current, options, former):
         self.rounds.append([])
-        for fitted in self.steps.fit_all(batch_ids, current, options, former):
+        for fitted in self.steps(batch_ids, current, options, former):
             self.rounds[-1].append(current.components.table.copy())
             yield fitted
 

@@ -9,7 +9,7 @@ from sparsetopics.inference.moves import trimming
 from sparsetopics.inference.moves.merge import merge_topics
 from sparsetopics.inference.moves.phase import make_moves
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.moves.trimming import recomputed_score, verify_move
+from sparsetopics.inference.moves.trimming import verify_move
 from sparsetopics.model.word_counts import WordCounts
 from worlds.moved_collections import WORLDS, grown, table_of, twin_bound, with_tools
 
@@ -30,7 +30,7 @@ def test_a_sound_move_passes(tmp_path, criterion):
 def test_the_recomputed_score_is_that_of_plain_numpy(tmp_path):
     standing = grown(tmp_path, WORLDS["simulated"](), 6)
 
-    assert recomputed_score(standing) == pytest.approx(twin_bound(standing), rel=1e-7)
+    assert standing.recomputed_score() == pytest.approx(twin_bound(standing), rel=1e-7)
 
 
 @CRITERIA
@@ -41,9 +41,9 @@ def test_the_recomputed_score_reads_no_statistics(tmp_path, criterion):
         total=total._replace(components=WordCounts(np.ones_like(table_of(standing))))
     )
 
-    found = recomputed_score(standing._replace(state=nonsense))
+    found = standing._replace(state=nonsense).recomputed_score()
 
-    assert found == recomputed_score(standing)
+    assert found == standing.recomputed_score()
 
 
 def with_counts(standing, counts):

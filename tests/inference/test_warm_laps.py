@@ -1,6 +1,7 @@
 """Documents that begin with the topics of their last visit, and laps in which they do not."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import fit_documents
-from sparsetopics.inference.laps import StepsHere
+from sparsetopics.inference.laps import fit_here
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner
 from sparsetopics.inference.training import train
@@ -27,14 +28,14 @@ class WatchingSteps:
     """Remembers what documents began with and where they ended, by visit."""
 
     def __init__(self, source, options):
-        self.steps = StepsHere(source, Executor())
+        self.steps = partial(fit_here, source, Executor())
         self.visits = []
 
-    def fit_all(self, batch_ids, current, options, former):
+    def __call__(self, batch_ids, current, options, former):
         former = list(former)
-        fitted = self.steps.fit_all(batch_ids, current, options, former)
+        fitted = self.steps(batch_ids, current, options, former)
         for batch_id, topics, found in zip(batch_ids.tolist(), former, fitted, strict=True):
-            self.visits.append((batch_id, topics, found.found.doc_topics))
+            self.visits.append((batch_id, topics, found[1].doc_topics))
             yield found
 
 

@@ -153,10 +153,9 @@ def test_documents_taken_out_and_put_back_leave_the_evidence_of_the_whole(with_s
 
     focus = world.evidence().focus(theirs, EVERYTHING, world.reference)
     focus.hold_in_place(theirs.responsibilities, SERIAL)
-    scored = focus.scored()
 
-    assert_same(scored.written(), world.evidence())
-    np.testing.assert_allclose(scored.by_topic, world.evidence().by_topic, rtol=1e-6, atol=1e-5)
+    assert_same(focus.written(), world.evidence())
+    np.testing.assert_allclose(focus.by_topic, world.evidence().by_topic, rtol=1e-6, atol=1e-5)
     sizes = world.evidence().table.sum(axis=0)
     np.testing.assert_allclose(focus.components.sizes, sizes, rtol=1e-6)
 
@@ -178,14 +177,13 @@ def test_documents_fitted_anew_without_a_topic(with_spread, gone):
     np.testing.assert_allclose(focus.components.sizes, before.table[:, kept].sum(axis=0))
     focus.hold_in_place(world.documents(users).responsibilities.renumbered(number), SERIAL)
     focus.hold_in_place(others, SERIAL)  # only the last counts
-    scored = focus.scored()
 
     after = world.evidence(overlaid(rest, world.batch.indptr, Patch(users, others)), reference)
-    assert_same(scored.written().take(kept), after)
-    np.testing.assert_allclose(scored.by_topic, after.by_topic, rtol=1e-6, atol=1e-5)
+    assert_same(focus.written().take(kept), after)
+    np.testing.assert_allclose(focus.by_topic, after.by_topic, rtol=1e-6, atol=1e-5)
     assert len(focus.rows) < N_WORDS or len(users) == world.batch.n_docs
     assert_same(before, world.evidence())
-    again = scored.written_in_place()
+    again = focus.written(in_place=True)
     assert again.table is before.table
     assert_same(again.take(kept), after)
 
@@ -197,7 +195,7 @@ def test_looking_leaves_the_evidence_as_it_is(with_spread):
 
     focus = evidence.focus(theirs, EVERYTHING[1:], world.reference[1:])
     focus.hold_in_place(theirs.responsibilities.renumbered(EVERYTHING - 1), SERIAL)
-    focus.scored().written()
+    focus.written()
     evidence.likeness()
 
     assert_same(evidence, world.evidence())

@@ -148,7 +148,7 @@ def test_assignment_gains_equal_those_of_all_pairs(world):
 def test_document_gains_equal_those_of_all_pairs(world):
     gains = np.zeros((world.n_topics, world.n_topics))
     shared = np.zeros_like(gains)
-    in_documents = doc_topic_counts(world.batch.indptr, world.counts, *world.sparse, world.n_topics)
+    in_documents = doc_topic_counts(world.batch.indptr, world.counts, world.sparse, world.n_topics)
 
     add_document_pair_gains(*in_documents, world.prior, gains, shared)
 

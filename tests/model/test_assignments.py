@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsetopics.inference.learners.learner import Visit
-from sparsetopics.inference.learners.memoized import assignments_of
 from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.model.responsibilities import pairs_of
 from sparsetopics.model.statistics import DocumentTerms, Summary
@@ -191,7 +190,7 @@ def test_batches_take_the_changes_they_have_missed(tmp_path_factory, seed, order
 
     assert set(state.per_batch) == set(seen)
     for batch_id, (batch, dense) in seen.items():
-        found = assignments_of(state, batch_id)
+        found = state.assignments(batch_id)
         np.testing.assert_array_equal(found.documents.word_ids, batch.word_ids)
         assert_holds(found, dense)
 

@@ -23,7 +23,7 @@ def shares_of(batch, seed, sparsity=3):
     """Responsibilities as the engine makes them."""
     rng = np.random.default_rng(seed)
     logs = rng.normal(0.0, 0.2, (N_WORDS, N_TOPICS)).astype(np.float32)
-    found = assign(batch, WordScorer(logs), np.zeros(N_TOPICS), sparsity, SERIAL).responsibilities
+    found, _ = assign(batch, WordScorer(logs), np.zeros(N_TOPICS), sparsity, SERIAL)
     return found, dense_of(found, N_TOPICS)
 
 

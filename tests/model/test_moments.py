@@ -170,7 +170,7 @@ def test_batches_go_in_and_out_in_place():
     assert_close(total, batch.scaled(0.5))
     assert_close(copy, batch)
     np.testing.assert_array_equal(total.sizes, batch.counts / 2)
-    total.take_out(batch)
+    total.exchange(batch.zeros_like(), batch, Executor())
     assert total.counts.min() == 0.0
 
 

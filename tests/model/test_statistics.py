@@ -23,7 +23,7 @@ from sparsetopics.model.word_counts import SERIAL, PairCounts, WordCounts
 from worlds.dense_responsibilities import dense_of as shares_of
 from worlds.dense_responsibilities import sparse_of
 from worlds.simulated_documents import as_source, batch_of_counts, read_only
-from worlds.word_models import zero_statistics
+from worlds.word_models import without_shares, zero_statistics
 
 N_WORDS, N_TOPICS = 7, 4
 SEEDS = st.integers(0, 2**32 - 1)
@@ -88,7 +88,7 @@ def test_what_is_taken_out_leaves_nothing_below_zero(seed):
     base = dense + rng.uniform(-0.5, 1.0, dense.shape) * (dense > 0.0)  # less than is taken out
 
     for each in (WordCounts(base.copy()), WordCounts(base).accumulator()):
-        each.take_out(counts)
+        each.exchange(without_shares(counts), counts, SERIAL)
 
         np.testing.assert_allclose(each.table, np.maximum(base - dense, 0.0), atol=1e-6)
         np.testing.assert_allclose(each.sizes, each.table.sum(axis=0), atol=1e-6)
@@ -105,7 +105,7 @@ def test_a_start_stands_for_the_rest_of_the_collection():
     np.testing.assert_array_equal(found.table, expected)
     np.testing.assert_array_equal(found.rows(words), expected[words])
     np.testing.assert_allclose(found.sizes, expected.sum(axis=0))
-    assert (found.n_words, found.n_topics) == (N_WORDS, N_TOPICS)
+    assert (found.n_columns, found.n_topics) == (N_WORDS, N_TOPICS)
 
 
 def test_dense_counts_are_scaled_and_added():
@@ -233,14 +233,6 @@ def test_no_documents_add_nothing():
 
     for found, expected in zip(added(DocumentTerms.zeros(N_TOPICS), terms), terms, strict=True):
         np.testing.assert_array_equal(found, expected)
-
-
-def test_expected_logs_are_those_of_topics_less_that_of_their_total():
-    terms = random_terms(np.random.default_rng(8))
-
-    found = terms.summed_expected_log_doc_topic
-
-    np.testing.assert_array_equal(found, terms.summed_digamma - terms.totals[0])
 
 
 @pytest.mark.parametrize("new_topics", [[2, -1, 0, 3], [-1, 1, -1, 0], [4, 3, -1, 0]])

@@ -6,10 +6,9 @@ import reference_hdp
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks, Setting
 from sparsetopics.inference.laps import Laps
-from sparsetopics.inference.learners.memoized import assignments_of
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
+from sparsetopics.inference.moves.standing import Standing, Tools
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo
@@ -74,7 +73,7 @@ def grown(folder, source, n_topics, local=None, *, seed=2, laps=2, criterion="bo
     local = local or LocalOptions()
     learner, state, allocation = trained(folder, source, n_topics, local, seed, laps, budget=budget)
     tools = make_tools(source, learner, local, seed, criterion)
-    return refreshed(standing_of(state, allocation, tools))
+    return standing_of(state, allocation, tools).refreshed()
 
 
 def next_lap(standing):
@@ -83,7 +82,13 @@ def next_lap(standing):
     tools = standing.tools
     state, prior, _ = tools.laps.run(standing.state, prior)
     ledger = standing.ledger._replace(lap=standing.ledger.lap + 1)
-    return refreshed(Standing.of(state, prior, ledger, tools))
+    return Standing.of(state, prior, ledger, tools).refreshed()
+
+
+def elbo_of(standing):
+    """The whole-data ELBO in nats, whatever criterion moves follow."""
+    of_data = standing.likelihood.log_evidence(standing.state.total.components).sum()
+    return float(of_data) + standing.allocation.elbo(standing.terms)
 
 
 def with_tools(standing, **changed):
@@ -173,5 +178,5 @@ def bytes_of(standing):
     arrays += [standing.allocation.sticks.means, standing.allocation.sticks.concentrations]
     for batch_id in sorted(standing.state.per_batch):
         arrays += list(standing.state.per_batch[batch_id].terms)
-        arrays += assignments_of(standing.state, batch_id).to_arrays().values()
+        arrays += standing.state.assignments(batch_id).to_arrays().values()
     return [np.asarray(array).tobytes() for array in arrays]

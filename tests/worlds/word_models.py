@@ -1,5 +1,7 @@
 """Components and global parameters of topics over words, from plain tables of counts."""
 
+import numpy as np
+
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms, Statistics
@@ -17,3 +19,9 @@ def start_of(counts):
 
 def globals_of(counts, allocation, eta):
     return Globals(WordCounts(counts), allocation, Words(len(counts), eta))
+
+
+def without_shares(counts):
+    """The pairs of ``PairCounts``, of which topics have nothing."""
+    starts = np.zeros_like(counts.starts)
+    return counts._replace(starts=starts, topics=counts.topics[:0], shares=counts.shares[:0])

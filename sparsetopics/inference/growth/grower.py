@@ -30,16 +30,11 @@ from sparsetopics.inference.growth.refining import (
     nested_of,
     plan_refinement,
 )
-from sparsetopics.inference.growth.splitting import (
-    Split,
-    largest_shares,
-    try_splits,
-    with_splits,
-)
+from sparsetopics.inference.growth.splitting import Split, largest_shares, try_splits, with_splits
 from sparsetopics.inference.learners.accelerated import GrownState, Nodes
 from sparsetopics.inference.local_step import elbo
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.training_state import AnyState
+from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.kd_tree import KdTree, n_products
 from sparsetopics.model.likelihoods.moments import Moments
@@ -118,7 +113,10 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         """The mixture after the splits that pay, or with a finer tree, or at the end of growth."""
         n_tried, n_before = 0, before.parameters.allocation.n_topics
         for axis in range(min(AXES, self.items.n_columns)):
-            splits = self._tried(before, axis)
+            enough = self.enough / self._source.n_tokens
+            splits = try_splits(
+                self._source, before.state, before.parameters, axis, enough, self.laps.executor
+            )
             least = GAIN * self._source.n_tokens
             n_chosen = sum(split.gain > least for split in splits)
             if not n_chosen:  # the best one may pay once everything is updated, if by more than
@@ -140,15 +138,16 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
     def record(self) -> GrowerRecord:
         return GrowerRecord(self.is_exhausted, self.enough, self._source.record())
 
-    def resume(self, kept: AnyState) -> None:
+    def resume(self, kept: TrainingState) -> None:
         super().resume(kept)
         self.is_exhausted, self.enough, nodes = kept.mover
-        if nodes is not None:
-            self._source.restore(nodes)
-        elif isinstance(self._source, NodeSource):
-            self._leave_tree()
+        if isinstance(self._source, NodeSource):
+            if nodes is None:
+                self._leave_tree()
+            else:
+                self._source.restore(nodes)
 
-    def check(self, kept: AnyState) -> None:
+    def check(self, kept: TrainingState) -> None:
         """Check the record, except for what only the rebuilt tree can tell."""
         record, state = kept.mover, kept.learner
         if not isinstance(record, GrowerRecord):
@@ -203,13 +202,6 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         """The mixture at the end of growth, without components that are not needed."""
         self.is_exhausted = True
         return self._trimmed(grown, np.inf, n_levels=LEVELS_BELOW)
-
-    def _tried(self, before: Grown, axis: int) -> list[Split]:
-        """A split of every component, the largest gain first."""
-        enough = self.enough / self._source.n_tokens
-        return try_splits(
-            self._source, before.state, before.parameters, axis, enough, self.laps.executor
-        )
 
     def _grown(self, before: Grown, splits: list[Split]) -> tuple[Grown, Grown]:
         """The mixture with splits, updated in full, and the one before them on the same tree."""

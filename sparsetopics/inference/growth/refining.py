@@ -81,8 +81,8 @@ def node_worth(
     allocation, likelihood = nested_of(current), vectors_of(current)
     log_weights = allocation.expected_log_weights
     n_slots = local.n_slots(len(log_weights))
-    found = assign_batch(batch, likelihood, current.components, log_weights, n_slots, executor)
-    return batch.weights * found.log_totals
+    _, logs = assign_batch(batch, likelihood, current.components, log_weights, n_slots, executor)
+    return batch.weights * logs
 
 
 def nested_of(current: MomentParameters | MomentGlobals) -> NestedAllocation:

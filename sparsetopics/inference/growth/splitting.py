@@ -24,9 +24,10 @@ from sparsetopics.inference.growth.refining import (
     vectors_of,
 )
 from sparsetopics.inference.learners.accelerated import GrownState, MomentStatistics, Nodes
+from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.mixture_weights import expected_logs
-from sparsetopics.model.item_assignment import PairShares, assign_to_pairs
+from sparsetopics.model.item_assignment import assign_to_pairs
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Statistics
@@ -112,9 +113,9 @@ def try_splits(
     components, terms = state.total
     whole = components.take(np.arange(n_components))
     trial = fit_pairs(below, whole, axis, parameters, executor)
-    finer = below.sums(below.weights * trial.found.log_totals)
-    coarse = assign_to_pairs(above.nodes, above.starts, likelihood, *trial.given, 2, executor)
-    finer -= above.sums(above.weights * coarse.log_totals)
+    finer = below.sums(below.weights * trial.log_totals)
+    _, coarse = assign_to_pairs(above.nodes, above.starts, likelihood, *trial.given, 2, executor)
+    finer -= above.sums(above.weights * coarse)
     is_finer = finer > enough * above.sums(above.weights)
     gains = likelihood.log_evidence(trial.children).reshape(-1, 2).sum(axis=1)
     gains -= likelihood.log_evidence(whole)
@@ -156,7 +157,8 @@ class Trial(NamedTuple):
     """Two children of each component."""
 
     given: tuple[Moments, FloatArray]  # pairs and their log weights, from which shares follow
-    found: PairShares
+    shares: Float32Array  # (n_nodes, 2)  in the two children of the owner
+    log_totals: FloatArray  # (n_nodes,)  log Σ exp W of the two
     children: Moments  # two of each component, with the items of all nodes
     are_two: NDArray[np.bool_]  # (n_components,)  whether both children have items
 
@@ -175,13 +177,11 @@ def fit_pairs(
     log_weights, sparsity = np.zeros(2 * n_components), 1
     sizes, former = own.sums(own.weights), np.full(n_components, np.inf)
     for _ in range(ROUNDS):
-        found = assign_to_pairs(
+        shares, log_totals = assign_to_pairs(
             own.nodes, own.starts, likelihood, pairs, log_weights, sparsity, executor
         )
-        shares = (own.shares * found.shares[:, 1]).astype(np.float32)
-        of_second = Responsibilities(
-            np.arange(len(shares) + 1), own.owner.astype(np.uint32), shares
-        )
+        taken = (own.shares * shares[:, 1]).astype(np.float32)
+        of_second = Responsibilities(np.arange(len(taken) + 1), own.owner.astype(np.uint32), taken)
         second = whole.zeros_like().sum_batch(own.nodes, of_second, executor)
         given, pairs = (pairs, log_weights), _interleaved(whole.minus(second), second)
         are_two = np.minimum(second.counts, sizes - second.counts) >= FEWEST
@@ -190,7 +190,7 @@ def fit_pairs(
             break
         former = second.counts
         log_weights, sparsity = _pair_log_weights(pairs.counts, gamma), 2
-    return Trial(given, found, pairs, are_two)
+    return Trial(given, shares, log_totals, pairs, are_two)
 
 
 def _interleaved(first: Moments, second: Moments) -> Moments:
@@ -213,7 +213,7 @@ def terms_of_children(own: OwnNodes, trial: Trial, terms: ItemTerms) -> FloatArr
     The first child keeps the entropy of its component's share in other nodes.
     """
     n_components = len(trial.are_two)
-    first, second = own.shares[:, None].T * trial.found.shares.T
+    first, second = own.shares[:, None].T * trial.shares.T
     entropies = terms.assignment_entropy[:n_components] + own.sums(
         own.nodes.weights * (xlogy(own.shares, own.shares) - xlogy(first, first))
     )

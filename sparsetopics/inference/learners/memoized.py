@@ -6,10 +6,10 @@ collection, at the cost of one batch. Batches are visited in a new random order 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, Self
 
 import numpy as np
 
@@ -56,15 +56,31 @@ class MemoizedState(NamedTuple, Generic[B, C, T]):
     total: Statistics[C, T]
     per_batch: Mapping[int, KeptBatch[B, T]]
     changes: tuple[TopicChange, ...] = ()  # by moves, oldest first
-    renewed: Renewed[C, T] | None = None  # within a lap
+    # The sum of the batches of a lap so far, which becomes the total when the lap ends: in a total
+    # that batches were added to and taken out of, rounding leaves traces of what is gone.
+    renewed: Statistics[C, T] | None = None
     n_laps: int = 0  # completed
 
-    def renew_in_place(self, batch: Summary[P, T]) -> MemoizedState[B, C, T]:
+    def renew_in_place(self, batch: Summary[P, T]) -> Self:
         """The state with a batch added to the lap's own sum, if a lap is under way."""
         if self.renewed is None:
             return self
-        total = self.renewed.sum.add_in_place(batch)
-        return self._replace(renewed=Renewed(total, self.renewed.n_batches + 1))
+        return self._replace(renewed=self.renewed.add_in_place(batch))
+
+    def with_terms(self, terms: Mapping[int, T], components: C) -> Self:
+        """The state with new terms of all batches, and the collection's components."""
+        per_batch = {
+            batch_id: kept._replace(terms=terms[batch_id])
+            for batch_id, kept in self.per_batch.items()
+        }
+        # Added in the order of batches: sums of floats depend on it.
+        total = reduce(added, (terms[batch_id] for batch_id in sorted(terms)))
+        return self._replace(per_batch=per_batch, total=Statistics(components, total))
+
+    def with_documents(self, read: Callable[[int], B | None]) -> Self:
+        """The state with the documents of batches as ``read`` gives them."""
+        batches = self.per_batch.items()
+        return self._replace(per_batch={n: kept._replace(documents=read(n)) for n, kept in batches})
 
     def pending(self, batch_id: int) -> tuple[TopicChange, ...]:
         """The changes that the stored arrays of a batch have missed."""
@@ -80,20 +96,34 @@ class MemoizedState(NamedTuple, Generic[B, C, T]):
         stored = self.per_batch[batch_id].doc_topics
         if stored is None:
             return None
-        found = _topics_in(stored.load(partial(_check_topics, self, batch_id)))
+        found = _topics_in(stored.load(partial(self.check_topics, batch_id)))
         for change in self.pending(batch_id):
             found = found.renumbered(change.new_topics)
         return found
 
+    def check_topics(self, batch_id: int, arrays: Arrays) -> None:
+        """ValueError unless a file's arrays are sound for ``doc_topics``."""
+        _topics_in(arrays).check(self.n_topics_then(batch_id))
 
-class Renewed(NamedTuple, Generic[C, T]):
-    """The sum of the batches of a lap so far, which becomes the total when the lap ends.
+    def assignments(self, batch_id: int) -> Assignments[B]:
+        """The assignments of a batch, with the moves that were made since its visit."""
+        kept = self.per_batch[batch_id]
+        arrays = kept.stored.load(partial(self.check_assignments, batch_id))
+        found = Assignments.from_arrays(arrays, kept.documents)
+        return found.changed(self.pending(batch_id), batch_id)
 
-    In a total that batches were added to and taken out of, rounding leaves traces of what is gone.
-    """
+    def check_assignments(self, batch_id: int, arrays: Arrays) -> None:
+        """ValueError or KeyError unless a file's arrays are sound for ``assignments``."""
+        documents = self.per_batch[batch_id].documents
+        if documents is None:
+            check_documents(arrays, self.total.components.n_columns)
+        found = Assignments.from_arrays(arrays, documents)
+        found.check(self.n_topics_then(batch_id), self.pending(batch_id), batch_id)
 
-    sum: Statistics[C, T]
-    n_batches: int
+    def discard(self) -> None:
+        """Free what the memo holds of a collection that is no longer needed."""
+        for kept in self.per_batch.values():
+            kept.discard()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +166,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
 
     def start_lap(self, state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
         total = state.total.accumulator()
-        renewed = None if total.components.is_exact else Renewed(total.zeros_like(), 0)
+        renewed = None if total.components.is_exact else total.zeros_like()
         return state._replace(total=total, renewed=renewed)
 
     def step_in_place(
@@ -168,8 +198,8 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         if components.is_exact:  # but terms are rounded
             kept = (state.per_batch[batch_id].terms for batch_id in sorted(state.per_batch))
             total = Statistics(components, reduce(added, kept, scaled(state.total.terms, 0.0)))
-        elif renewed is not None and renewed.n_batches == len(state.per_batch):
-            total = renewed.sum
+        elif renewed is not None and renewed.terms.n_docs == state.total.terms.n_docs:
+            total = renewed  # of all batches
         else:
             total = self.added_up(state, state.total.zeros_like())
         # Forget the changes that the stored arrays of all batches contain.
@@ -190,8 +220,8 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         if not self.keep_assignments:
             arrays = kept.stored.load(components.check_batch)
             return Summary(components.restored(arrays), kept.terms)
-        assignments = assignments_of(state, batch_id)
-        return Summary(components.sum_batch(*assignments, self.executor), kept.terms)
+        batch = components.sum_batch(*state.assignments(batch_id), self.executor)
+        return Summary(batch, kept.terms)
 
     def former(self, state: MemoizedState[B, C, T], batch_id: int) -> DocumentTopics | None:
         if batch_id not in state.per_batch or not self._is_warm(state.n_laps):
@@ -244,10 +274,10 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         """Check a batch's arrays, even those in memory, which loading does not check."""
         kept = state.per_batch[batch_id]
         of_batch = state.total.components.check_batch
-        check = partial(_check_assignments, state, batch_id) if self.keep_assignments else of_batch
+        check = partial(state.check_assignments, batch_id) if self.keep_assignments else of_batch
         check(kept.stored.load(check))
         if kept.doc_topics is not None:
-            check = partial(_check_topics, state, batch_id)
+            check = partial(state.check_topics, batch_id)
             check(kept.doc_topics.load(check))
 
     def added_up(
@@ -274,26 +304,6 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
 
     def statistics(self, state: MemoizedState[B, C, T]) -> Statistics[C, T]:
         return state.total
-
-
-def assignments_of(state: MemoizedState[B, C, T], batch_id: int) -> Assignments[B]:
-    """The assignments of a batch, with the moves that were made since its visit."""
-    kept = state.per_batch[batch_id]
-    arrays = kept.stored.load(partial(_check_assignments, state, batch_id))
-    found = Assignments.from_arrays(arrays, kept.documents)
-    return found.changed(state.pending(batch_id), batch_id)
-
-
-def _check_assignments(state: MemoizedState[B, C, T], batch_id: int, arrays: Arrays) -> None:
-    kept, components = state.per_batch[batch_id], state.total.components
-    if kept.documents is None:
-        check_documents(arrays, components.n_columns)
-    found = Assignments.from_arrays(arrays, kept.documents)
-    found.check(state.n_topics_then(batch_id), state.pending(batch_id), batch_id)
-
-
-def _check_topics(state: MemoizedState[B, C, T], batch_id: int, arrays: Arrays) -> None:
-    _topics_in(arrays).check(state.n_topics_then(batch_id))
 
 
 def _check_changes(changes: Sequence[TopicChange], n_topics: int, n_batches: int) -> None:

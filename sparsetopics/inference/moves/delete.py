@@ -12,7 +12,7 @@ that too much of the collection uses is not tried at all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.laps import fit_batch
 from sparsetopics.inference.local_step import Globals
-from sparsetopics.inference.moves.evidence import Evidence, Focus, Scored, numbered
+from sparsetopics.inference.moves.evidence import Evidence, Focus, numbered
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, TopicUse
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
@@ -40,19 +40,19 @@ ROUNDS = 2  # of local steps for the targets' documents
 
 def delete_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     """Try to do without the smallest topics."""
-    chosen = choose_targets(standing)
-    if len(chosen.topics) == 0:
+    targets, documents = choose_targets(standing)
+    if len(targets) == 0:
         return standing, MoveTally(0, 0)
-    trial, ledger = first_trial(standing, fetch(standing, chosen.documents)), standing.ledger
+    trial, ledger = Trial.begun(standing, fetch(standing, documents)), standing.ledger
     use = TopicUse.of(trial.assignments, standing.n_topics)
-    n_tokens, left, at_once = standing.terms.n_tokens, chosen.topics.tolist(), 1
+    n_tokens, left, at_once = standing.terms.n_tokens, targets.tolist(), 1
     refused, n_tried = 0.0, 0
     while left and refused <= REFUSED_SHARE * n_tokens:
         group = left[: min(at_once, trial.n_topics - standing.tools.fewest)]
         if not group:
             break
         users = np.unique(use.documents[np.isin(use.topics, group)])
-        better = better_without(trial, group, users)
+        better = trial.without(group, users)
         if better is not None:
             trial, use = better, TopicUse.of(better.assignments, standing.n_topics)
             n_tried, left, at_once = n_tried + len(group), left[len(group) :], 2 * len(group)
@@ -64,21 +64,16 @@ def delete_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
         at_once = 1
     standing = standing._replace(ledger=ledger)
     n_made = standing.n_topics - trial.n_topics
-    if n_made:
-        standing = commit(standing, trial)
-    return standing, MoveTally(n_tried, n_made)
+    return trial.committed(standing) if n_made else standing, MoveTally(n_tried, n_made)
 
 
 # --- which topics to try --------------------------------------------------------------------------
-class Targets(NamedTuple):
-    """Topics to try, and the documents that use them."""
+def choose_targets(standing: Standing[B, C, P, T]) -> tuple[IntArray, dict[int, IntArray]]:
+    """Choose the topics to try, and find their documents in one pass over the assignments.
 
-    topics: IntArray  # (n_targets,)  the smallest first
-    documents: dict[int, IntArray]  # positions, by batch
-
-
-def choose_targets(standing: Standing[B, C, P, T]) -> Targets:
-    """Choose the topics to try, and find their documents in one pass over the assignments."""
+    Returns the topics, (n_targets,), the smallest first, and the positions of the documents that
+    use them, by batch.
+    """
     eligible = standing.ledger.eligible(NAME, standing.sizes)  # not refused lately
     candidates = eligible[np.argsort(standing.sizes[eligible], kind="stable")]
     used = np.zeros(standing.n_topics)  # tokens of the documents that use a topic
@@ -94,7 +89,7 @@ def choose_targets(standing: Standing[B, C, P, T]) -> Targets:
         batch_id: np.unique(documents[np.isin(topics, targets)])
         for batch_id, (topics, documents) in users.items()
     }
-    return Targets(targets, theirs)
+    return targets, theirs
 
 
 def _affordable(standing: Standing[B, C, P, T], candidates: IntArray, used: FloatArray) -> IntArray:
@@ -116,6 +111,27 @@ class Sample(NamedTuple, Generic[B]):
     positions: IntArray  # (n_docs,)  in their batch
 
 
+def fetch(standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Sample[B]:
+    """Fetch documents; ``wanted`` has their positions in every batch, perhaps none."""
+    parts, batch_ids, positions = [], [], []
+    for batch_id, assignments in standing.assignments():
+        chosen = wanted[batch_id]
+        parts.append(assignments.take(chosen))
+        batch_ids.append(np.full(len(chosen), batch_id))
+        positions.append(chosen)
+    return Sample(Assignments.joined(parts), np.concatenate(batch_ids), np.concatenate(positions))
+
+
+# --- fitting them again ---------------------------------------------------------------------------
+class Refit(NamedTuple, Generic[B, C, T]):
+    """The collection after some documents were fitted again."""
+
+    focus: Focus[B, C]
+    terms: T
+    allocation: MovableAllocation[B, T]
+    score: float
+
+
 class Trial(NamedTuple, Generic[B, C, P, T]):
     """The whole collection while topics are taken from it, one after the other."""
 
@@ -129,6 +145,22 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
     is_refitted: NDArray[np.bool_]  # (n_docs,)  which documents of the sample have changed
     new_topics: IntArray  # (topics before,)  -1 for those that are gone
     score: float
+
+    @classmethod
+    def begun(cls, standing: Standing[B, C, P, T], sample: Sample[B]) -> Self:
+        """The collection before anything was tried."""
+        return cls(
+            standing,
+            sample,
+            standing.evidence,
+            standing.terms,
+            standing.allocation,
+            standing.reference,
+            sample.assignments.responsibilities,
+            np.zeros(len(sample.positions), bool),
+            np.arange(standing.n_topics),
+            standing.score,
+        )
 
     @property
     def n_topics(self) -> int:
@@ -149,125 +181,74 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
         found = assignments.responsibilities.renumbered(self.new_topics)
         return assignments._replace(responsibilities=found)
 
+    def without(self, group: Sequence[int], users: IntArray) -> Self | None:
+        """The trial without the topics ``group`` of ``users``, if that raises the score."""
+        kept = np.setdiff1d(np.arange(self.n_topics), self.new_topics[group])
+        refit = self.refit_without(kept, users)
+        unused = TIE * abs(self.score) if len(users) == 0 else 0.0
+        return self._accepted(kept, users, refit) if refit.score > self.score - unused else None
 
-def fetch(standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Sample[B]:
-    """Fetch documents; ``wanted`` has their positions in every batch, perhaps none."""
-    parts, batch_ids, positions = [], [], []
-    for batch_id, assignments in standing.assignments():
-        chosen = wanted[batch_id]
-        parts.append(assignments.take(chosen))
-        batch_ids.append(np.full(len(chosen), batch_id))
-        positions.append(chosen)
-    return Sample(Assignments.joined(parts), np.concatenate(batch_ids), np.concatenate(positions))
+    def refit_without(
+        self,
+        kept: IntArray,  # (n_kept,)  the other topics, rising
+        documents: IntArray,  # (n_docs,)  positions in the sample of those that use one that goes
+    ) -> Refit[B, C, T]:
+        """Fit the documents ``ROUNDS`` times with the topics ``kept``, then update the weights."""
+        likelihood, laps = self.before.likelihood, self.before.tools.laps
+        local, executor = laps.local, laps.executor
+        allocation, reference = self.allocation.restricted(kept), self.reference[kept]
+        focus, rest = self._taken_out(kept, documents)
+        for _ in range(ROUNDS):
+            current = Globals(focus.components, allocation, likelihood)
+            found = fit_batch(focus.batch, current, local, executor).responsibilities
+            focus.hold_in_place(found, executor)
+        terms = added(rest, allocation.sum_terms(focus.now, reference, executor))
+        allocation = allocation.updated(terms)
+        score = float(focus.by_topic.sum()) + allocation.elbo(terms)
+        return Refit(focus, terms, allocation, score)
 
+    def _taken_out(self, kept: IntArray, documents: IntArray) -> tuple[Focus[B, C], T]:
+        """A focus on the documents, and the terms of all others with the topics ``kept``."""
+        chosen, executor = self.assignments.take(documents), self.before.executor
+        taken = self.allocation.sum_terms(self.renumbered(chosen), self.reference, executor)
+        rest = subtracted(self.terms, taken)
+        focus = self.evidence.focus(chosen, self.topics[kept], self.reference[kept])
+        return focus, rest.with_topics(rest.by_topic[:, kept])
 
-def first_trial(standing: Standing[B, C, P, T], sample: Sample[B]) -> Trial[B, C, P, T]:
-    """The collection before anything was tried."""
-    return Trial(
-        standing,
-        sample,
-        standing.evidence,
-        standing.terms,
-        standing.allocation,
-        standing.reference,
-        sample.assignments.responsibilities,
-        np.zeros(len(sample.positions), bool),
-        np.arange(standing.n_topics),
-        standing.score,
-    )
+    def _accepted(self, kept: IntArray, documents: IntArray, refit: Refit[B, C, T]) -> Self:
+        """The trial with the refit taken over into the whole collection."""
+        topics, found = self.topics[kept], refit.focus.now.responsibilities
+        found = found._replace(topics=topics.astype(np.uint32)[found.topics])
+        is_refitted = self.is_refitted.copy()
+        is_refitted[documents] = True
+        indptr = self.assignments.documents.indptr
+        is_own = self.evidence is not self.before.evidence
+        return self._replace(
+            evidence=refit.focus.written(in_place=is_own),
+            terms=refit.terms,
+            allocation=refit.allocation,
+            reference=self.reference[kept],
+            found=overlaid(self.found, indptr, Patch(documents, found)),
+            is_refitted=is_refitted,
+            new_topics=numbered(topics, len(self.new_topics)),
+            score=refit.score,
+        )
 
-
-def commit(standing: Standing[B, C, P, T], trial: Trial[B, C, P, T]) -> Standing[B, C, P, T]:
-    """The standing that ``trial`` describes."""
-    sample, executor = trial.sample, standing.executor
-    terms = standing.renumbered_terms(trial.new_topics, trial.n_topics)
-    patches = {}
-    for batch_id in np.unique(sample.batch_ids[trial.is_refitted]).tolist():
-        chosen = np.flatnonzero((sample.batch_ids == batch_id) & trial.is_refitted)
-        old, new = sample.assignments.take(chosen), trial.renumbered(trial.assignments.take(chosen))
-        taken = standing.allocation.sum_terms(old, standing.reference, executor)
-        rest = subtracted(standing.state.per_batch[batch_id].terms, taken)
-        put = trial.allocation.sum_terms(new, trial.reference, executor)
-        terms[batch_id] = added(rest.renumbered(trial.new_topics, trial.n_topics), put)
-        patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
-    change = TopicChange(trial.new_topics, patches, trial.n_topics)
-    evidence = trial.evidence.take(trial.topics)
-    after = standing.committed(change, terms, trial.allocation, trial.reference, evidence)
-    return after if after.evidence.components.is_exact else after.resummed()
-
-
-# --- fitting them again ---------------------------------------------------------------------------
-class Refit(NamedTuple, Generic[B, C, T]):
-    """The collection after some documents were fitted again."""
-
-    scored: Scored[B, C]
-    terms: T
-    allocation: MovableAllocation[B, T]
-    found: Responsibilities  # of the documents
-    score: float
-
-
-def better_without(
-    trial: Trial[B, C, P, T], group: Sequence[int], users: IntArray
-) -> Trial[B, C, P, T] | None:
-    """The trial without the topics ``group``, which ``users`` have, if that raises the score."""
-    kept = np.setdiff1d(np.arange(trial.n_topics), trial.new_topics[group])
-    refit = refit_without(trial, kept, users)
-    unused = TIE * abs(trial.score) if len(users) == 0 else 0.0
-    return accepted(trial, kept, users, refit) if refit.score > trial.score - unused else None
-
-
-def refit_without(
-    trial: Trial[B, C, P, T],
-    kept: IntArray,  # (n_kept,)  the other topics, rising
-    documents: IntArray,  # (n_docs,)  positions in the sample of those that use a topic that goes
-) -> Refit[B, C, T]:
-    """Fit the documents ``ROUNDS`` times with the topics ``kept``, then update the weights."""
-    likelihood, laps = trial.before.likelihood, trial.before.tools.laps
-    local, executor = laps.local, laps.executor
-    allocation, reference = trial.allocation.restricted(kept), trial.reference[kept]
-    focus, rest = taken_out(trial, kept, documents)
-    for _ in range(ROUNDS):
-        current = Globals(focus.components, allocation, likelihood)
-        found = fit_batch(focus.batch, current, local, executor).responsibilities
-        focus.hold_in_place(found, executor)
-    theirs = allocation.sum_terms(Assignments(focus.batch, found), reference, executor)
-    terms = added(rest, theirs)
-    allocation, scored = allocation.updated(terms), focus.scored()
-    score = float(scored.by_topic.sum()) + allocation.elbo(terms)
-    return Refit(scored, terms, allocation, found, score)
-
-
-def taken_out(
-    trial: Trial[B, C, P, T], kept: IntArray, documents: IntArray
-) -> tuple[Focus[B, C], T]:
-    """A focus on the documents, and the terms of all others with the topics ``kept``."""
-    chosen = trial.assignments.take(documents)
-    executor = trial.before.executor
-    taken = trial.allocation.sum_terms(trial.renumbered(chosen), trial.reference, executor)
-    rest = subtracted(trial.terms, taken)
-    focus = trial.evidence.focus(chosen, trial.topics[kept], trial.reference[kept])
-    return focus, rest.with_topics(rest.by_topic[:, kept])
-
-
-def accepted(
-    trial: Trial[B, C, P, T], kept: IntArray, documents: IntArray, refit: Refit[B, C, T]
-) -> Trial[B, C, P, T]:
-    """The trial with the refit taken over into the whole collection."""
-    topics = trial.topics[kept]
-    new_topics = numbered(topics, len(trial.new_topics))
-    found = refit.found._replace(topics=topics.astype(np.uint32)[refit.found.topics])
-    is_refitted = trial.is_refitted.copy()
-    is_refitted[documents] = True
-    indptr = trial.assignments.documents.indptr
-    is_own = trial.evidence is not trial.before.evidence
-    return trial._replace(
-        evidence=refit.scored.written_in_place() if is_own else refit.scored.written(),
-        terms=refit.terms,
-        allocation=refit.allocation,
-        reference=trial.reference[kept],
-        found=overlaid(trial.found, indptr, Patch(documents, found)),
-        is_refitted=is_refitted,
-        new_topics=new_topics,
-        score=refit.score,
-    )
+    def committed(self, standing: Standing[B, C, P, T]) -> Standing[B, C, P, T]:
+        """What becomes of the ``standing`` before, whose ledger may be newer."""
+        sample, executor = self.sample, standing.executor
+        terms = standing.renumbered_terms(self.new_topics, self.n_topics)
+        patches = {}
+        for batch_id in np.unique(sample.batch_ids[self.is_refitted]).tolist():
+            chosen = np.flatnonzero((sample.batch_ids == batch_id) & self.is_refitted)
+            old = sample.assignments.take(chosen)
+            new = self.renumbered(self.assignments.take(chosen))
+            taken = standing.allocation.sum_terms(old, standing.reference, executor)
+            rest = subtracted(standing.state.per_batch[batch_id].terms, taken)
+            put = self.allocation.sum_terms(new, self.reference, executor)
+            terms[batch_id] = added(rest.renumbered(self.new_topics, self.n_topics), put)
+            patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
+        change = TopicChange(self.new_topics, patches, self.n_topics)
+        evidence = self.evidence.take(self.topics)
+        after = standing.committed(change, terms, self.allocation, self.reference, evidence)
+        return after if after.evidence.components.is_exact else after.resummed()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, Self
+from typing import Generic, Protocol, Self
 
 import numpy as np
 
@@ -19,20 +19,6 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import B, C
-
-
-class Sampling(NamedTuple):
-    """The documents that children are made from."""
-
-    n_documents: int  # at most, of each topic
-    fewest_tokens: float  # of the topic in each
-
-
-class Families(NamedTuple, Generic[C]):
-    """The children of topics."""
-
-    components: C  # of all children, or of the topic itself if it was not split
-    parents: IntArray  # (n_children,)  rising
 
 
 class Evidence(Protocol[B, C]):
@@ -46,8 +32,8 @@ class Evidence(Protocol[B, C]):
         """log M(s_k) and what the criterion adds to it, (n_topics,), in nats."""
 
     @property
-    def sampling(self) -> Sampling:
-        """The documents that ``families`` needs."""
+    def sampling(self) -> tuple[int, float]:
+        """How many documents of each topic ``families`` needs, and of how many of its tokens."""
 
     def take(self, topics: IntArray) -> Self:
         """The chosen topics alone, in that order."""
@@ -69,8 +55,12 @@ class Evidence(Protocol[B, C]):
 
     def families(
         self, samples: Mapping[int, Assignments[B]], n_children: int, rng: np.random.Generator
-    ) -> Families[C]:
-        """Split the topics that ``samples`` has enough documents of."""
+    ) -> tuple[C, IntArray]:
+        """Split the topics that ``samples`` has enough documents of.
+
+        Returns the components of all children, or of the topic itself if it was not split, and
+        their parents, (n_children,), which rise.
+        """
 
     def focus(
         self, assignments: Assignments[B], kept: IntArray, reference: FloatArray
@@ -90,7 +80,7 @@ class Gathering(Protocol[B, C]):
         """The evidence."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Focus(ABC, Generic[B, C]):
     """Some documents, and what the topics that are kept hold of the collection with them."""
 
@@ -106,10 +96,20 @@ class Focus(ABC, Generic[B, C]):
         held, self.now = self.now, Assignments(self.batch, found)
         new, old = (self.components.sum_batch(*each, executor) for each in (self.now, held))
         self.components.exchange(new, old, executor)
+        self.__dict__.pop("_scored", None)  # what a subclass has remembered
+
+    @property
+    @abstractmethod
+    def by_topic(self) -> FloatArray:
+        """As ``Evidence.by_topic``, of the kept topics, with the documents as put in last."""
 
     @abstractmethod
-    def scored(self) -> Scored[B, C]:
-        """What the topics are worth with the documents as they were put in last."""
+    def written(self, *, in_place: bool = False) -> Evidence[B, C]:
+        """The evidence it came from with this in place of the kept topics.
+
+        The other topics are worthless; ``Evidence.take`` leaves them out. With ``in_place``, it
+        takes the memory of the evidence it came from.
+        """
 
 
 def numbered(topics: IntArray, n_topics: int) -> IntArray:
@@ -117,20 +117,3 @@ def numbered(topics: IntArray, n_topics: int) -> IntArray:
     numbers = np.full(n_topics, -1)
     numbers[topics] = np.arange(len(topics))
     return numbers
-
-
-class Scored(Protocol[B, C]):
-    """What the topics that are kept are worth after some documents were fitted again."""
-
-    @property
-    def by_topic(self) -> FloatArray:
-        """As ``Evidence.by_topic``, of the kept topics."""
-
-    def written(self) -> Evidence[B, C]:
-        """The evidence it came from with this in place of the kept topics.
-
-        The other topics are worthless; ``Evidence.take`` leaves them out.
-        """
-
-    def written_in_place(self) -> Evidence[B, C]:
-        """The same, in the memory of the evidence it came from."""

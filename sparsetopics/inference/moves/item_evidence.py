@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, Self
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch
 from sparsetopics.inference.item_step import K, components_of
-from sparsetopics.inference.moves.evidence import Families, Focus, Sampling, numbered
+from sparsetopics.inference.moves.evidence import Focus, numbered
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V
 from sparsetopics.model.statistics import P
 
-SAMPLING = Sampling(n_documents=2_000, fewest_tokens=0.1)
+SAMPLING = (2_000, 0.1)  # items at most, of each component; with so large a share in it each
 FEWEST_ITEMS = 2  # of the sample for each child
 SEED_CANDIDATES = 200  # items of a sample to choose seeds from; batches are random already
 ROUNDS = 5  # of the small mixture that divides a component
@@ -36,41 +36,40 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
     @classmethod
     def of(
         cls, components: K, likelihood: ItemLikelihood[V, K, P], with_spread: bool = False
-    ) -> ItemEvidence[V, K, P]:
+    ) -> Self:
         """The evidence of components. Items have no spread: each has one component."""
         return cls(components, likelihood.log_evidence(components), likelihood)
 
     @property
-    def sampling(self) -> Sampling:
+    def sampling(self) -> tuple[int, float]:
         return SAMPLING
 
-    def take(self, topics: IntArray) -> ItemEvidence[V, K, P]:
+    def take(self, topics: IntArray) -> Self:
         components = self.components.take(topics)
         return self._replace(components=components, by_topic=self.by_topic[topics])
 
-    def with_components(self, components: K) -> ItemEvidence[V, K, P]:
-        return ItemEvidence.of(components, self.likelihood)
+    def with_components(self, components: K) -> Self:
+        return self.of(components, self.likelihood)
 
     def add(self, assignments: Assignments[ItemBatch[V]], reference: FloatArray) -> None:
         """Assignments add nothing to the components."""
 
-    def done(self) -> ItemEvidence[V, K, P]:
+    def done(self) -> Self:
         return self
 
-    def gather_pairs(self, pairs: IntArray) -> ItemEvidence[V, K, P]:
+    def gather_pairs(self, pairs: IntArray) -> Self:
         first, second = pairs.T
         joint = self.components.take(first).plus(self.components.take(second))
-        return ItemEvidence.of(joint, self.likelihood)
+        return self.of(joint, self.likelihood)
 
-    def merged(self, pairs: IntArray, joint: ItemEvidence[V, K, P]) -> ItemEvidence[V, K, P]:
+    def merged(self, pairs: IntArray, joint: Self) -> Self:
         left = np.setdiff1d(np.arange(self.components.n_topics), pairs[:, 1])
-        place = np.full(self.components.n_topics, -1)
-        place[left] = np.arange(len(left))
+        place = numbered(left, self.components.n_topics)
         place[pairs[:, 1]] = place[pairs[:, 0]]
         by_topic = self.by_topic[left]
         by_topic[place[pairs[:, 0]]] = joint.by_topic
         components = self.components.renumbered(place, len(left))
-        return ItemEvidence(components, by_topic, self.likelihood)
+        return self._replace(components=components, by_topic=by_topic)
 
     def likeness(self) -> FloatArray:
         """The cosine of the components' features."""
@@ -86,7 +85,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
         samples: Mapping[int, Assignments[ItemBatch[V]]],
         n_children: int,
         rng: np.random.Generator,
-    ) -> Families[K]:
+    ) -> tuple[K, IntArray]:
         """See ``Evidence``; a component is split if its sample has enough items.
 
         The children are a small mixture of the component's own items, fitted with hard assignments.
@@ -101,7 +100,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
                 mine = children.scaled(mine.counts[0] / children.counts.sum())
             parts.append(mine)
             parents.append(np.full(mine.n_topics, topic))
-        return Families(self.components.joined(parts), np.concatenate(parents))
+        return self.components.joined(parts), np.concatenate(parents)
 
     def focus(
         self, assignments: Assignments[ItemBatch[V]], kept: IntArray, reference: FloatArray
@@ -112,31 +111,20 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
         return ItemFocus(now, self.components.take(kept), self, kept)
 
 
-@dataclass(slots=True)
+@dataclass
 class ItemFocus(Focus[ItemBatch[V], K], Generic[V, K, P]):
     """Some items of a mixture."""
 
     whole: ItemEvidence[V, K, P]
     kept: IntArray  # (n_kept,)
 
-    def scored(self) -> ItemScored[V, K, P]:
-        by_topic = self.whole.likelihood.log_evidence(self.components)
-        return ItemScored(self.whole, self.kept, self.components, by_topic)
+    @property
+    def by_topic(self) -> FloatArray:
+        return self.whole.likelihood.log_evidence(self.components)
 
-
-class ItemScored(NamedTuple, Generic[V, K, P]):
-    """A focus whose items were fitted again, and what the kept components are worth with it."""
-
-    whole: ItemEvidence[V, K, P]
-    kept: IntArray  # (n_kept,)
-    components: K
-    by_topic: FloatArray  # (n_kept,)
-
-    def written(self) -> ItemEvidence[V, K, P]:
+    def written(self, *, in_place: bool = False) -> ItemEvidence[V, K, P]:
+        """See ``Focus``; components are small beside the items, and always copied."""
         by_topic = np.zeros_like(self.whole.by_topic)
         by_topic[self.kept] = self.by_topic
         components = self.components.renumbered(self.kept, len(by_topic))
         return self.whole._replace(components=components, by_topic=by_topic)
-
-    def written_in_place(self) -> ItemEvidence[V, K, P]:
-        return self.written()  # components are small beside the items

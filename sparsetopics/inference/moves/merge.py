@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, Self
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def merge_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     """Merge the best pairs, in up to ``ROUNDS`` rounds as long as enough are accepted."""
     proposed = accepted = 0
     for _ in range(ROUNDS):
-        pairs = best_pairs(standing)
+        pairs = disjoint_pairs(pair_gains(standing), least=-HOPE)  # kept < absorbed
         if len(pairs) == 0 or standing.n_topics <= standing.tools.fewest:
             break
         proposed += len(pairs)
@@ -46,11 +46,6 @@ def merge_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
         if n_made < WORTH_ANOTHER * len(pairs):
             break
     return standing, MoveTally(proposed, accepted)
-
-
-def best_pairs(standing: Standing[B, C, P, T]) -> IntArray:
-    """Disjoint pairs (kept < absorbed) that gain more than -HOPE, best first, (n_pairs, 2)."""
-    return disjoint_pairs(pair_gains(standing), least=-HOPE)
 
 
 def disjoint_pairs(gains: FloatArray, *, most: float = inf, least: float = -inf) -> IntArray:
@@ -121,6 +116,21 @@ class _Merged(NamedTuple, Generic[B, T]):
     allocation: MovableAllocation[B, T]
     score: float
 
+    def with_pair(self, kept: int, absorbed: int, joint: float, column: FloatArray) -> Self:
+        """Merge two topics; sticks are optimised again only if that can change the decision."""
+        by_topic = self.by_topic.copy()
+        by_topic[kept] = joint
+        by_topic = np.delete(by_topic, absorbed)
+        columns = self.terms.by_topic  # sums over documents stay as they are
+        columns[:, kept] = column
+        terms = self.terms.with_topics(np.delete(columns, absorbed, axis=1))
+        allocation = self.allocation.merged(kept, absorbed)
+        score = float(by_topic.sum()) + allocation.elbo(terms)
+        if self.score - 2.0 * HOPE < score <= self.score:
+            allocation = allocation.updated(terms)
+            score = float(by_topic.sum()) + allocation.elbo(terms)
+        return self._replace(by_topic=by_topic, terms=terms, allocation=allocation, score=score)
+
 
 def _merge_round(standing: Standing[B, C, P, T], pairs: IntArray) -> Standing[B, C, P, T]:
     """Test ``pairs`` in their order and merge those that raise the score."""
@@ -135,7 +145,7 @@ def _merge_round(standing: Standing[B, C, P, T], pairs: IntArray) -> Standing[B,
         if len(merged.by_topic) <= standing.tools.fewest:
             break
         a, b = int(number[kept]), int(number[absorbed])
-        trial = _tried(merged, a, b, by_pair[p], columns[:, p])
+        trial = merged.with_pair(a, b, by_pair[p], columns[:, p])
         if trial.score > merged.score:
             merged = trial
             made.append(p)
@@ -147,24 +157,6 @@ def _merge_round(standing: Standing[B, C, P, T], pairs: IntArray) -> Standing[B,
     allocation = merged.allocation.updated(merged.terms)
     joint = joint.take(np.array(made))
     return _commit(standing, allocation, number, pairs[made], by_batch, joint)
-
-
-def _tried(
-    before: _Merged[B, T], kept: int, absorbed: int, joint: float, column: FloatArray
-) -> _Merged[B, T]:
-    """Merge two topics; sticks are optimised again only if that can change the decision."""
-    by_topic = before.by_topic.copy()
-    by_topic[kept] = joint
-    by_topic = np.delete(by_topic, absorbed)
-    columns = before.terms.by_topic  # sums over documents stay as they are
-    columns[:, kept] = column
-    terms = before.terms.with_topics(np.delete(columns, absorbed, axis=1))
-    allocation = before.allocation.merged(kept, absorbed)
-    score = float(by_topic.sum()) + allocation.elbo(terms)
-    if before.score - 2.0 * HOPE < score <= before.score:
-        allocation = allocation.updated(terms)
-        score = float(by_topic.sum()) + allocation.elbo(terms)
-    return _Merged(by_topic, terms, allocation, score)
 
 
 def _commit(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Generic, NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.rival import Rival, RivalPlan, advanced, entered
-from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, refreshed
-from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics, verify_move
+from sparsetopics.inference.moves.rival import Phase, Rival, RivalPlan
+from sparsetopics.inference.moves.standing import Made, MoveTally, Standing
+from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.statistics import B, C, P, T
 from sparsetopics.options.registry import RIVALS, imported
@@ -30,14 +29,6 @@ def plans() -> dict[str, Plan]:
     return {name: imported(kind.where) for name, kind in RIVALS.items()}
 
 
-class Phase(NamedTuple, Generic[B, C, P, T]):
-    """The collection after a phase of moves."""
-
-    standing: Standing[B, C, P, T]
-    rival: Rival[B, C, P, T] | None
-    tallies: Mapping[str, MoveTally]
-
-
 def make_moves(
     standing: Standing[B, C, P, T], rival: Rival[B, C, P, T] | None, names: tuple[str, ...]
 ) -> Phase[B, C, P, T]:
@@ -47,34 +38,19 @@ def make_moves(
     """
     is_due = not is_exhausted(standing.ledger, names) if rival is None else rival.needs_scores
     if not is_due and not may_trim(standing, names):
-        return _advanced(standing, rival)
-    standing = refreshed(standing)
+        return Phase(standing, None, {}) if rival is None else rival.advanced(standing)
+    standing = standing.refreshed()
     n_before = standing.n_topics
     standing, tallies = trim_topics(standing, names)
     if rival is None and standing.n_topics >= SETTLED_SHARE * n_before:
         if standing.n_topics < n_before:
             standing = standing._replace(ledger=standing.ledger.preferring(FEWER))
         standing, rival = _challenged(standing, names)
-    standing, rival, verdict = _advanced(standing, rival)
-    standing, reordered = make_move("reorder", reorder_topics, standing)
-    return Phase(standing, rival, {**tallies, **verdict, "reorder": reordered})
-
-
-def _advanced(standing: Standing[B, C, P, T], rival: Rival[B, C, P, T] | None) -> Phase[B, C, P, T]:
-    """Train the rival, if there is one, for a lap; its tally, in topics, if it is decided."""
-    if rival is None:
-        return Phase(standing, None, {})
-    verdict = advanced(standing, rival)
-    if verdict.rival is not None:
-        return Phase(standing, verdict.rival, {})
-    if not verdict.replaced:
-        return Phase(verdict.standing, None, {rival.move: MoveTally(1, 0)})
-    if standing.tools.verify:
-        verify_move(rival.move, standing, verdict.standing)
-    ledger = verdict.standing.ledger.preferring(rival.move)
-    change = max(1, abs(verdict.standing.n_topics - standing.n_topics))
-    tally = MoveTally(change, change)
-    return Phase(verdict.standing._replace(ledger=ledger), None, {rival.move: tally})
+    if rival is not None:
+        standing, rival, decided = rival.advanced(standing)
+        tallies.update(decided)
+    standing, tallies["reorder"] = make_move("reorder", reorder_topics, standing)
+    return Phase(standing, rival, tallies)
 
 
 def is_exhausted(ledger: Ledger, names: tuple[str, ...]) -> bool:
@@ -101,7 +77,7 @@ def _challenged(
             return standing._replace(ledger=ledger.refused(kind, standing.n_topics)), None
         if ledger.lap + planned.course.judged_from - 1 > standing.tools.last_lap:
             return standing, None  # training ends before the scores could be compared
-        return standing, entered(standing, kind, planned)
+        return standing, Rival.entered(standing, kind, planned)
     return standing, None
 
 

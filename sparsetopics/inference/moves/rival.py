@@ -9,13 +9,14 @@ abandoned if it would not catch up within ``REACH`` laps at the present pace of 
 
 from __future__ import annotations
 
-from typing import Generic, NamedTuple
+from collections.abc import Mapping
+from typing import Generic, NamedTuple, Self
 
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.standing import Standing, refreshed
-from sparsetopics.inference.moves.trimming import trim_topics
+from sparsetopics.inference.moves.standing import MoveTally, Standing
+from sparsetopics.inference.moves.trimming import trim_topics, verify_move
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.statistics import B, C, P, Statistics, T
 from sparsetopics.options.table import DEFAULT_MOVES
@@ -55,86 +56,85 @@ class Rival(NamedTuple, Generic[B, C, P, T]):
     score: float  # nats, after its last lap, once topics have formed
     opponent: float  # the collection's score at that time
 
+    @classmethod
+    def entered(cls, standing: Standing[B, C, P, T], move: str, plan: RivalPlan[B, C, T]) -> Self:
+        """The rival of a plan, before its first lap."""
+        # Its counts stand for the whole collection until documents have been visited.
+        scale = standing.sizes.sum() / plan.components.sizes.sum()
+        components = plan.components.scaled(scale)
+        return cls(
+            move,
+            plan.course,
+            standing.tools.laps.learner.init(Statistics(components, plan.allocation.zero_terms())),
+            Parameters(plan.allocation, standing.likelihood),
+            Ledger.new(components.n_topics, standing.ledger),
+            n_laps=0,
+            score=standing.score,
+            opponent=standing.score,
+        )
+
     @property
     def needs_scores(self) -> bool:
         """Whether its next lap ends with a comparison of scores, or one lap before the first."""
         return self.n_laps + 2 >= self.course.judged_from  # the pace needs two scores
 
+    def advanced(self, standing: Standing[B, C, P, T]) -> Phase[B, C, P, T]:
+        """Train the rival for one more lap and compare the scores if it is time.
 
-class Verdict(NamedTuple, Generic[B, C, P, T]):
-    """The collection to continue with, and the rival unless it is decided."""
+        ``standing`` must be refreshed if the rival ``needs_scores``. The rival has a tally, in
+        topics, if it is decided.
+        """
+        course, n_laps = self.course, self.n_laps + 1
+        grown = self._grown(standing)
+        if n_laps >= course.trimmed_from and not course.allows(grown.n_topics):
+            return self._abandoned(standing, grown)
+        after = self._replace(
+            state=grown.state, parameters=grown.parameters, ledger=grown.ledger, n_laps=n_laps
+        )
+        if not self.needs_scores:
+            return Phase(standing, after, {})
+        score, opponent = grown.score, standing.score
+        if n_laps >= course.judged_from:
+            if score > opponent:
+                return self._adopted(standing, grown)
+            closing = (score - self.score) - (opponent - self.opponent)
+            if REACH * closing < opponent - score:
+                return self._abandoned(standing, grown)
+        return Phase(standing, after._replace(score=score, opponent=opponent), {})
+
+    def _grown(self, standing: Standing[B, C, P, T]) -> Standing[B, C, P, T]:
+        """The rival's topics after one more lap, refreshed only if that is needed."""
+        tools, ledger = standing.tools, self.ledger._replace(lap=standing.ledger.lap)
+        state, parameters, _ = tools.laps.run(self.state, self.parameters)
+        grown = Standing.of(state, parameters, ledger, tools)
+        is_trimmed = self.n_laps + 1 >= self.course.trimmed_from
+        if is_trimmed or self.needs_scores:
+            grown = grown.refreshed()
+        if not is_trimmed:
+            return grown
+        return trim_topics(grown, DEFAULT_MOVES)[0]  # whichever moves the options name
+
+    def _adopted(
+        self, standing: Standing[B, C, P, T], grown: Standing[B, C, P, T]
+    ) -> Phase[B, C, P, T]:
+        if standing.tools.verify:
+            verify_move(self.move, standing, grown)
+        standing.state.discard()
+        change = max(1, abs(grown.n_topics - standing.n_topics))
+        grown = grown._replace(ledger=grown.ledger.preferring(self.move))
+        return Phase(grown, None, {self.move: MoveTally(change, change)})
+
+    def _abandoned(
+        self, standing: Standing[B, C, P, T], grown: Standing[B, C, P, T]
+    ) -> Phase[B, C, P, T]:
+        grown.state.discard()
+        ledger = standing.ledger.refused(self.move, standing.n_topics)
+        return Phase(standing._replace(ledger=ledger), None, {self.move: MoveTally(1, 0)})
+
+
+class Phase(NamedTuple, Generic[B, C, P, T]):
+    """The collection after moves, and the rival unless there is none or it is decided."""
 
     standing: Standing[B, C, P, T]
     rival: Rival[B, C, P, T] | None
-    replaced: bool
-
-
-def entered(
-    standing: Standing[B, C, P, T], move: str, plan: RivalPlan[B, C, T]
-) -> Rival[B, C, P, T]:
-    """The rival of a plan, before its first lap."""
-    # Its counts stand for the whole collection until documents have been visited.
-    scale = standing.sizes.sum() / plan.components.sizes.sum()
-    components = plan.components.scaled(scale)
-    return Rival(
-        move,
-        plan.course,
-        standing.tools.laps.learner.init(Statistics(components, plan.allocation.zero_terms())),
-        Parameters(plan.allocation, standing.likelihood),
-        Ledger.new(components.n_topics, standing.ledger),
-        n_laps=0,
-        score=standing.score,
-        opponent=standing.score,
-    )
-
-
-def advanced(standing: Standing[B, C, P, T], rival: Rival[B, C, P, T]) -> Verdict[B, C, P, T]:
-    """Train the rival for one more lap and compare the scores if it is time.
-
-    ``standing`` must be refreshed if the rival ``needs_scores``.
-    """
-    course, n_laps = rival.course, rival.n_laps + 1
-    grown = _grown(standing, rival)
-    if n_laps >= course.trimmed_from and not course.allows(grown.n_topics):
-        return _abandoned(standing, rival, grown)
-    after = rival._replace(
-        state=grown.state, parameters=grown.parameters, ledger=grown.ledger, n_laps=n_laps
-    )
-    if not rival.needs_scores:
-        return Verdict(standing, after, False)
-    score, opponent = grown.score, standing.score
-    if n_laps >= course.judged_from:
-        if score > opponent:
-            discard(standing)
-            return Verdict(grown, None, True)
-        closing = (score - rival.score) - (opponent - rival.opponent)
-        if REACH * closing < opponent - score:
-            return _abandoned(standing, rival, grown)
-    return Verdict(standing, after._replace(score=score, opponent=opponent), False)
-
-
-def _grown(standing: Standing[B, C, P, T], rival: Rival[B, C, P, T]) -> Standing[B, C, P, T]:
-    """The rival's topics after one more lap, refreshed only if that is needed."""
-    tools, ledger = standing.tools, rival.ledger._replace(lap=standing.ledger.lap)
-    state, parameters, _ = tools.laps.run(rival.state, rival.parameters)
-    grown = Standing.of(state, parameters, ledger, tools)
-    is_trimmed = rival.n_laps + 1 >= rival.course.trimmed_from
-    if is_trimmed or rival.needs_scores:
-        grown = refreshed(grown)
-    if not is_trimmed:
-        return grown
-    return trim_topics(grown, DEFAULT_MOVES)[0]  # whichever moves the options name
-
-
-def _abandoned(
-    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T], grown: Standing[B, C, P, T]
-) -> Verdict[B, C, P, T]:
-    discard(grown)
-    ledger = standing.ledger.refused(rival.move, standing.n_topics)
-    return Verdict(standing._replace(ledger=ledger), None, False)
-
-
-def discard(standing: Standing[B, C, P, T]) -> None:
-    """Free what the memo holds of a collection that is no longer needed."""
-    for kept in standing.state.per_batch.values():
-        kept.stored.discard()
+    tallies: Mapping[str, MoveTally]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from sparsetopics.base.batches import IntArray
-from sparsetopics.inference.moves.evidence import Families
 from sparsetopics.inference.moves.rival import RivalPlan, RivalRules
 from sparsetopics.inference.moves.standing import Standing, TopicUse
 from sparsetopics.model.assignments import Assignments
@@ -33,12 +32,11 @@ def plan_birth(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     """
     n_topics = standing.n_topics
     n_children = max(BIRTH_CHILDREN, -(-FEWEST_BIRTHS // n_topics))
-    families = split_topics(standing, n_children, MOST_BORN)
-    if len(families.parents) == n_topics:  # nothing was split
+    children, parents = split_topics(standing, n_children, MOST_BORN)
+    if len(parents) == n_topics:  # nothing was split
         return None
     course = RivalRules(n_topics + 1, None, FIRST_BIRTH_TRIM, judged_from=FIRST_BIRTH_TRIM)
-    branched = standing.allocation.branched(families.parents)
-    return RivalPlan(families.components, branched, course)
+    return RivalPlan(children, standing.allocation.branched(parents), course)
 
 
 def plan_cull(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
@@ -58,8 +56,13 @@ def plan_cull(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     return RivalPlan(components, standing.allocation.restricted(kept), course)
 
 
-def split_topics(standing: Standing[B, C, P, T], n_children: int, most_born: int) -> Families[C]:
-    """Split the largest topics, up to ``most_born`` new ones; the others stay whole."""
+def split_topics(
+    standing: Standing[B, C, P, T], n_children: int, most_born: int
+) -> tuple[C, IntArray]:
+    """Split the largest topics, up to ``most_born`` new ones; the others stay whole.
+
+    Returns components and parents as ``Evidence.families`` does.
+    """
     most = max(1, most_born // (n_children - 1))
     targets = np.argsort(-standing.sizes, kind="stable")[:most]
     samples = _sample(standing, targets)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from math import inf
-from typing import Generic, NamedTuple, cast
+from typing import Generic, NamedTuple, Self, cast
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.laps import Laps
-from sparsetopics.inference.learners.memoized import MemoizedState, assignments_of
+from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.evidence import Evidence, Gathering
 from sparsetopics.inference.moves.item_evidence import ItemEvidence
@@ -23,7 +23,7 @@ from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.statistics import B, C, P, Statistics, T, added
+from sparsetopics.model.statistics import B, C, P, T, added
 from sparsetopics.options.table import Criterion
 
 
@@ -67,7 +67,7 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
         parameters: Parameters[C, P, T],
         ledger: Ledger,
         tools: Tools[B, C, P, T],
-    ) -> Standing[B, C, P, T]:
+    ) -> Self:
         """A collection after a lap, whose terms do not share one reference yet (``refreshed``)."""
         allocation, likelihood = parameters
         assert isinstance(allocation, MovableAllocation), "of a model with moves"
@@ -92,12 +92,6 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
         return self.known_evidence
 
     @property
-    def elbo(self) -> float:
-        """Whole-data ELBO in nats."""
-        of_data = self.likelihood.log_evidence(self.state.total.components).sum()
-        return float(of_data) + self.allocation.elbo(self.terms)
-
-    @property
     def score(self) -> float:
         """What moves must raise, in nats: the ELBO or the collapsed criterion."""
         return float(self.evidence.by_topic.sum()) + self.allocation.elbo(self.terms)
@@ -114,7 +108,7 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
     def assignments(self) -> Iterator[tuple[int, Assignments[B]]]:
         """The present assignments, batch by batch."""
         for batch_id in sorted(self.state.per_batch):
-            yield batch_id, assignments_of(self.state, batch_id)
+            yield batch_id, self.state.assignments(batch_id)
 
     def renumbered_terms(self, new_topics: IntArray, n_topics: int) -> dict[int, T]:
         """The terms of every batch; topic k becomes ``new_topics[k]``, -1 leaves it out."""
@@ -134,7 +128,7 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
             components.add(components.sum_batch(*assignments, self.executor))
         return components
 
-    def resummed(self) -> Standing[B, C, P, T]:
+    def resummed(self) -> Self:
         """The standing with components that are summed anew."""
         components = self.sum_anew()
         total = self.state.total._replace(components=components)
@@ -160,9 +154,9 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
         allocation: MovableAllocation[B, T],
         reference: FloatArray,
         evidence: Evidence[B, C],
-    ) -> Standing[B, C, P, T]:
+    ) -> Self:
         """The standing after ``change``; the other arguments describe the topics that result."""
-        state = with_terms(self.state, terms, evidence.components)
+        state = self.state.with_terms(terms, evidence.components)
         return self._replace(
             state=state._replace(changes=(*state.changes, change)),
             allocation=allocation,
@@ -170,6 +164,24 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
             known_evidence=evidence,
             ledger=self.ledger.renumbered(change.new_topics, change.n_topics),
         )
+
+    def refreshed(self) -> Self:
+        """Recompute all terms with the weights' own reference; this never lowers the bound.
+
+        Every document's θ_d is then at its optimum for the weights.
+        """
+        reference, components = self.allocation.reference, self.state.total.components
+        terms, evidence = self.measure(components, reference)
+        state = self.state.with_terms(terms, components)
+        allocation = self.allocation.updated(state.total.terms)
+        return self._replace(
+            state=state, reference=reference, allocation=allocation, known_evidence=evidence
+        )
+
+    def recomputed_score(self) -> float:
+        """Compute the ELBO or the collapsed criterion, in nats, from all batches' assignments."""
+        terms, evidence = self.measure(self.sum_anew(), self.reference)
+        return float(evidence.by_topic.sum()) + self.allocation.elbo(reduce(added, terms.values()))
 
 
 Made = tuple[Standing[B, C, P, T], MoveTally]  # what a move returns
@@ -188,35 +200,8 @@ class TopicUse(NamedTuple):
         """The topic counts of every document."""
         batch, found = assignments
         starts, topics, counts = summary_kernels.doc_topic_counts(
-            batch.indptr, batch.weights, *found, n_topics
+            batch.indptr, batch.weights, found, n_topics
         )
         documents = np.repeat(np.arange(batch.n_docs), np.diff(starts))
         lengths = np.bincount(documents, counts, minlength=batch.n_docs).astype(np.float64)
         return cls(documents, topics.astype(np.int64), counts, lengths)
-
-
-def refreshed(standing: Standing[B, C, P, T]) -> Standing[B, C, P, T]:
-    """Recompute all terms with the weights' own reference; this never lowers the bound.
-
-    Every document's θ_d is then at its optimum for the weights.
-    """
-    reference = standing.allocation.reference
-    components = standing.state.total.components
-    terms, evidence = standing.measure(components, reference)
-    state = with_terms(standing.state, terms, components)
-    allocation = standing.allocation.updated(state.total.terms)
-    return standing._replace(
-        state=state, reference=reference, allocation=allocation, known_evidence=evidence
-    )
-
-
-def with_terms(
-    state: MemoizedState[B, C, T], terms: Mapping[int, T], components: C
-) -> MemoizedState[B, C, T]:
-    """The state with new terms of all batches, and the collection's components."""
-    per_batch = {
-        batch_id: kept._replace(terms=terms[batch_id]) for batch_id, kept in state.per_batch.items()
-    }
-    # Added in the order of batches: sums of floats depend on it.
-    total = reduce(added, (terms[batch_id] for batch_id in sorted(terms)))
-    return state._replace(per_batch=per_batch, total=Statistics(components, total))

@@ -7,11 +7,10 @@ settled, laps therefore take hardly longer than without moves.
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import reduce
 from typing import Protocol
 
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing
-from sparsetopics.model.statistics import B, C, P, T, added
+from sparsetopics.model.statistics import B, C, P, T
 from sparsetopics.options.registry import TRIMS, imported
 
 VERIFIED_TO = 1e-8  # relative difference of scores
@@ -64,7 +63,7 @@ def verify_move(name: str, before: Standing[B, C, P, T], after: Standing[B, C, P
     The score of the statistics must equal that of the assignments. It must not fall, and it must
     rise if the number of topics does.
     """
-    exact = recomputed_score(after)
+    exact = after.recomputed_score()
     evidence = after.evidence.with_components(after.evidence.components)
     for found in (after.score, after._replace(known_evidence=evidence).score):
         if abs(found - exact) > VERIFIED_TO * abs(exact):
@@ -72,11 +71,3 @@ def verify_move(name: str, before: Standing[B, C, P, T], after: Standing[B, C, P
     worse = after.score < before.score - VERIFIED_TO * abs(before.score)
     if worse or (after.n_topics > before.n_topics and after.score <= before.score):
         raise AssertionError(f"{name}: score {before.score!r} before, {after.score!r} after")
-
-
-def recomputed_score(standing: Standing[B, C, P, T]) -> float:
-    """Compute the ELBO or the collapsed criterion, in nats, from the assignments of all batches."""
-    components = standing.sum_anew()
-    terms, evidence = standing.measure(components, standing.reference)
-    total = reduce(added, terms.values())
-    return float(evidence.by_topic.sum()) + standing.allocation.elbo(total)

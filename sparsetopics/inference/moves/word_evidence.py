@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.inference.moves.evidence import Families, Focus, Sampling, numbered
+from sparsetopics.inference.moves.evidence import Focus, numbered
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Rows
@@ -24,7 +25,7 @@ from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.variances import CountVariances
 from sparsetopics.model.word_counts import WordCounts, number_rows
 
-SAMPLING = Sampling(n_documents=300, fewest_tokens=5.0)
+SAMPLING = (300, 5.0)  # documents at most, of each topic; with so many of its tokens each
 FEWEST_SEEDS = 2  # documents for each child
 SEED_SHARE = 1 / 7  # of a child's counts come from its seed document
 
@@ -73,7 +74,7 @@ class WordEvidence(NamedTuple):
         return self.scores.worth(self.spread, self.likelihood)
 
     @property
-    def sampling(self) -> Sampling:
+    def sampling(self) -> tuple[int, float]:
         return SAMPLING
 
     def take(self, topics: IntArray) -> WordEvidence:
@@ -111,7 +112,7 @@ class WordEvidence(NamedTuple):
         samples: Mapping[int, Assignments[DocumentBatch]],
         n_children: int,
         rng: np.random.Generator,
-    ) -> Families[WordCounts]:
+    ) -> tuple[WordCounts, IntArray]:
         """See ``Evidence``; a topic is split if its sample has enough documents.
 
         A child is its parent tilted towards a seed document, as topics are when training starts.
@@ -126,7 +127,7 @@ class WordEvidence(NamedTuple):
                 mine = ((1.0 - SEED_SHARE) * mine + SEED_SHARE * mine.sum() * seeds) / n_children
             counts.append(mine)
             parents.append(np.full(mine.shape[1], topic))
-        return Families(WordCounts(np.hstack(counts)), np.concatenate(parents))
+        return WordCounts(np.hstack(counts)), np.concatenate(parents)
 
     def focus(
         self, assignments: Assignments[DocumentBatch], kept: IntArray, reference: FloatArray
@@ -140,7 +141,7 @@ class WordEvidence(NamedTuple):
         return WordFocus(before, components, self, kept, reference, words, before)
 
 
-@dataclass(slots=True)
+@dataclass
 class WordFocus(Focus[DocumentBatch, WordCounts]):
     """Some documents with the rows of their words; all other rows stay as they are.
 
@@ -153,44 +154,35 @@ class WordFocus(Focus[DocumentBatch, WordCounts]):
     rows: Rows  # (n_rows,)  the words
     before: Assignments[DocumentBatch]
 
-    def scored(self) -> WordScored:
+    @cached_property
+    def _scored(self) -> tuple[CountVariances | None, WordScores]:
+        """The spread of the focus's words in all documents, and the sums over all words."""
         whole, eta = self.whole, self.whole.likelihood.word_concentration
         block = self.rows, self.kept, self.components.seen
         scores, sizes = whole.scores.take(self.kept), self.components.sizes
         sums = scores.sums + pair_kernels.word_gamma_changes(whole.table, *block, eta)
         if whole.spread is None:
-            return WordScored(self, None, scores._replace(sizes=sizes, sums=sums))
+            return None, scores._replace(sizes=sizes, sums=sums)
         spread = whole.spread.block(self.rows, self.kept)
         spread.add(self.before, self.reference, -1.0)
         spread.add(self.now, self.reference)
         changes = whole.spread.word_correction_changes(whole.table, *block, spread, eta)
-        return WordScored(self, spread, WordScores(sizes, sums, scores.corrections + changes))
-
-
-class WordScored(NamedTuple):
-    """A focus whose documents were fitted again, and what the kept topics are worth with it."""
-
-    focus: WordFocus
-    spread: CountVariances | None  # of the focus's words, and of all documents
-    scores: WordScores  # (n_kept,)  of all words
+        return spread, WordScores(sizes, sums, scores.corrections + changes)
 
     @property
     def by_topic(self) -> FloatArray:
-        return self.scores.worth(self.spread, self.focus.whole.likelihood)
+        spread, scores = self._scored
+        return scores.worth(spread, self.whole.likelihood)
 
-    def written(self) -> WordEvidence:
-        table, spread, _, _ = self.focus.whole
-        return self._put_in_place(table.copy(), None if spread is None else spread.copy())
-
-    def written_in_place(self) -> WordEvidence:
-        return self._put_in_place(self.focus.whole.table, self.focus.whole.spread)
-
-    def _put_in_place(self, table: FloatArray, spread: CountVariances | None) -> WordEvidence:
-        whole, rows, topics = self.focus.whole, self.focus.rows, self.focus.kept
-        table[np.ix_(rows, topics)] = self.focus.components.seen
-        if spread is not None and self.spread is not None:
-            spread.put_block(rows, topics, self.spread)
-        return WordEvidence(table, spread, whole.scores.put(topics, self.scores), whole.likelihood)
+    def written(self, *, in_place: bool = False) -> WordEvidence:
+        whole, (of_words, scores) = self.whole, self._scored
+        table, spread = whole.table, whole.spread
+        if not in_place:
+            table, spread = table.copy(), None if spread is None else spread.copy()
+        table[np.ix_(self.rows, self.kept)] = self.components.seen
+        if spread is not None and of_words is not None:
+            spread.put_block(self.rows, self.kept, of_words)
+        return WordEvidence(table, spread, whole.scores.put(self.kept, scores), whole.likelihood)
 
 
 class WordScores(NamedTuple):

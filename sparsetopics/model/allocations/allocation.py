@@ -7,8 +7,6 @@ from typing import Protocol, Self, runtime_checkable
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
-from sparsetopics.model.allocations.mixture import ItemTerms
-from sparsetopics.model.allocations.pair_gains import PairGains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import B, DocumentLengths, DocumentTerms, T
 from sparsetopics.model.topic_posterior import Sticks
@@ -67,8 +65,12 @@ class MovableAllocation(Allocation[T], Protocol[B, T]):
 
     def pair_gains(
         self, batches: Iterable[Assignments[B]], terms: T, reference: FloatArray
-    ) -> PairGains:
-        """What merging any two topics would add to ``elbo``, to first order."""
+    ) -> tuple[FloatArray, FloatArray]:
+        """What merging any two topics would add to ``elbo``, to first order, in nats.
+
+        Also returns how often they occur together: the cosine of their use by documents. Entries
+        above the diagonal of both matrices (n_topics, n_topics) are used.
+        """
 
     def merged(self, kept: int, absorbed: int) -> Self:
         """Topic ``kept`` takes the weight of ``absorbed``, which is removed."""
@@ -102,12 +104,3 @@ class DocumentAllocation(Allocation[DocumentTerms], Protocol):
 
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
         """``terms`` with everything that a learner must keep of these parameters."""
-
-
-@runtime_checkable
-class ItemRule(Allocation[ItemTerms], Protocol):
-    """A rule by which each item has one component."""
-
-    @property
-    def expected_log_weights(self) -> FloatArray:
-        """E[log w_k] of all components that items may have, (n_components,)."""

@@ -16,7 +16,7 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.soundness import require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.model.allocations import documents, sticks
-from sparsetopics.model.allocations.pair_gains import PairGains, document_pair_gains
+from sparsetopics.model.allocations.pair_gains import document_pair_gains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
 from sparsetopics.model.topic_posterior import Sticks
@@ -102,7 +102,7 @@ class HDPAllocation:
         batches: Iterable[Assignments[DocumentBatch]],
         terms: DocumentTerms,
         reference: FloatArray,
-    ) -> PairGains:
+    ) -> tuple[FloatArray, FloatArray]:
         return document_pair_gains(batches, terms.n_docs, reference)
 
     def elbo(self, terms: DocumentTerms) -> float:

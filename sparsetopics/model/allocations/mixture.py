@@ -13,7 +13,7 @@ from sparsetopics.base.soundness import require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.model.allocations.mixture_weights import MixtureWeights
-from sparsetopics.model.allocations.pair_gains import PairGains, item_pair_gains
+from sparsetopics.model.allocations.pair_gains import item_pair_gains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import B, DocumentLengths, renumbered_columns
@@ -117,7 +117,7 @@ class ItemAllocation:
 
     def pair_gains(
         self, batches: Iterable[Assignments[B]], terms: ItemTerms, reference: FloatArray
-    ) -> PairGains:
+    ) -> tuple[FloatArray, FloatArray]:
         return item_pair_gains(batches, terms.counts)
 
     def merged(self, kept: int, absorbed: int) -> ItemAllocation:

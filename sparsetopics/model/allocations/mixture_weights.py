@@ -29,6 +29,9 @@ class MixtureWeights(ABC):
     counts: FloatArray  # (n_topics,)  N_k, from which the weights follow
     concentration: float  # γ, in total
 
+    def __repr__(self) -> str:
+        return short_repr(self, "n_topics", "concentration")
+
     @property
     def n_topics(self) -> int:
         return len(self.counts)
@@ -63,16 +66,13 @@ class MixtureWeights(ABC):
         return replace(self, counts=counts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DPMixture(MixtureWeights):
     """w_k = v_k Π_{l<k} (1 − v_l), v_k ~ Beta(1, γ).
 
     Assignments are truncated, q(z > K) = 0, and not the sticks. So another empty component adds
     exactly zero, and bounds of different K compare (Bryant & Sudderth 2012).
     """
-
-    def __repr__(self) -> str:
-        return short_repr(self, "n_topics", "concentration")
 
     @classmethod
     def at_modes(cls) -> type[MixtureWeights]:
@@ -110,12 +110,9 @@ class DPMixture(MixtureWeights):
         return 1.0 + self.counts, self.concentration + later(self.counts)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FiniteMixture(MixtureWeights):
     """w ~ Dir(γ/K, …, γ/K)."""
-
-    def __repr__(self) -> str:
-        return short_repr(self, "n_topics", "concentration")
 
     @property
     def expected_log_weights(self) -> FloatArray:
@@ -144,16 +141,13 @@ class FiniteMixture(MixtureWeights):
         return self.counts + self.concentration / self.n_topics
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DPModes(MixtureWeights):
     """Sticks of a Dirichlet process as points, at their modes, without a posterior.
 
     v_k = N_k / (N_k + N_{>k} + γ − 1), where Beta(1 + N_k, γ + N_{>k}) is highest; γ ≥ 1. The
     product of sticks telescopes: w_k = N_k / (N + γ − 1).
     """
-
-    def __repr__(self) -> str:
-        return short_repr(self, "n_topics", "concentration")
 
     @property
     def expected_log_weights(self) -> FloatArray:

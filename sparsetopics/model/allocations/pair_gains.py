@@ -7,7 +7,6 @@ Moves use these gains to choose the pairs whose exact gain they compute.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, psi
@@ -19,35 +18,30 @@ from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import B
 
 
-class PairGains(NamedTuple):
-    """Matrices (n_topics, n_topics) whose entries above the diagonal are used."""
-
-    gains: FloatArray  # in nats
-    together: FloatArray  # cosine of two topics' use by documents: how often they occur together
-
-
 def document_pair_gains(
     batches: Iterable[Assignments[B]], n_docs: float, reference: FloatArray
-) -> PairGains:
-    """Gains for topics of documents with θ_dk = N_dk + α_k; ``reference`` (n_topics,) is α_k."""
+) -> tuple[FloatArray, FloatArray]:
+    """``pair_gains`` of documents with θ_dk = N_dk + α_k; ``reference`` (n_topics,) is α_k."""
     n_topics = len(reference)
     gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
     n_users, summed_digamma = np.zeros(n_topics), np.zeros(n_topics)
     for batch, found in batches:
         pair_kernels.add_assignment_pair_gains(batch.weights, found, gains)
         in_documents = summary_kernels.doc_topic_counts(
-            batch.indptr, batch.weights, *found, n_topics
+            batch.indptr, batch.weights, found, n_topics
         )
         pair_kernels.add_document_pair_gains(*in_documents, reference, gains, shared)
         _, topics, counts = in_documents
         n_users += np.bincount(topics, minlength=n_topics)
         summed_digamma += np.bincount(topics, psi(counts + reference[topics]), n_topics)
     gains += _prior_gains(n_docs, n_users, summed_digamma, reference, shared)
-    return PairGains(gains, _cosine(shared, n_users))
+    return gains, _cosine(shared, n_users)
 
 
-def item_pair_gains(batches: Iterable[Assignments[B]], counts: FloatArray) -> PairGains:
-    """Gains for components of a mixture with ``counts`` (n_topics,) items.
+def item_pair_gains(
+    batches: Iterable[Assignments[B]], counts: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """``pair_gains`` of a mixture whose components have ``counts`` (n_topics,) items.
 
     With the weights integrated out, merging two components adds lnΓ(N_a + N_b) − lnΓ(N_a) −
     lnΓ(N_b), apart from what the prior of one component less is worth. Each N_k is increased by
@@ -61,7 +55,7 @@ def item_pair_gains(batches: Iterable[Assignments[B]], counts: FloatArray) -> Pa
     sizes = counts + 1.0
     gains += gammaln(sizes[:, None] + sizes[None, :])
     gains -= gammaln(sizes)[:, None] + gammaln(sizes)[None, :]
-    return PairGains(gains, _cosine(shared, sizes))
+    return gains, _cosine(shared, sizes)
 
 
 def _cosine(shared: FloatArray, sizes: FloatArray) -> FloatArray:

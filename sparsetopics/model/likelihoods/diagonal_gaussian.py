@@ -140,12 +140,12 @@ class DiagonalGaussian(VectorLikelihood):
         constants = self._constants(posterior)
         return scorers.diagonal_scorer(origin_of(self.mean), posterior.means, precisions, constants)
 
-    def natural_parameters(self, moments: Moments) -> scorers.NaturalParameters:
+    def prepare_nodes(self, moments: Moments) -> scorers.NodeScorer:
         posterior = self._centred_posterior(moments)
         precisions = posterior.shapes[:, None] / posterior.rates
         linear = precisions * posterior.means
         constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
-        return scorers.NaturalParameters(linear, -0.5 * precisions, constants)
+        return scorers.node_scorer(linear, -0.5 * precisions, constants)
 
     def _constants(self, posterior: NormalGammaPosterior) -> FloatArray:
         """½ Σ_d (E[log λ_kd] − 1/κ_k − log 2π), (n_topics,)."""

@@ -20,7 +20,7 @@ from sparsetopics.model.array_formats import COMPONENTS, MEAN, MEANS, StoredAs
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
-from sparsetopics.model.likelihoods.scorers import NaturalParameters, SphereScorer
+from sparsetopics.model.likelihoods.scorers import NodeScorer, SphereScorer, node_scorer
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, check_mean, origin_of
 from sparsetopics.options.training import TrainingOptions
 
@@ -134,11 +134,11 @@ class IsotropicGaussian(VectorLikelihood):
         constants = self._constants(posterior)
         return SphereScorer.of(origin_of(self.mean), posterior.means, self.variance, constants)
 
-    def natural_parameters(self, moments: Moments) -> NaturalParameters:
+    def prepare_nodes(self, moments: Moments) -> NodeScorer:
         posterior = self._centred_posterior(moments)
         linear = posterior.means / self.variance
         constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
-        return NaturalParameters(linear, np.full_like(linear, -0.5 / self.variance), constants)
+        return node_scorer(linear, np.full_like(linear, -0.5 / self.variance), constants)
 
     @property
     def _normaliser(self) -> float:

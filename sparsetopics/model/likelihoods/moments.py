@@ -133,18 +133,14 @@ class Moments(NamedTuple):
         for values, more in zip(self[:3], batch[:3], strict=True):
             values += scale * more
 
-    def take_out(self, batch: Moments) -> None:
-        """Take a batch out in place; no count falls below zero.
+    def exchange(self, new: Moments, old: Moments | None, executor: Executor) -> None:
+        """Add ``new`` in place, and take out ``old``; no count falls below zero.
 
         Counts of ``item_kernels.share_items`` are exact, so nothing is left of a batch.
         """
-        self.add(batch, -1.0)
-        np.maximum(self.counts, 0.0, out=self.counts)
-
-    def exchange(self, new: Moments, old: Moments | None, executor: Executor) -> None:
-        """Add ``new`` in place, and take out ``old``."""
         if old is not None:
-            self.take_out(old)
+            self.add(old, -1.0)
+            np.maximum(self.counts, 0.0, out=self.counts)
         self.add(new)
 
     def sum_batch(

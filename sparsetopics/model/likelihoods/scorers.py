@@ -174,20 +174,12 @@ def diagonal_scorer(
 
 
 # --- nodes of a kd-tree ---------------------------------------------------------------------------
-class NaturalParameters(NamedTuple):
-    """E[log p(x|φ_k)] = E[η_k]ᵀ t(x) − E[a(η_k)]; t(x) holds the numbers of x and their products.
-
-    So the mean over some items follows from the means of t(x) alone (VDP06, eq. 16). x is measured
-    from the moments' origin.
-    """
-
-    linear: FloatArray  # (n_topics, n_columns)
-    quadratic: FloatArray  # (n_topics, n_columns, n_columns) of x xᵀ, symmetric; or (.., n_columns)
-    constants: FloatArray  # (n_topics,)
-
-
 class NodeScorer(NamedTuple):
-    """The mean of E[log p(x|φ_k)] over a node's items."""
+    """The mean of E[log p(x|φ_k)] over a node's items.
+
+    E[log p(x|φ_k)] = E[η_k]ᵀ t(x) − E[a(η_k)], where t(x) holds the numbers of x and their
+    products. So the mean follows from the means of t(x) alone (VDP06, eq. 16).
+    """
 
     linear: FloatArray  # (n_columns, n_topics)
     products: FloatArray  # (n_products, n_topics)
@@ -204,8 +196,11 @@ class NodeScorer(NamedTuple):
         return logs
 
 
-def node_scorer(parameters: NaturalParameters) -> NodeScorer:
-    linear, quadratic, constants = parameters
+def node_scorer(
+    linear: FloatArray,  # (n_topics, n_columns)  of x, measured from the moments' origin
+    quadratic: FloatArray,  # (n_topics, n_columns, n_columns)  of x xᵀ; or (.., n_columns)
+    constants: FloatArray,  # (n_topics,)
+) -> NodeScorer:
     return NodeScorer(linear.T.copy(), _packed(quadratic).T.copy(), constants)
 
 

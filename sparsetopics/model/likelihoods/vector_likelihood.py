@@ -14,7 +14,7 @@ from sparsetopics.model.array_formats import StoredAs
 from sparsetopics.model.likelihoods.likelihood import Estimates, Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import Normals
-from sparsetopics.model.likelihoods.scorers import NaturalParameters, Scorer
+from sparsetopics.model.likelihoods.scorers import NodeScorer, Scorer
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.options.training import TrainingOptions
 
@@ -59,11 +59,8 @@ class VectorLikelihood(ABC):
     def prepare(self, moments: Moments) -> Scorer[Vectors]:
         """E[log p(x|φ_k)] under the posterior of ``moments``."""
 
-    def natural_parameters(self, moments: Moments) -> NaturalParameters:
-        """The same expectation as a linear function of x and its products.
-
-        Only growth on a kd-tree needs it.
-        """
+    def prepare_nodes(self, moments: Moments) -> NodeScorer:
+        """The same for nodes of a kd-tree; only growth needs it."""
         raise NotImplementedError(f"{type(self).__name__} cannot score nodes of a kd-tree")
 
     @abstractmethod

@@ -83,14 +83,14 @@ class WishartLikelihood(VectorLikelihood):
         factors /= np.sqrt(posterior.degrees_of_freedom)[:, None, None]
         return scorers.triangular_scorer(moments.origin, posterior.means, factors, constants)
 
-    def natural_parameters(self, moments: Moments) -> scorers.NaturalParameters:
+    def prepare_nodes(self, moments: Moments) -> scorers.NodeScorer:
         posterior = self._centred_posterior(moments)
         dof, scale_matrices, means, _ = posterior
         constants = self._constants(posterior, normals.cholesky_factors(scale_matrices))
         precisions = dof[:, None, None] * np.linalg.inv(scale_matrices)
         linear = np.einsum("kde,ke->kd", precisions, means)
         constants -= 0.5 * np.einsum("kd,kd->k", linear, means)
-        return scorers.NaturalParameters(linear, -0.5 * precisions, constants)
+        return scorers.node_scorer(linear, -0.5 * precisions, constants)
 
     def _constants(self, posterior: NormalWishartPosterior, factors: FloatArray) -> FloatArray:
         """½ (E[log |Λ_k|] − D/κ_k − D log 2π), (n_topics,), for Cholesky factors of B_k.

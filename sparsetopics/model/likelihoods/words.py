@@ -86,7 +86,7 @@ def elbo_words(
     word_concentration: float,
 ) -> float:
     """Σ_k [lnB(λ_k) − lnB(η1) + Σ_v (S_kv + η − λ_kv) E[log φ_kv]]."""
-    bound = log_marginal(posterior_counts, word_concentration)
+    bound = float(evidence_by_topic(posterior_counts, word_concentration).sum())
     if counts is posterior_counts:
         return bound
     posterior = posterior_counts + word_concentration
@@ -94,13 +94,11 @@ def elbo_words(
     return bound + float(np.sum((counts - posterior_counts) * expected_logs))
 
 
-def log_marginal(counts: FloatArray, word_concentration: float) -> float:
-    """Σ_k log M(S_k) = Σ_k [lnB(S_k + η) − lnB(η1)]; zero counts contribute nothing."""
-    return float(evidence_by_topic(counts, word_concentration).sum())
-
-
 def evidence_by_topic(counts: FloatArray, word_concentration: float) -> FloatArray:
-    """log M(S_k), (n_topics,): the log probability of a topic's expected counts, φ_k integrated."""
+    """log M(S_k) = lnB(S_k + η) − lnB(η1), (n_topics,); zero counts contribute nothing.
+
+    It is the log probability of a topic's expected counts, with φ_k integrated out.
+    """
     sums = pair_kernels.word_gamma_sums(counts, word_concentration)
     return evidence_of_sums(sums, counts.sum(axis=0), len(counts), word_concentration)
 
