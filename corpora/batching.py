@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Generic
@@ -20,7 +20,7 @@ from sparsetopics.base.batches import (
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.row_corpus import RowCorpus
-from sparsetopics.corpora.store.shards import RowBatch, RowGroup
+from sparsetopics.corpora.store.shards import RowBatch
 from sparsetopics.options.option import shown
 from sparsetopics.options.table import RESIDENT_PAIRS
 
@@ -47,11 +47,10 @@ def plan_batches(
     """
     n_batches = _checked_n_batches(n_batches, corpus)
     if corpus.n_pairs > resident_pairs:
-        pieces = _pieces(corpus, n_batches, rng)
-        return StreamedBatches(*_sizes_of(corpus), HeldRowGroups(corpus.row_groups), pieces)
+        return _streamed(corpus, _pieces(corpus, n_batches, rng))
     whole = DocumentBatch.joined(list(corpus.batches()))
     parts = _divided(whole.n_docs, n_batches, rng)
-    return ResidentBatches(*_sizes_of(corpus), [whole.take(rows) for rows in parts])
+    return _resident(corpus, [whole.take(rows) for rows in parts])
 
 
 def plan_vector_batches(
@@ -72,8 +71,7 @@ def plan_vector_batches(
     n_batches = _checked_n_batches(n_batches, corpus)
     n_bytes = corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize
     if n_bytes > resident_bytes:
-        pieces = _mixed_pieces(corpus, n_batches, rng)
-        return StreamedBatches(*_sizes_of(corpus), HeldRowGroups(corpus.row_groups), pieces)
+        return _streamed(corpus, _mixed_pieces(corpus, n_batches, rng))
     parts = _divided(corpus.n_items, n_batches, rng)
     # Each row group is scattered to its places in one array, so that nothing is held twice.
     place = np.empty(corpus.n_items, np.int64)
@@ -84,8 +82,7 @@ def plan_vector_batches(
         values[place[start : start + batch.n_items]] = batch.values
         start += batch.n_items
     ends = np.cumsum([len(part) for part in parts])
-    batches = [VectorBatch(part) for part in np.split(values, ends[:-1])]
-    return ResidentBatches(*_sizes_of(corpus), batches)
+    return _resident(corpus, [VectorBatch(part) for part in np.split(values, ends[:-1])])
 
 
 def _checked_n_batches(n_batches: int | None, corpus: RowCorpus[RowBatch]) -> int:
@@ -107,94 +104,56 @@ def default_n_batches(n_docs: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Batches:
-    """What the engine asks about the data as a whole."""
+class Batches(Generic[RowBatch]):
+    """The rows of a corpus in batches, which many threads may read."""
 
     n_docs: int
     n_tokens: float
     n_columns: int  # words of the vocabulary, or numbers of an item
-
-
-@dataclass(frozen=True, eq=False)
-class ResidentBatches(_Batches, Generic[RowBatch]):
-    """Batches in memory."""
-
-    is_resident = True
-    batches: Sequence[RowBatch]
-
-    @property
-    def n_batches(self) -> int:
-        return len(self.batches)
-
-    def read(self, batch_id: int) -> RowBatch:
-        return self.batches[batch_id]
-
-
-@dataclass(frozen=True, eq=False)
-class JoinedBatches(_Batches):
-    """The batches of one source of documents, and after them those of another."""
-
+    n_batches: int
     is_resident: bool
-    first: Source[DocumentBatch]
-    last: Source[DocumentBatch]
+    read: Callable[[int], RowBatch]
 
-    @classmethod
-    def of(cls, first: Source[DocumentBatch], last: Source[DocumentBatch]) -> JoinedBatches:
-        """Both have the same words, and ``last`` stays in memory."""
-        n_docs, n_tokens = first.n_docs + last.n_docs, first.n_tokens + last.n_tokens
-        return cls(n_docs, n_tokens, first.n_columns, first.is_resident, first, last)
 
-    @property
-    def n_batches(self) -> int:
-        return self.first.n_batches + self.last.n_batches
+def joined(first: Source[DocumentBatch], last: Source[DocumentBatch]) -> Batches[DocumentBatch]:
+    """The batches of one source of documents, and after them those of another with the same words,
+    which stays in memory."""
 
-    def read(self, batch_id: int) -> DocumentBatch:
-        n_first = self.first.n_batches
-        if batch_id < n_first:
-            return self.first.read(batch_id)
-        return self.last.read(batch_id - n_first)
+    def read(batch_id: int) -> DocumentBatch:
+        n_first = first.n_batches
+        return first.read(batch_id) if batch_id < n_first else last.read(batch_id - n_first)
+
+    sizes = first.n_docs + last.n_docs, first.n_tokens + last.n_tokens, first.n_columns
+    return Batches(*sizes, first.n_batches + last.n_batches, first.is_resident, read)
 
 
 Piece = tuple[int, IntArray]  # the number of a row group, and some of its rows, ascending
 
 
-class HeldRowGroups(Generic[RowBatch]):
-    """Row groups that are decoded on demand, the few used last kept; safe for many threads."""
-
-    def __init__(self, groups: Sequence[RowGroup[RowBatch]]) -> None:
-        self._groups: Sequence[RowGroup[RowBatch]] = groups
-        self._held: OrderedDict[int, RowBatch] = OrderedDict()
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def read(self, group: int) -> RowBatch:
-        """The row group, decoded now unless it is held."""
-        with self._lock:  # also keeps two threads from decoding the same row group
-            if group not in self._held:
-                while len(self._held) >= HELD_ROW_GROUPS:
-                    self._held.popitem(last=False)
-                self._held[group] = self._groups[group].read()
-            self._held.move_to_end(group)
-            return self._held[group]
+def _resident(corpus: RowCorpus[RowBatch], batches: Sequence[RowBatch]) -> Batches[RowBatch]:
+    """Batches in memory."""
+    return Batches(*_sizes_of(corpus), len(batches), True, batches.__getitem__)
 
 
-@dataclass(frozen=True, eq=False)
-class StreamedBatches(_Batches, Generic[RowBatch]):
-    """Batches put together from row groups decoded on demand; safe to read from many threads."""
+def _streamed(corpus: RowCorpus[RowBatch], parts: Sequence[Sequence[Piece]]) -> Batches[RowBatch]:
+    """Batches put together from row groups that are decoded on demand, the few used last kept."""
+    held: OrderedDict[int, RowBatch] = OrderedDict()
+    lock = Lock()
 
-    is_resident = False
-    _held: HeldRowGroups[RowBatch]
-    parts: Sequence[Sequence[Piece]]  # of each batch
+    def row_group(number: int) -> RowBatch:
+        with lock:  # also keeps two threads from decoding the same row group
+            if number not in held:
+                while len(held) >= HELD_ROW_GROUPS:
+                    held.popitem(last=False)
+                held[number] = corpus.row_groups[number].read()
+            held.move_to_end(number)
+            return held[number]
 
-    @property
-    def n_batches(self) -> int:
-        return len(self.parts)
-
-    def read(self, batch_id: int) -> RowBatch:
-        taken = [self._held.read(group).take(rows) for group, rows in self.parts[batch_id]]
+    def read(batch_id: int) -> RowBatch:
+        taken = [row_group(number).take(rows) for number, rows in parts[batch_id]]
         return taken[0] if len(taken) == 1 else taken[0].joined(taken)
+
+    return Batches(*_sizes_of(corpus), len(parts), False, read)
 
 
 def _sizes_of(corpus: RowCorpus[RowBatch]) -> tuple[int, float, int]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sparsetopics.base.batches import DocumentBatch, IntArray, Source, StoredBatch
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.batching import JoinedBatches, plan_batches
+from sparsetopics.corpora.batching import joined, plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from sparsetopics.corpora.store.manifest import Sizes, total
@@ -125,4 +125,4 @@ def divide(
     source = plan_batches(training, n_batches, rng, resident_pairs=resident_pairs)
     n_last = max(1, round(validation.n_docs * source.n_batches / training.n_docs))
     last = plan_batches(validation, min(n_last, validation.n_docs), rng)
-    return TrainingData(source, JoinedBatches.of(source, last), validation)
+    return TrainingData(source, joined(source, last), validation)
