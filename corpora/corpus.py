@@ -173,10 +173,9 @@ class Corpus(RowCorpus[DocumentBatch]):
         left_out = manifest.n_skipped, manifest.n_unknown_tokens
         return cls(vocabulary, groups, *left_out, manifest.fields)
 
-    @classmethod
+    @staticmethod
     @naming_parameters()
     def from_texts(
-        cls,
         texts: Iterable[str | None],
         *,
         stop_words: str | Sequence[str] | Set[str] | None = None,
@@ -203,20 +202,14 @@ class Corpus(RowCorpus[DocumentBatch]):
         """
         given = locals()  # the options, by the names of parameters
         from sparsetopics.corpora.ingest_options import document_options, given_at
-        from sparsetopics.corpora.memory_corpus import (
-            blocks_of_texts,
-            check_kept_of_texts,
-            documents_of_blocks,
-        )
+        from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
         options = document_options(given_at(FROM_TEXTS, given), vocabulary=vocabulary)
-        check_kept_of_texts(options.read.kept)
-        return cls(*documents_of_blocks(blocks_of_texts(texts), "texts", options))
+        return corpus_of_texts(texts, options)
 
-    @classmethod
+    @staticmethod
     @naming_parameters()
     def from_table(
-        cls,
         table: Any,  # the tables of six libraries share no type, only Arrow's protocol
         *,
         text_field: str = "text",
@@ -247,15 +240,13 @@ class Corpus(RowCorpus[DocumentBatch]):
         """
         given = locals()  # the options, by the names of parameters
         from sparsetopics.corpora.ingest_options import document_options, given_at
-        from sparsetopics.corpora.memory_corpus import TABLE, blocks_of_table, documents_of_blocks
+        from sparsetopics.corpora.memory_corpus import corpus_of_table
 
         options = document_options(given_at(FROM_TABLE, given), vocabulary=vocabulary)
-        blocks = blocks_of_table(table, options.read)
-        return cls(*documents_of_blocks(blocks, TABLE, options))
+        return corpus_of_table(table, options)
 
-    @classmethod
+    @staticmethod
     def from_csr(
-        cls,
         counts: AnyMatrix | ArrayLike,
         words: Iterable[str],
         doc_ids: Iterable[Hashable] | None = None,
@@ -267,13 +258,13 @@ class Corpus(RowCorpus[DocumentBatch]):
         Raises ShapeError if the sizes or the arrays of the matrix do not fit, for names that are
         no strings, and if a count is negative or not finite; SourceError if none is above zero.
         """
-        from sparsetopics.corpora.memory_corpus import documents_of_csr
+        from sparsetopics.corpora.memory_corpus import corpus_of_csr
 
-        return cls(*documents_of_csr(counts, words, doc_ids))
+        return corpus_of_csr(counts, words, doc_ids)
 
-    @classmethod
+    @staticmethod
     def from_gensim(
-        cls, bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
+        bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
     ) -> Corpus:
         """Make a corpus in memory from gensim's bag of words (an ``MmCorpus``, for example) and
         its ``Dictionary``; document ids are running numbers.
@@ -281,9 +272,9 @@ class Corpus(RowCorpus[DocumentBatch]):
         Documents without a count are left out. Raises SourceError for anything but a bag of words,
         ShapeError for a word that is not in the dictionary or a count that is negative.
         """
-        from sparsetopics.corpora.memory_corpus import documents_of_gensim
+        from sparsetopics.corpora.memory_corpus import corpus_of_gensim
 
-        return cls(*documents_of_gensim(bow, dictionary))
+        return corpus_of_gensim(bow, dictionary)
 
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]

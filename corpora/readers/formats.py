@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.readers import ldac, matrix_market, uci
+from sparsetopics.corpora.readers import ldac, matrix_market
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
-from sparsetopics.corpora.readers.counts import packed_or_not
+from sparsetopics.corpora.readers.counts import packed_or_not, read_uci, uci_vocabulary_names
 from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
 from sparsetopics.corpora.readers.jsonl import read_jsonl
@@ -89,7 +89,7 @@ FORMATS: dict[str, TextFormat] = {
         matrix_market.vocabulary_names,
     ),
     # Recognised by the name docword.NAME.txt.
-    UCI: Format(uci.read_uci, (), _OF_COUNTS, uci.vocabulary_names),
+    UCI: Format(read_uci, (), _OF_COUNTS, uci_vocabulary_names),
 }
 VECTOR_FORMATS: dict[str, VectorFormat] = {
     "npy": Format(read_npy, (".npy",)),
