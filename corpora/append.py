@@ -89,7 +89,8 @@ def append(
         _refuse_taken(folder, added)
         workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
     n_added = longer.sizes.n_docs - before.sizes.n_docs
-    if n_unlabelled and _has_labels(folder):
+    # Only the first documents are read for this remark.
+    if n_unlabelled and any(Corpus.open(folder).row_groups[0].read_labels()):
         problem = f"{n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
     return n_added, IngestSummary.of(longer, collection.account)
@@ -116,11 +117,6 @@ def _write(
     )
     longer.save(new)
     return longer, written.n_unlabelled
-
-
-def _has_labels(folder: Path) -> bool:
-    """Whether the first documents of a corpus have labels; others are not read for a remark."""
-    return any(label is not None for label in Corpus.open(folder).row_groups[0].read_labels())
 
 
 def _check_options(options: IngestOptions) -> None:

@@ -39,7 +39,7 @@ from sparsetopics.corpora.store.shards import (
     StoredRowGroup,
     stored_groups,
 )
-from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest, rows_per_group
+from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS
 from sparsetopics.options.option import check_type, path_of
@@ -367,7 +367,7 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         n_items, n_columns = vectors.shape
         names = names_of(range(n_items) if item_ids is None else item_ids, n_items, "item_ids")
         own_labels = labels_of([None] * n_items if labels is None else labels, n_items, "labels")
-        step = rows_per_group(n_columns)
+        step = VectorKind(n_columns).rows_per_group
         groups = []
         for start in range(0, n_items, step):
             s = slice(start, start + step)

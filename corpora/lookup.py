@@ -79,9 +79,6 @@ def spread_evenly(n_places: int, most: int) -> IntArray:
 
 def csr_of_groups(groups: Groups, n_words: int) -> csr_array:
     """The counts of all documents, (n_docs, n_words)."""
-    batches = [group.read() for group in groups]
-    lengths = np.concatenate([np.diff(batch.indptr) for batch in batches])
-    indptr = np.append(0, np.cumsum(lengths))
-    columns = np.concatenate([batch.word_ids for batch in batches])
-    counts = np.concatenate([batch.word_counts for batch in batches])
-    return csr_array((counts, columns, indptr), shape=(len(lengths), n_words))
+    whole = DocumentBatch.joined([group.read() for group in groups])
+    arrays = whole.word_counts, whole.word_ids, whole.indptr
+    return csr_array(arrays, shape=(whole.n_docs, n_words))

@@ -172,9 +172,9 @@ def refuse_first(
 def _whole_documents(
     path: Place, size: Size, parts: Iterable[Lines], layout: LineLayout
 ) -> Iterator[tuple[range, NDArray[np.int64]]]:
-    """Numbers of consecutive documents, with document, word and count of all of their lines, (n, 3).
+    """Numbers of consecutive documents, with document, word and count of all their lines, (n, 3).
 
-    Documents without a line are among them. Raises SourceError at a line that is out of range or order.
+    Documents without a line are among them. Raises SourceError at a line out of range or order.
     """
     if size.n_docs > _MOST_DOCS:
         problem = f"the header promises {size.n_docs:,} documents, more than {_MOST_DOCS:,}"

@@ -86,14 +86,6 @@ class Found(NamedTuple):
             )
 
 
-class FilesOfOneFormat(NamedTuple):
-    """The files to read, all of one format."""
-
-    files: list[SourceFile]
-    format_name: str
-    account: FileAccount
-
-
 def find_of_one_format(
     sources: Iterable[str | Path],
     format_name: str | None,
@@ -102,8 +94,10 @@ def find_of_one_format(
     vocabulary_file: Path | None = None,
     follow_links: bool,
     say: Callable[[str], None],
-) -> FilesOfOneFormat:
-    """The files that ``sources`` name, and their format: ``format_name``, or that of the extension.
+) -> tuple[list[SourceFile], FileAccount]:
+    """The files that ``sources`` name, all of one format, and the account of all files there.
+
+    The format is ``format_name``, or that of the extension; it is the kind of the first group read.
 
     Vocabulary files of counts are left out, even if ``sources`` name them. ``say`` gets a sentence
     about links that are skipped without ``follow_links``. Raises SourceError if a source is
@@ -126,7 +120,7 @@ def find_of_one_format(
     if vocabularies:
         read.append(FileGroup.of(VOCABULARY, vocabularies))
     left_out = groups_of_left_out(found.left_out, found.skipped_links)
-    return FilesOfOneFormat(found.files, name, FileAccount(tuple(read), left_out))
+    return found.files, FileAccount(tuple(read), left_out)
 
 
 def _take_words_apart(
