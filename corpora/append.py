@@ -90,7 +90,7 @@ def append(
         workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
     n_added = longer.sizes.n_docs - before.sizes.n_docs
     # Only the first documents are read for this remark.
-    if n_unlabelled and any(Corpus.open(folder).row_groups[0].read_labels()):
+    if n_unlabelled and {*Corpus.open(folder).row_groups[0].read_labels()} != {None}:
         problem = f"{n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
     return n_added, IngestSummary.of(longer, collection.account)

@@ -23,8 +23,7 @@ from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.showing import html_table, short_repr
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.readers.blocks import VECTORS
-from sparsetopics.corpora.readers.field_values import FieldType
-from sparsetopics.corpora.row_corpus import RowCorpus
+from sparsetopics.corpora.readers.fields import FieldType
 from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, write_manifest
 from sparsetopics.corpora.store.field_files import check_fields
 from sparsetopics.corpora.store.manifest import (
@@ -35,6 +34,7 @@ from sparsetopics.corpora.store.manifest import (
 )
 from sparsetopics.corpora.store.shards import (
     MemoryRowGroup,
+    RowCorpus,
     RowGroup,
     StoredRowGroup,
     stored_groups,

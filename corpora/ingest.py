@@ -24,8 +24,7 @@ from sparsetopics.corpora.readers.blocks import (
     numbered,
     with_error_last,
 )
-from sparsetopics.corpora.readers.field_values import FieldType
-from sparsetopics.corpora.readers.fields import FieldTypes
+from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.sources.account import FileAccount

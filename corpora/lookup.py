@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.memory_arrays import strings_of
-from sparsetopics.corpora.readers.field_values import ARROW_TYPES, FieldType
+from sparsetopics.corpora.readers.fields import ARROW_TYPES, FieldType
 from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
 from sparsetopics.options.option import shown
 

@@ -199,7 +199,7 @@ def _collection(
     options: ReadOptions | VectorReadOptions,
     formats: Mapping[str, Format[Options, Pending]],
 ) -> Collection[Options, Pending]:
-    """The files of a format; OptionError for an option, not the default, that the format ignores."""
+    """The files of a format; OptionError for a given option that the format ignores."""
     name = account.read[0].kind
     for option in fields(options):
         is_given = getattr(options, option.name) != option.default

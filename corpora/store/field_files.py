@@ -18,8 +18,7 @@ import pyarrow.parquet as pq
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, SparsetopicsError
 from sparsetopics.base.wording import listed, quantity, reason_of
-from sparsetopics.corpora.readers.field_values import ARROW_TYPES, FieldType
-from sparsetopics.corpora.readers.fields import TEXT
+from sparsetopics.corpora.readers.fields import ARROW_TYPES, TEXT, FieldType
 from sparsetopics.corpora.store.manifest import DAMAGE
 from sparsetopics.corpora.store.parquet_files import StoredFile
 
