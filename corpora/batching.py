@@ -210,7 +210,7 @@ def _divided(n_rows: int, n_parts: int, rng: np.random.Generator) -> list[IntArr
     return [np.sort(part) for part in np.array_split(rng.permutation(n_rows), n_parts)]
 
 
-# --- documents kept out of training -----------------------------------------------------------------
+# --- documents kept out of training ---------------------------------------------------------------
 class TrainingData(NamedTuple):
     """The training data in batches, the same in every process."""
 

@@ -173,9 +173,10 @@ class Corpus(RowCorpus[DocumentBatch]):
         left_out = manifest.n_skipped, manifest.n_unknown_tokens
         return cls(vocabulary, groups, *left_out, manifest.fields)
 
-    @staticmethod
+    @classmethod
     @naming_parameters()
     def from_texts(
+        cls,
         texts: Iterable[str | None],
         *,
         stop_words: str | Sequence[str] | Set[str] | None = None,
@@ -205,11 +206,12 @@ class Corpus(RowCorpus[DocumentBatch]):
         from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
         options = document_options(given_at(FROM_TEXTS, given), vocabulary=vocabulary)
-        return corpus_of_texts(texts, options)
+        return corpus_of_texts(cls, texts, options)
 
-    @staticmethod
+    @classmethod
     @naming_parameters()
     def from_table(
+        cls,
         table: Any,  # the tables of six libraries share no type, only Arrow's protocol
         *,
         text_field: str = "text",
@@ -243,10 +245,11 @@ class Corpus(RowCorpus[DocumentBatch]):
         from sparsetopics.corpora.memory_corpus import corpus_of_table
 
         options = document_options(given_at(FROM_TABLE, given), vocabulary=vocabulary)
-        return corpus_of_table(table, options)
+        return corpus_of_table(cls, table, options)
 
-    @staticmethod
+    @classmethod
     def from_csr(
+        cls,
         counts: AnyMatrix | ArrayLike,
         words: Iterable[str],
         doc_ids: Iterable[Hashable] | None = None,
@@ -260,11 +263,11 @@ class Corpus(RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_csr
 
-        return corpus_of_csr(counts, words, doc_ids)
+        return corpus_of_csr(cls, counts, words, doc_ids)
 
-    @staticmethod
+    @classmethod
     def from_gensim(
-        bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
+        cls, bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
     ) -> Corpus:
         """Make a corpus in memory from gensim's bag of words (an ``MmCorpus``, for example) and
         its ``Dictionary``; document ids are running numbers.
@@ -274,7 +277,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_gensim
 
-        return corpus_of_gensim(bow, dictionary)
+        return corpus_of_gensim(cls, bow, dictionary)
 
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,6 @@ from scipy.sparse import csr_array
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import ShapeError, SourceError
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest_options import IngestOptions, settled_tokenizer
 from sparsetopics.corpora.memory_arrays import (
     AnyMatrix,
@@ -30,12 +29,12 @@ from sparsetopics.corpora.memory_arrays import (
 )
 from sparsetopics.corpora.readers.blocks import TextBlock, numbered
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
-from sparsetopics.corpora.readers.fields import FieldTypes
+from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, encode, sizes_of_batch
-from sparsetopics.corpora.store.shards import MemoryRowGroup
+from sparsetopics.corpora.store.shards import NO_TYPES, MemoryRowGroup, RowGroup
 from sparsetopics.corpora.text.pruning import prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, tokens_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -44,12 +43,19 @@ from sparsetopics.options.option import refuse, shown
 _ROWS_AT_ONCE = 1_024
 _TABLE = "table"  # in messages
 
+T = TypeVar("T")
+#: Makes the corpus from vocabulary, row groups, documents and tokens left out, and kept fields.
+Make = Callable[
+    [Vocabulary, tuple[RowGroup[DocumentBatch], ...], int, int, Mapping[str, FieldType]], T
+]
+
 
 def _corpus_of_blocks(
+    make: Make[T],
     texts: Iterable[TextBlock],
     where: str,
     options: IngestOptions,
-) -> Corpus:
+) -> T:
     """Tokenise, prune and encode; SourceError if nothing is left, OptionError if the vocabulary is
     none."""
     given, kept = options.vocabulary, options.read.kept
@@ -86,17 +92,17 @@ def _corpus_of_blocks(
         problem = f"none of {quantity(n_skipped, 'document')} has a word of the vocabulary"
         raise SourceError(where, problem)
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
-    return Corpus(vocabulary, groups, n_skipped, n_unknown, types)
+    return make(vocabulary, groups, n_skipped, n_unknown, types)
 
 
-def corpus_of_texts(texts: Iterable[str | None], options: IngestOptions) -> Corpus:
+def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
     """Documents under running numbers; OptionError if fields other than the texts are to be kept,
     SourceError for anything but texts."""
     kept = options.read.kept
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
         refuse("keep", f"texts have no field {kept.named[0]!r}", hint)
-    return _corpus_of_blocks(_blocks_of_texts(texts), "texts", options)
+    return _corpus_of_blocks(make, _blocks_of_texts(texts), "texts", options)
 
 
 def _blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
@@ -137,14 +143,15 @@ def _as_strings(texts: list[str | None], start: int) -> pa.StringArray:
 
 
 def corpus_of_table(
+    make: Make[T],
     table: Any,  # the tables of six libraries share no type, only Arrow's protocol
     options: IngestOptions,
-) -> Corpus:
+) -> T:
     """A table with one document a row; rows without an id get running numbers.
 
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
     """
-    return _corpus_of_blocks(_blocks_of_table(table, options.read), _TABLE, options)
+    return _corpus_of_blocks(make, _blocks_of_table(table, options.read), _TABLE, options)
 
 
 def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
@@ -178,8 +185,11 @@ def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_tab
 
 
 def corpus_of_csr(
-    counts: AnyMatrix | ArrayLike, words: Iterable[str], doc_ids: Iterable[Hashable] | None
-) -> Corpus:
+    make: Make[T],
+    counts: AnyMatrix | ArrayLike,
+    words: Iterable[str],
+    doc_ids: Iterable[Hashable] | None,
+) -> T:
     """Rows of a sparse matrix of counts, (n_docs, n_words); the words keep their order.
 
     Raises ShapeError for a matrix whose arrays do not fit together, sizes that do not fit, a word
@@ -209,7 +219,7 @@ def corpus_of_csr(
         rows = kept[start : start + DOCS_PER_ROW_GROUP]
         batch, ids = whole.take(rows), [names[i] for i in rows]
         groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
-    return Corpus(vocabulary, tuple(groups), n_docs - len(kept))
+    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:
@@ -237,8 +247,8 @@ def _check_counts(matrix: csr_array) -> None:
 
 
 def corpus_of_gensim(
-    bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
-) -> Corpus:
+    make: Make[T], bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
+) -> T:
     """Documents as lists of (word number, count), under running numbers.
 
     Words keep the order of their numbers. Raises SourceError for anything but a bag of words,
@@ -270,7 +280,7 @@ def corpus_of_gensim(
         problem = f"word {flat[pair, 0]:g} is not among the {len(numbers)} of the dictionary"
         raise ShapeError(f"bow, document {document}", problem)
     counts = csr_array((flat[:, 1], columns, indptr), (len(rows), len(numbers)))
-    return corpus_of_csr(counts, [dictionary[number] for number in numbers], None)
+    return corpus_of_csr(make, counts, [dictionary[number] for number in numbers], None)
 
 
 def _pairs(document: Iterable[tuple[int, float]], number: int) -> list[tuple[float, float]]:
