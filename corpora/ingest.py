@@ -349,10 +349,12 @@ def write_shards(
     n_words: int,
     types: Mapping[str, FieldType],
     reading: Reading,
+    first: int = 0,
 ) -> WrittenShards:
-    """Write the documents; SourceError if none has a word of the vocabulary."""
+    """Write the documents into shards numbered from ``first``; SourceError if none has a word of
+    the vocabulary."""
     n_skipped = n_unknown_tokens = n_documents = n_unlabelled = 0
-    with ShardWriter(folder, DocumentKind(n_words), types) as writer:
+    with ShardWriter(folder, DocumentKind(n_words), types, first) as writer:
         for block in encoded:
             writer.append(block.rows)
             n_skipped += block.n_skipped

@@ -155,7 +155,8 @@ def _made_again(matrix: AnyMatrix, where: str) -> AnyMatrix:
     shape = matrix.shape
     if matrix.format in _COMPRESSED:
         indices, indptr = _whole(matrix.indices, where), _whole(matrix.indptr, where)
-        data = widened(_native(matrix.data, where), is_sum=matrix.format != "csr")
+        own = _native(matrix.data, where)
+        data = own if matrix.format == "csr" else widened(own)
         made = _COMPRESSED[matrix.format]((data, indices, indptr), shape=shape)
         made.check_format(full_check=True)
         return made
@@ -186,11 +187,9 @@ def _native(numbers: AnyArray, where: str) -> AnyArray:
     return numbers.astype(numbers.dtype.newbyteorder("="), copy=False)
 
 
-def widened(numbers: AnyArray, *, is_sum: bool = True) -> AnyArray:
+def widened(numbers: AnyArray) -> AnyArray:
     """Numbers in a 64-bit type, whole if they were, so that sums of them are exact."""
     kind = numbers.dtype.kind
-    if not is_sum:
-        return numbers
     if kind == "f" or numbers.dtype == np.uint64:
         return numbers.astype(np.float64)
     return numbers.astype(np.int64) if kind in "bui" else numbers

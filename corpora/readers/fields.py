@@ -195,7 +195,9 @@ def converted(values: pa.StringArray, kind: FieldType) -> pa.Array | None:
         return values
     values = present(values)
     try:
-        return {"string": _as_they_are, "number": _as_numbers, "date": _as_dates}[kind](values)
+        if kind == "number":
+            return _as_numbers(values)
+        return _as_dates(values) if kind == "date" else values
     except pa.ArrowInvalid:
         return None
 
@@ -203,10 +205,6 @@ def converted(values: pa.StringArray, kind: FieldType) -> pa.Array | None:
 def misfit(values: pa.StringArray, kind: FieldType) -> int:
     """The row of the first value that is not of a type, though one of them is not."""
     return next(row for row in range(len(values)) if converted(values[row : row + 1], kind) is None)
-
-
-def _as_they_are(values: pa.StringArray) -> pa.Array:
-    return values
 
 
 def _as_numbers(values: pa.StringArray) -> pa.Array:

@@ -268,23 +268,31 @@ def stored_groups(
 
 class ShardWriter(Generic[RowBatch]):
     """Writes rows into shards of a folder, in order, and kept ``fields`` into files beside them;
-    all row groups but the last are full.
+    all row groups but the last are full. The numbers of the files begin with ``first``.
 
     Use as a context manager; ``finish`` returns the entries of the shards.
     """
 
     def __init__(
-        self, folder: Path, kind: RowKind[RowBatch], fields: Mapping[str, FieldType] = NO_TYPES
+        self,
+        folder: Path,
+        kind: RowKind[RowBatch],
+        fields: Mapping[str, FieldType] = NO_TYPES,
+        first: int = 0,
     ) -> None:
         self._kind: RowKind[RowBatch] = kind
         n_rows, n_groups = kind.rows_per_group, kind.groups_per_shard
-        self._shards = FileSeries(folder, SHARD, n_rows, n_groups, kind.open_writer, kind.sizes_of)
+        self._shards = FileSeries(
+            folder, SHARD, n_rows, n_groups, kind.open_writer, kind.sizes_of, first
+        )
         self._columns = columns_by_stem(fields)
         self._beside = {}
         for stem in self._columns:
             step = rows_per_group(stem, n_rows)
             self._beside[stem] = FileSeries(
-                folder, stem, step, n_groups * (n_rows // step), open_writer, _number_of_rows
+                *(folder, stem, step, n_groups * (n_rows // step), open_writer),
+                lambda table: Sizes.of_items(len(table)),
+                first,
             )
 
     def __enter__(self) -> ShardWriter[RowBatch]:
@@ -311,10 +319,6 @@ class ShardWriter(Generic[RowBatch]):
             )
             for number, file in enumerate(self._shards.entries)
         )
-
-
-def _number_of_rows(table: pa.Table) -> Sizes:
-    return Sizes.of_items(len(table))
 
 
 class RowCorpus(ABC, Generic[RowBatch]):
