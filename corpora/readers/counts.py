@@ -24,7 +24,6 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock
 from sparsetopics.corpora.readers.options import ReadOptions
-from sparsetopics.corpora.sources.arrow_files import native_reader
 from sparsetopics.corpora.sources.byte_stream import (
     PACKED_SUFFIXES,
     LineBlock,
@@ -97,9 +96,11 @@ def parse(block: LineBlock, layout: LineLayout) -> Lines:
     types = dict.fromkeys(layout.columns, pa.int64())
     if layout.is_real:
         types["count"] = pa.float64()
+    own = pa.BufferOutputStream()  # in memory of Arrow, whose threads may outlive the read
+    own.write(block.data)
     try:
         table = pcsv.read_csv(
-            native_reader(block.data),
+            pa.BufferReader(own.getvalue()),
             pcsv.ReadOptions(
                 use_threads=False, block_size=len(block.data) + 1, column_names=list(types)
             ),

@@ -58,13 +58,6 @@ def open_native(path: Place) -> Iterator[pa.NativeFile]:
         yield source
 
 
-def native_reader(data: bytes) -> pa.NativeFile:
-    """Copy ``data`` into memory that Arrow owns, and read it there."""
-    sink = pa.BufferOutputStream()
-    sink.write(data)
-    return pa.BufferReader(sink.getvalue())
-
-
 def numbers_of(array: pa.Array, kind: type[Number]) -> NDArray[Number]:
     """A read-only view of an array of numbers of this ``kind``, none of them null."""
     numbers = np.from_dlpack(array).astype(kind, copy=False)

@@ -57,6 +57,26 @@ def _stored_file(folder: Path, entry: FileEntry) -> StoredFile:
     return StoredFile(folder, entry)
 
 
+def parquet_writer(
+    path: Path,
+    schema: pa.Schema,
+    level: int,  # of compression
+    dictionaries: list[str],  # columns stored as dictionaries
+    encodings: dict[str, str] | None = None,  # of other columns
+) -> pq.ParquetWriter:
+    """A writer of one file of a corpus."""
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=level,
+        use_dictionary=dictionaries,
+        column_encoding=encodings,
+        write_statistics=False,
+        write_page_checksum=True,
+    )
+
+
 class FileSeries:
     """Files ``STEM-00000.parquet`` (or of the number ``first``) and so on, to which tables are
     appended.

@@ -40,7 +40,7 @@ from sparsetopics.corpora.store.manifest import (
     files_of,
     total,
 )
-from sparsetopics.corpora.store.parquet_files import FileSeries, StoredFile
+from sparsetopics.corpora.store.parquet_files import FileSeries, StoredFile, parquet_writer
 
 RowBatch = TypeVar("RowBatch", DocumentBatch, VectorBatch)
 SHARD = "shard"  # how the names of shards begin
@@ -106,16 +106,7 @@ class RowKind(ABC, Generic[RowBatch]):
 
     def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         """A writer of one shard."""
-        return pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            compression_level=self.level,
-            use_dictionary=self.dictionaries,
-            column_encoding=self.encodings,
-            write_statistics=False,
-            write_page_checksum=True,
-        )
+        return parquet_writer(path, schema, self.level, self.dictionaries, self.encodings)
 
     @staticmethod
     @abstractmethod
