@@ -125,9 +125,11 @@ class Corpus(RowCorpus[DocumentBatch]):
 
     def to_csr(self) -> csr_array:
         """The counts as a sparse matrix, (n_docs, n_words), in memory."""
-        from sparsetopics.corpora.lookup import csr_of_groups
+        from scipy.sparse import csr_array
 
-        return csr_of_groups(self.row_groups, self.n_words)
+        whole = DocumentBatch.joined(list(self.batches()))
+        arrays = whole.word_counts, whole.word_ids, whole.indptr
+        return csr_array(arrays, shape=(whole.n_docs, self.n_words))
 
     @naming_parameters()
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Documents of a corpus by their ids, rows spread evenly over it, and its counts as one matrix."""
+"""Documents of a corpus by their ids, and rows spread evenly over it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import OptionError
@@ -75,10 +74,3 @@ def spread_evenly(n_places: int, most: int) -> IntArray:
     """
     n_chosen = min(n_places, max(1, most))
     return (2 * np.arange(n_chosen) + 1) * n_places // (2 * n_chosen)
-
-
-def csr_of_groups(groups: Groups, n_words: int) -> csr_array:
-    """The counts of all documents, (n_docs, n_words)."""
-    whole = DocumentBatch.joined([group.read() for group in groups])
-    arrays = whole.word_counts, whole.word_ids, whole.indptr
-    return csr_array(arrays, shape=(whole.n_docs, n_words))
