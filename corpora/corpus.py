@@ -26,12 +26,7 @@ from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.readers.fields import FieldType
 from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, write_manifest
 from sparsetopics.corpora.store.field_files import check_fields
-from sparsetopics.corpora.store.manifest import (
-    DAMAGE,
-    ShardEntry,
-    Sizes,
-    kind_of,
-)
+from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes, kind_of
 from sparsetopics.corpora.store.shards import (
     MemoryRowGroup,
     RowCorpus,

@@ -48,11 +48,7 @@ from sparsetopics.corpora.store.unfinished import (
     work_folder,
 )
 from sparsetopics.corpora.text.pruning import PruningOptions, prune, tally_words
-from sparsetopics.corpora.text.tokenizer import (
-    TokenizerOptions,
-    count_texts,
-    tokens_of,
-)
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, tokens_of
 from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary

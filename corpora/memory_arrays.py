@@ -13,15 +13,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import (
-    bsr_array,
-    coo_array,
-    csc_array,
-    csr_array,
-    dia_array,
-    sparray,
-    spmatrix,
-)
+from scipy.sparse import bsr_array, coo_array, csc_array, csr_array, dia_array, sparray, spmatrix
 
 from sparsetopics.base.batches import AnyArray, Vectors
 from sparsetopics.base.errors import ShapeError
