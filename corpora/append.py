@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.base.outputs import refuse_inputs
-from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.staging import refused
 from sparsetopics.base.transactions import APPEND_FOLDER, Workspace
 from sparsetopics.base.wording import listed, quantity
@@ -34,13 +32,10 @@ from sparsetopics.corpora.readers.options import KEEP
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import local_paths, names_of
 from sparsetopics.corpora.store.document_rows import DocumentManifest, settings_hash
-from sparsetopics.corpora.store.manifest import FILE_NAME, ShardEntry, files_of
-from sparsetopics.corpora.store.parquet_files import numbered_name
-from sparsetopics.corpora.store.shards import SHARD
+from sparsetopics.corpora.store.manifest import FILE_NAME, files_of
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.execution.executors import open_cluster_map, open_local_map
 
-Entry = TypeVar("Entry", bound=FileEntry)
 _UNCHANGED = "which keeps the words of the corpus"
 
 
@@ -89,7 +84,8 @@ def append(
         _refuse_taken(folder, added)
         workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
     n_added = longer.sizes.n_docs - before.sizes.n_docs
-    if n_unlabelled and _has_labels(folder):
+    # Only the first documents are read for this remark.
+    if n_unlabelled and {*Corpus.open(folder).row_groups[0].read_labels()} != {None}:
         problem = f"{n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
     return n_added, IngestSummary.of(longer, collection.account)
@@ -106,21 +102,16 @@ def _write(
     blocks = encoded_blocks(
         reading, tokenizer, vocabulary, before.fields, first_number=first_number
     )
-    written = write_shards(new, blocks, len(vocabulary), before.fields, reading)
-    shards = _as_next(new, written.shards, len(before.shards))
+    n_before = len(before.shards)
+    written = write_shards(new, blocks, len(vocabulary), before.fields, reading, n_before)
     longer = msgspec.structs.replace(
         before,
-        shards=before.shards + shards,
+        shards=before.shards + written.shards,
         n_skipped=before.n_skipped + written.n_skipped,
         n_unknown_tokens=before.n_unknown_tokens + written.n_unknown_tokens,
     )
     longer.save(new)
     return longer, written.n_unlabelled
-
-
-def _has_labels(folder: Path) -> bool:
-    """Whether the first documents of a corpus have labels; others are not read for a remark."""
-    return any(label is not None for label in Corpus.open(folder).row_groups[0].read_labels())
 
 
 def _check_options(options: IngestOptions) -> None:
@@ -177,21 +168,6 @@ def _workspace_in(folder: Path) -> Iterator[Workspace]:
                 workspace.remove()
     except OSError as error:
         raise refused(folder, error, "The corpus is as it was.") from error
-
-
-def _as_next(new: Path, shards: Sequence[ShardEntry], first: int) -> tuple[ShardEntry, ...]:
-    """The shards under the names that come next in the corpus."""
-
-    def renamed(file: Entry, stem: str, number: int) -> Entry:
-        name = numbered_name(stem, number)
-        os.rename(new / file.file, new / name)
-        return msgspec.structs.replace(file, file=name)
-
-    longer = []
-    for number, shard in reversed(list(enumerate(shards, start=first))):  # from the end: no clash
-        beside = {stem: renamed(file, stem, number) for stem, file in shard.beside.items()}
-        longer.append(msgspec.structs.replace(renamed(shard, SHARD, number), **beside))
-    return tuple(reversed(longer))
 
 
 def _refuse_taken(folder: Path, names: Sequence[str]) -> None:

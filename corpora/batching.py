@@ -1,33 +1,41 @@
-"""Dividing a corpus into batches at random: held in memory, or streamed by row group."""
+"""Dividing a corpus into batches at random: held in memory, or streamed by row group.
+
+Some documents may be kept out of training, so that topics can be scored on them.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Generic
+from typing import Generic, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from sparsetopics.base.batches import (
     DocumentBatch,
     IntArray,
     Source,
+    StoredBatch,
     VectorBatch,
     VectorSource,
 )
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.row_corpus import RowCorpus
-from sparsetopics.corpora.store.shards import RowBatch, RowGroup
+from sparsetopics.corpora.store.document_rows import sizes_of_batch
+from sparsetopics.corpora.store.manifest import Sizes, total
+from sparsetopics.corpora.store.shards import RowBatch, RowCorpus, RowGroup
 from sparsetopics.options.option import shown
-from sparsetopics.options.table import RESIDENT_PAIRS
+from sparsetopics.options.table import MOST_VALIDATION, RESIDENT_PAIRS
 
 FEWEST_BATCHES = 10
 FEWEST_DOCS = 32  # in a batch of the default division
 MOST_DOCS = 8_192
 HELD_ROW_GROUPS = 2
+VALIDATION_AT_ONCE = 256  # validation documents in a row group
+FEWEST_SCORED = 2  # documents in either part: the error of a score needs two
 RESIDENT_BYTES = 512 << 20  # of values: a larger corpus is read from disk
 
 
@@ -47,11 +55,10 @@ def plan_batches(
     """
     n_batches = _checked_n_batches(n_batches, corpus)
     if corpus.n_pairs > resident_pairs:
-        pieces = _pieces(corpus, n_batches, rng)
-        return StreamedBatches(*_sizes_of(corpus), HeldRowGroups(corpus.row_groups), pieces)
+        return _streamed(corpus, _pieces(corpus, n_batches, rng))
     whole = DocumentBatch.joined(list(corpus.batches()))
     parts = _divided(whole.n_docs, n_batches, rng)
-    return ResidentBatches(*_sizes_of(corpus), [whole.take(rows) for rows in parts])
+    return _resident(corpus, [whole.take(rows) for rows in parts])
 
 
 def plan_vector_batches(
@@ -72,8 +79,7 @@ def plan_vector_batches(
     n_batches = _checked_n_batches(n_batches, corpus)
     n_bytes = corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize
     if n_bytes > resident_bytes:
-        pieces = _mixed_pieces(corpus, n_batches, rng)
-        return StreamedBatches(*_sizes_of(corpus), HeldRowGroups(corpus.row_groups), pieces)
+        return _streamed(corpus, _mixed_pieces(corpus, n_batches, rng))
     parts = _divided(corpus.n_items, n_batches, rng)
     # Each row group is scattered to its places in one array, so that nothing is held twice.
     place = np.empty(corpus.n_items, np.int64)
@@ -84,8 +90,7 @@ def plan_vector_batches(
         values[place[start : start + batch.n_items]] = batch.values
         start += batch.n_items
     ends = np.cumsum([len(part) for part in parts])
-    batches = [VectorBatch(part) for part in np.split(values, ends[:-1])]
-    return ResidentBatches(*_sizes_of(corpus), batches)
+    return _resident(corpus, [VectorBatch(part) for part in np.split(values, ends[:-1])])
 
 
 def _checked_n_batches(n_batches: int | None, corpus: RowCorpus[RowBatch]) -> int:
@@ -107,94 +112,56 @@ def default_n_batches(n_docs: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Batches:
-    """What the engine asks about the data as a whole."""
+class Batches(Generic[RowBatch]):
+    """The rows of a corpus in batches, which many threads may read."""
 
     n_docs: int
     n_tokens: float
     n_columns: int  # words of the vocabulary, or numbers of an item
-
-
-@dataclass(frozen=True, eq=False)
-class ResidentBatches(_Batches, Generic[RowBatch]):
-    """Batches in memory."""
-
-    is_resident = True
-    batches: Sequence[RowBatch]
-
-    @property
-    def n_batches(self) -> int:
-        return len(self.batches)
-
-    def read(self, batch_id: int) -> RowBatch:
-        return self.batches[batch_id]
-
-
-@dataclass(frozen=True, eq=False)
-class JoinedBatches(_Batches):
-    """The batches of one source of documents, and after them those of another."""
-
+    n_batches: int
     is_resident: bool
-    first: Source[DocumentBatch]
-    last: Source[DocumentBatch]
+    read: Callable[[int], RowBatch]
 
-    @classmethod
-    def of(cls, first: Source[DocumentBatch], last: Source[DocumentBatch]) -> JoinedBatches:
-        """Both have the same words, and ``last`` stays in memory."""
-        n_docs, n_tokens = first.n_docs + last.n_docs, first.n_tokens + last.n_tokens
-        return cls(n_docs, n_tokens, first.n_columns, first.is_resident, first, last)
 
-    @property
-    def n_batches(self) -> int:
-        return self.first.n_batches + self.last.n_batches
+def joined(first: Source[DocumentBatch], last: Source[DocumentBatch]) -> Batches[DocumentBatch]:
+    """The batches of one source of documents, and after them those of another with the same words,
+    which stays in memory."""
 
-    def read(self, batch_id: int) -> DocumentBatch:
-        n_first = self.first.n_batches
-        if batch_id < n_first:
-            return self.first.read(batch_id)
-        return self.last.read(batch_id - n_first)
+    def read(batch_id: int) -> DocumentBatch:
+        n_first = first.n_batches
+        return first.read(batch_id) if batch_id < n_first else last.read(batch_id - n_first)
+
+    sizes = first.n_docs + last.n_docs, first.n_tokens + last.n_tokens, first.n_columns
+    return Batches(*sizes, first.n_batches + last.n_batches, first.is_resident, read)
 
 
 Piece = tuple[int, IntArray]  # the number of a row group, and some of its rows, ascending
 
 
-class HeldRowGroups(Generic[RowBatch]):
-    """Row groups that are decoded on demand, the few used last kept; safe for many threads."""
-
-    def __init__(self, groups: Sequence[RowGroup[RowBatch]]) -> None:
-        self._groups: Sequence[RowGroup[RowBatch]] = groups
-        self._held: OrderedDict[int, RowBatch] = OrderedDict()
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def read(self, group: int) -> RowBatch:
-        """The row group, decoded now unless it is held."""
-        with self._lock:  # also keeps two threads from decoding the same row group
-            if group not in self._held:
-                while len(self._held) >= HELD_ROW_GROUPS:
-                    self._held.popitem(last=False)
-                self._held[group] = self._groups[group].read()
-            self._held.move_to_end(group)
-            return self._held[group]
+def _resident(corpus: RowCorpus[RowBatch], batches: Sequence[RowBatch]) -> Batches[RowBatch]:
+    """Batches in memory."""
+    return Batches(*_sizes_of(corpus), len(batches), True, batches.__getitem__)
 
 
-@dataclass(frozen=True, eq=False)
-class StreamedBatches(_Batches, Generic[RowBatch]):
-    """Batches put together from row groups decoded on demand; safe to read from many threads."""
+def _streamed(corpus: RowCorpus[RowBatch], parts: Sequence[Sequence[Piece]]) -> Batches[RowBatch]:
+    """Batches put together from row groups that are decoded on demand, the few used last kept."""
+    held: OrderedDict[int, RowBatch] = OrderedDict()
+    lock = Lock()
 
-    is_resident = False
-    _held: HeldRowGroups[RowBatch]
-    parts: Sequence[Sequence[Piece]]  # of each batch
+    def row_group(number: int) -> RowBatch:
+        with lock:  # also keeps two threads from decoding the same row group
+            if number not in held:
+                while len(held) >= HELD_ROW_GROUPS:
+                    held.popitem(last=False)
+                held[number] = corpus.row_groups[number].read()
+            held.move_to_end(number)
+            return held[number]
 
-    @property
-    def n_batches(self) -> int:
-        return len(self.parts)
-
-    def read(self, batch_id: int) -> RowBatch:
-        taken = [self._held.read(group).take(rows) for group, rows in self.parts[batch_id]]
+    def read(batch_id: int) -> RowBatch:
+        taken = [row_group(number).take(rows) for number, rows in parts[batch_id]]
         return taken[0] if len(taken) == 1 else taken[0].joined(taken)
+
+    return Batches(*_sizes_of(corpus), len(parts), False, read)
 
 
 def _sizes_of(corpus: RowCorpus[RowBatch]) -> tuple[int, float, int]:
@@ -241,3 +208,113 @@ def _cut(sequence: list[tuple[int, IntArray]], shares: Sequence[int]) -> list[li
 def _divided(n_rows: int, n_parts: int, rng: np.random.Generator) -> list[IntArray]:
     """A random division into parts of nearly equal size, each ascending."""
     return [np.sort(part) for part in np.array_split(rng.permutation(n_rows), n_parts)]
+
+
+# --- documents kept out of training ---------------------------------------------------------------
+class TrainingData(NamedTuple):
+    """The training data in batches, the same in every process."""
+
+    source: Source[StoredBatch]  # to train on
+    whole: Source[StoredBatch]  # the same batches, then those of the validation documents
+    validation: Corpus | None = None  # the documents that are kept out of training
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialRowGroup(RowGroup[DocumentBatch]):
+    """Some rows of another row group."""
+
+    group: RowGroup[DocumentBatch]
+    rows: IntArray  # ascending
+    batch: DocumentBatch | None = None  # their words, if they are in memory
+
+    def read(self) -> DocumentBatch:
+        return self.group.read().take(self.rows) if self.batch is None else self.batch
+
+    def read_ids(self) -> list[str]:
+        ids = self.group.read_ids()
+        return [ids[row] for row in self.rows]
+
+    def read_labels(self) -> list[str | None]:
+        labels = self.group.read_labels()
+        return [labels[row] for row in self.rows]
+
+    def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
+        return self.group.read_fields(names, self.rows if rows is None else self.rows[rows])
+
+
+def count_validation(n_docs: int, share: float) -> int:
+    """The number of documents in the validation ``share``, at most ``MOST_VALIDATION``.
+
+    Raises OptionError if one part would have fewer than two documents.
+    """
+    number = min(round(share * n_docs), MOST_VALIDATION)
+    if not FEWEST_SCORED <= number <= n_docs - FEWEST_SCORED:
+        problem = f"{share:g} would keep {number:,} of {n_docs:,} documents out of training"
+        hint = "Both parts need two documents or more. 0 scores nothing."
+        raise OptionError("validation-share", problem, hint)
+    return number
+
+
+def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tuple[Corpus, Corpus]:
+    """Draw ``n_validation`` documents; return the corpus without them, and them alone.
+
+    Both parts keep the order of the corpus. The validation documents are read into memory. Sizes of
+    the training part are known without another pass over the corpus.
+    """
+    chosen = np.sort(rng.permutation(corpus.n_docs)[:n_validation])
+    training: list[RowGroup[DocumentBatch]] = []
+    validation: list[RowGroup[DocumentBatch]] = []
+    start = 0
+    for group in corpus.row_groups:
+        rows = chosen[(chosen >= start) & (chosen < start + group.n_docs)] - start
+        start += group.n_docs
+        if not len(rows):
+            training.append(group)
+            continue
+        kept_out = _in_memory(group, rows)
+        validation += kept_out
+        if len(rows) < group.n_docs:
+            sizes = Sizes(
+                *np.subtract(group.sizes, total(each.sizes for each in kept_out)).tolist()
+            )
+            others = np.setdiff1d(np.arange(group.n_docs), rows)
+            training.append(PartialRowGroup(sizes, group, others))
+    with_training = replace(corpus, row_groups=tuple(training))
+    return with_training, replace(corpus, row_groups=tuple(validation))
+
+
+def _in_memory(group: RowGroup[DocumentBatch], rows: IntArray) -> list[PartialRowGroup]:
+    """Some rows in small groups: scoring takes memory for all words of a group."""
+    whole = group.read()
+    parts = [
+        rows[first : first + VALIDATION_AT_ONCE]
+        for first in range(0, len(rows), VALIDATION_AT_ONCE)
+    ]
+    batches = map(whole.take, parts)
+    return [
+        PartialRowGroup(sizes_of_batch(batch), group, part, batch)
+        for part, batch in zip(parts, batches, strict=True)
+    ]
+
+
+def divide(
+    corpus: Corpus,
+    n_batches: int | None,
+    share: float,
+    rng: np.random.Generator,
+    *,
+    chosen_by: np.random.Generator | None = None,
+    resident_pairs: int = RESIDENT_PAIRS,
+) -> TrainingData:
+    """Keep a ``share`` of the documents out of training, and divide both parts into batches.
+
+    ``chosen_by`` draws the validation documents if it is given, otherwise ``rng`` does. Batches of
+    validation documents are about as large as the others. Raises OptionError for a share
+    that leaves one part empty, and what ``plan_batches`` raises.
+    """
+    number = count_validation(corpus.n_docs, share)
+    training, validation = hold_out(corpus, number, chosen_by or rng)
+    source = plan_batches(training, n_batches, rng, resident_pairs=resident_pairs)
+    n_last = max(1, round(validation.n_docs * source.n_batches / training.n_docs))
+    last = plan_batches(validation, min(n_last, validation.n_docs), rng)
+    return TrainingData(source, joined(source, last), validation)

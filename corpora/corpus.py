@@ -23,23 +23,18 @@ from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.showing import html_table, short_repr
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.readers.blocks import VECTORS
-from sparsetopics.corpora.readers.field_values import FieldType
-from sparsetopics.corpora.row_corpus import RowCorpus
+from sparsetopics.corpora.readers.fields import FieldType
 from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, write_manifest
 from sparsetopics.corpora.store.field_files import check_fields
-from sparsetopics.corpora.store.manifest import (
-    DAMAGE,
-    ShardEntry,
-    Sizes,
-    kind_of,
-)
+from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes, kind_of
 from sparsetopics.corpora.store.shards import (
     MemoryRowGroup,
+    RowCorpus,
     RowGroup,
     StoredRowGroup,
     stored_groups,
 )
-from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest, rows_per_group
+from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS
 from sparsetopics.options.option import check_type, path_of
@@ -125,9 +120,11 @@ class Corpus(RowCorpus[DocumentBatch]):
 
     def to_csr(self) -> csr_array:
         """The counts as a sparse matrix, (n_docs, n_words), in memory."""
-        from sparsetopics.corpora.lookup import csr_of_groups
+        from scipy.sparse import csr_array
 
-        return csr_of_groups(self.row_groups, self.n_words)
+        whole = DocumentBatch.joined(list(self.batches()))
+        arrays = whole.word_counts, whole.word_ids, whole.indptr
+        return csr_array(arrays, shape=(whole.n_docs, self.n_words))
 
     @naming_parameters()
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -203,15 +200,10 @@ class Corpus(RowCorpus[DocumentBatch]):
         """
         given = locals()  # the options, by the names of parameters
         from sparsetopics.corpora.ingest_options import document_options, given_at
-        from sparsetopics.corpora.memory_corpus import (
-            blocks_of_texts,
-            check_kept_of_texts,
-            documents_of_blocks,
-        )
+        from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
         options = document_options(given_at(FROM_TEXTS, given), vocabulary=vocabulary)
-        check_kept_of_texts(options.read.kept)
-        return cls(*documents_of_blocks(blocks_of_texts(texts), "texts", options))
+        return corpus_of_texts(cls, texts, options)
 
     @classmethod
     @naming_parameters()
@@ -247,11 +239,10 @@ class Corpus(RowCorpus[DocumentBatch]):
         """
         given = locals()  # the options, by the names of parameters
         from sparsetopics.corpora.ingest_options import document_options, given_at
-        from sparsetopics.corpora.memory_corpus import TABLE, blocks_of_table, documents_of_blocks
+        from sparsetopics.corpora.memory_corpus import corpus_of_table
 
         options = document_options(given_at(FROM_TABLE, given), vocabulary=vocabulary)
-        blocks = blocks_of_table(table, options.read)
-        return cls(*documents_of_blocks(blocks, TABLE, options))
+        return corpus_of_table(cls, table, options)
 
     @classmethod
     def from_csr(
@@ -267,9 +258,9 @@ class Corpus(RowCorpus[DocumentBatch]):
         Raises ShapeError if the sizes or the arrays of the matrix do not fit, for names that are
         no strings, and if a count is negative or not finite; SourceError if none is above zero.
         """
-        from sparsetopics.corpora.memory_corpus import documents_of_csr
+        from sparsetopics.corpora.memory_corpus import corpus_of_csr
 
-        return cls(*documents_of_csr(counts, words, doc_ids))
+        return corpus_of_csr(cls, counts, words, doc_ids)
 
     @classmethod
     def from_gensim(
@@ -281,9 +272,9 @@ class Corpus(RowCorpus[DocumentBatch]):
         Documents without a count are left out. Raises SourceError for anything but a bag of words,
         ShapeError for a word that is not in the dictionary or a count that is negative.
         """
-        from sparsetopics.corpora.memory_corpus import documents_of_gensim
+        from sparsetopics.corpora.memory_corpus import corpus_of_gensim
 
-        return cls(*documents_of_gensim(bow, dictionary))
+        return corpus_of_gensim(cls, bow, dictionary)
 
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]
@@ -376,7 +367,7 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         n_items, n_columns = vectors.shape
         names = names_of(range(n_items) if item_ids is None else item_ids, n_items, "item_ids")
         own_labels = labels_of([None] * n_items if labels is None else labels, n_items, "labels")
-        step = rows_per_group(n_columns)
+        step = VectorKind(n_columns).rows_per_group
         groups = []
         for start in range(0, n_items, step):
             s = slice(start, start + step)

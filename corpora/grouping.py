@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.readers.field_values import FieldType, converted, misfit
-from sparsetopics.corpora.readers.fields import TEXT
+from sparsetopics.corpora.readers.fields import TEXT, FieldType, converted, misfit
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.options.option import refuse, shown
 

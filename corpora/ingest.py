@@ -24,8 +24,7 @@ from sparsetopics.corpora.readers.blocks import (
     numbered,
     with_error_last,
 )
-from sparsetopics.corpora.readers.field_values import FieldType
-from sparsetopics.corpora.readers.fields import FieldTypes
+from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.sources.account import FileAccount
@@ -49,11 +48,7 @@ from sparsetopics.corpora.store.unfinished import (
     work_folder,
 )
 from sparsetopics.corpora.text.pruning import PruningOptions, prune, tally_words
-from sparsetopics.corpora.text.tokenizer import (
-    TokenizerOptions,
-    count_texts,
-    tokens_of,
-)
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, tokens_of
 from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -350,10 +345,12 @@ def write_shards(
     n_words: int,
     types: Mapping[str, FieldType],
     reading: Reading,
+    first: int = 0,
 ) -> WrittenShards:
-    """Write the documents; SourceError if none has a word of the vocabulary."""
+    """Write the documents into shards numbered from ``first``; SourceError if none has a word of
+    the vocabulary."""
     n_skipped = n_unknown_tokens = n_documents = n_unlabelled = 0
-    with ShardWriter(folder, DocumentKind(n_words), types) as writer:
+    with ShardWriter(folder, DocumentKind(n_words), types, first) as writer:
         for block in encoded:
             writer.append(block.rows)
             n_skipped += block.n_skipped

@@ -18,13 +18,7 @@ from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import INGEST_OPTION
-from sparsetopics.options.option import (
-    Given,
-    check_values,
-    fields_by_part,
-    made,
-    taken,
-)
+from sparsetopics.options.option import Given, check_values, fields_by_part, made, taken
 from sparsetopics.options.workplace import Workplace
 
 VOCABULARY = "vocabulary"  # given as an object, or as the folder of a corpus or a run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import chain
@@ -29,14 +29,15 @@ from sparsetopics.corpora.projection import (
     sample_rows,
 )
 from sparsetopics.corpora.readers.blocks import VectorBlock, numbered
-from sparsetopics.corpora.readers.formats import IMAGE, VectorCollection, find_vectors
+from sparsetopics.corpora.readers.formats import IMAGE, find_vectors
 from sparsetopics.corpora.readers.options import VectorReadOptions
 from sparsetopics.corpora.sources.account import FileAccount
+from sparsetopics.corpora.sources.byte_stream import SourceFile
 from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.store.unfinished import corpus_output, paths_of, work_folder
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
-from sparsetopics.execution.executors import OrderedMap, open_cluster_map, open_local_map
+from sparsetopics.execution.executors import open_cluster_map, open_local_map
 
 
 class VectorSummary(NamedTuple):
@@ -49,18 +50,7 @@ class VectorSummary(NamedTuple):
     files: FileAccount  # what was read as what, and what was left out
 
 
-class _Reading(NamedTuple):
-    """What a pass over the items of all files needs."""
-
-    collection: VectorCollection
-    options: VectorReadOptions
-    ordered_map: OrderedMap  # over the workers that decode
-    on_progress: OnProgress
-    opened: ExitStack  # closes the files that are being read
-
-    @property
-    def no_items(self) -> SourceError:
-        return SourceError(names_of(self.collection.files), "there are no items")
+_Pass = Callable[[str], Iterator[VectorBlock]]  # over the items of all files, for a stage
 
 
 def ingest_vectors(
@@ -92,9 +82,17 @@ def ingest_vectors(
             sources, options.format, read, follow_links=options.follow_links, say=say
         )
         refuse_inputs(output.path, paths_of(collection.files))
-        reading = _Reading(collection, read, cluster_map or here, on_progress, opened)
-        projection, made = _projection(reading, options, given)
-        return _write_corpus(place.corpus, reading, projection, made)
+
+        def blocks(stage: str) -> Iterator[VectorBlock]:
+            pending = opened.enter_context(closing(collection.read(read)))
+            decoded = _alike((cluster_map or here)(call, pending), collection.files)
+            return reported(numbered(decoded), stage, "item", on_progress)
+
+        projection, how_projected = _projection(blocks, read.patches, options, given)
+        made = _made(collection.format_name, read) | how_projected
+        manifest = _write_corpus(place.corpus, blocks("writing"), projection, made)
+        sizes = manifest.sizes.n_docs, manifest.n_columns, len(manifest.shards)
+        return VectorSummary(*sizes, 0, collection.account)
 
 
 def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
@@ -111,7 +109,7 @@ def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
 
 
 def _projection(
-    reading: _Reading, options: VectorOptions, given: VectorCorpus | None
+    blocks: _Pass, patches: int | None, options: VectorOptions, given: VectorCorpus | None
 ) -> tuple[Projection | None, Made]:
     """The given projection, that of patches, one fitted to the items, or the last two combined;
     None if none is wanted. Also what it adds to the manifest's ``made``."""
@@ -123,28 +121,25 @@ def _projection(
         if "pca" in given.made:
             made["pca"] = given.made["pca"]
         return given.projection, made
-    patches = reading.options.patches
     basis = None if patches is None else patch_projection(patches)
     if options.pca is not None:
-        return _fitted(reading, options, options.pca, basis)
+        return _fitted(blocks, options, options.pca, basis)
     return basis, Made() if basis is None else {"basis": PATCH_BASIS}
 
 
 def _fitted(
-    reading: _Reading, options: VectorOptions, n_components: int, basis: Projection | None
+    blocks: _Pass, options: VectorOptions, n_components: int, basis: Projection | None
 ) -> tuple[Projection, Made]:
     """A PCA of a sample of the items, or of their coordinates in ``basis``."""
     columns: tuple[str, ...] | None = None
 
     def values() -> Iterator[Vectors]:
         nonlocal columns
-        for block in _blocks(reading, "fitting"):
+        for block in blocks("fitting"):
             columns = block.columns
             yield block.values if basis is None else basis(block.values)
 
     sample = sample_rows(values(), np.random.default_rng(options.seed))
-    if not len(sample):
-        raise reading.no_items
     projection, explained = fit_projection(sample, n_components, columns, whiten=options.whiten)
     made: Made = {
         "pca": {
@@ -158,18 +153,13 @@ def _fitted(
     return projection if basis is None else projection.after(basis), made
 
 
-def _blocks(reading: _Reading, stage: str) -> Iterator[VectorBlock]:
-    """The items of all files in order, each with an id, all with the same columns."""
-    pending = reading.opened.enter_context(closing(reading.collection.read(reading.options)))
-    decoded = reading.ordered_map(call, pending)
-    blocks = numbered(_alike(block for block in decoded if len(block.values)))
-    return reported(blocks, stage, "item", reading.on_progress)
-
-
-def _alike(blocks: Iterable[VectorBlock]) -> Iterator[VectorBlock]:
-    """The blocks; SourceError at the first whose columns differ from those of the first block."""
+def _alike(blocks: Iterable[VectorBlock], files: Sequence[SourceFile]) -> Iterator[VectorBlock]:
+    """The blocks that have items; SourceError if none has, and at the first whose columns differ
+    from those of the first block."""
     first: VectorBlock | None = None
     for block in blocks:
+        if not len(block.values):
+            continue
         first = first or block
         _check_width(block, first.values.shape[1], f"as in {first.source}")
         if block.columns != first.columns:
@@ -177,6 +167,8 @@ def _alike(blocks: Iterable[VectorBlock]) -> Iterator[VectorBlock]:
             problem = f"expected columns {expected}, as in {first.source}, but found {found}"
             raise SourceError(block.source, problem)
         yield block
+    if first is None:
+        raise SourceError(names_of(files), "there are no items")
 
 
 def _check_width(block: VectorBlock, n_columns: int, why: str) -> None:
@@ -188,18 +180,13 @@ def _check_width(block: VectorBlock, n_columns: int, why: str) -> None:
 
 
 def _write_corpus(
-    folder: Path, reading: _Reading, projection: Projection | None, how_projected: Made
-) -> VectorSummary:
+    folder: Path, blocks: Iterator[VectorBlock], projection: Projection | None, made: Made
+) -> VectorManifest:
     """Shards, projection and, last, the manifest."""
-    blocks = _blocks(reading, "writing")
-    first = next(blocks, None)
-    if first is None:
-        raise reading.no_items
+    first = next(blocks)
     columns = first.columns
     n_columns = first.values.shape[1]
     entry = None
-    made = _made(reading.collection.format_name, reading.options)
-    made.update(how_projected)
     if projection is not None:
         _check_width(first, projection.n_inputs, "which the projection takes")
         projection.save(folder)
@@ -218,8 +205,7 @@ def _write_corpus(
         shards=tuple(VectorKind.entry_of(shard, shard.groups, {}) for shard in shards),
     )
     manifest.save(folder)
-    account = reading.collection.account
-    return VectorSummary(manifest.sizes.n_docs, n_columns, len(shards), 0, account)
+    return manifest
 
 
 def _made(format_name: str, read: VectorReadOptions) -> Made:

@@ -1,4 +1,4 @@
-"""Documents of a corpus by their ids, rows spread evenly over it, and its counts as one matrix."""
+"""Documents of a corpus by their ids, and rows spread evenly over it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.memory_arrays import strings_of
-from sparsetopics.corpora.readers.field_values import ARROW_TYPES, FieldType
+from sparsetopics.corpora.readers.fields import ARROW_TYPES, FieldType
 from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
 from sparsetopics.options.option import shown
 
@@ -75,13 +74,3 @@ def spread_evenly(n_places: int, most: int) -> IntArray:
     """
     n_chosen = min(n_places, max(1, most))
     return (2 * np.arange(n_chosen) + 1) * n_places // (2 * n_chosen)
-
-
-def csr_of_groups(groups: Groups, n_words: int) -> csr_array:
-    """The counts of all documents, (n_docs, n_words)."""
-    batches = [group.read() for group in groups]
-    lengths = np.concatenate([np.diff(batch.indptr) for batch in batches])
-    indptr = np.append(0, np.cumsum(lengths))
-    columns = np.concatenate([batch.word_ids for batch in batches])
-    counts = np.concatenate([batch.word_counts for batch in batches])
-    return csr_array((counts, columns, indptr), shape=(len(lengths), n_words))

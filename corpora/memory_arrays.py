@@ -13,15 +13,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import (
-    bsr_array,
-    coo_array,
-    csc_array,
-    csr_array,
-    dia_array,
-    sparray,
-    spmatrix,
-)
+from scipy.sparse import bsr_array, coo_array, csc_array, csr_array, dia_array, sparray, spmatrix
 
 from sparsetopics.base.batches import AnyArray, Vectors
 from sparsetopics.base.errors import ShapeError
@@ -155,7 +147,8 @@ def _made_again(matrix: AnyMatrix, where: str) -> AnyMatrix:
     shape = matrix.shape
     if matrix.format in _COMPRESSED:
         indices, indptr = _whole(matrix.indices, where), _whole(matrix.indptr, where)
-        data = widened(_native(matrix.data, where), is_sum=matrix.format != "csr")
+        own = _native(matrix.data, where)
+        data = own if matrix.format == "csr" else widened(own)
         made = _COMPRESSED[matrix.format]((data, indices, indptr), shape=shape)
         made.check_format(full_check=True)
         return made
@@ -186,11 +179,9 @@ def _native(numbers: AnyArray, where: str) -> AnyArray:
     return numbers.astype(numbers.dtype.newbyteorder("="), copy=False)
 
 
-def widened(numbers: AnyArray, *, is_sum: bool = True) -> AnyArray:
+def widened(numbers: AnyArray) -> AnyArray:
     """Numbers in a 64-bit type, whole if they were, so that sums of them are exact."""
     kind = numbers.dtype.kind
-    if not is_sum:
-        return numbers
     if kind == "f" or numbers.dtype == np.uint64:
         return numbers.astype(np.float64)
     return numbers.astype(np.int64) if kind in "bui" else numbers

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,37 +29,33 @@ from sparsetopics.corpora.memory_arrays import (
 )
 from sparsetopics.corpora.readers.blocks import TextBlock, numbered
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
-from sparsetopics.corpora.readers.field_values import FieldType
-from sparsetopics.corpora.readers.fields import FieldTypes, Kept
+from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, encode, sizes_of_batch
-from sparsetopics.corpora.store.shards import NO_TYPES, MemoryRowGroup
+from sparsetopics.corpora.store.shards import NO_TYPES, MemoryRowGroup, RowGroup
 from sparsetopics.corpora.text.pruning import prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, tokens_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import refuse, shown
 
 _ROWS_AT_ONCE = 1_024
-TABLE = "table"  # in messages
+_TABLE = "table"  # in messages
+
+T = TypeVar("T")
+#: Makes the corpus from vocabulary, row groups, documents and tokens left out, and kept fields.
+Make = Callable[
+    [Vocabulary, tuple[RowGroup[DocumentBatch], ...], int, int, Mapping[str, FieldType]], T
+]
 
 
-class MemoryDocuments(NamedTuple):
-    """The parts of a corpus in memory."""
-
-    vocabulary: Vocabulary
-    row_groups: tuple[MemoryRowGroup[DocumentBatch], ...]
-    n_skipped: int
-    n_unknown_tokens: int
-    fields: Mapping[str, FieldType] = NO_TYPES
-
-
-def documents_of_blocks(
+def _corpus_of_blocks(
+    make: Make[T],
     texts: Iterable[TextBlock],
     where: str,
     options: IngestOptions,
-) -> MemoryDocuments:
+) -> T:
     """Tokenise, prune and encode; SourceError if nothing is left, OptionError if the vocabulary is
     none."""
     given, kept = options.vocabulary, options.read.kept
@@ -96,18 +92,21 @@ def documents_of_blocks(
         problem = f"none of {quantity(n_skipped, 'document')} has a word of the vocabulary"
         raise SourceError(where, problem)
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
-    return MemoryDocuments(vocabulary, groups, n_skipped, n_unknown, types)
+    return make(vocabulary, groups, n_skipped, n_unknown, types)
 
 
-def check_kept_of_texts(kept: Kept) -> None:
-    """OptionError if other fields are to be kept where there are texts alone."""
+def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
+    """Documents under running numbers; OptionError if fields other than the texts are to be kept,
+    SourceError for anything but texts."""
+    kept = options.read.kept
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
         refuse("keep", f"texts have no field {kept.named[0]!r}", hint)
+    return _corpus_of_blocks(make, _blocks_of_texts(texts), "texts", options)
 
 
-def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
-    """Texts under running numbers, a row group at a time; SourceError for anything but texts."""
+def _blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
+    """Texts under running numbers, a row group at a time."""
     remaining = _iterated(texts)
     start = 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
@@ -143,28 +142,33 @@ def _as_strings(texts: list[str | None], start: int) -> pa.StringArray:
     return pa.array(found, pa.string())
 
 
-def blocks_of_table(
+def corpus_of_table(
+    make: Make[T],
     table: Any,  # the tables of six libraries share no type, only Arrow's protocol
-    read: ReadOptions,
-) -> Iterator[TextBlock]:
+    options: IngestOptions,
+) -> T:
     """A table with one document a row; rows without an id get running numbers.
 
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
     """
+    return _corpus_of_blocks(make, _blocks_of_table(table, options.read), _TABLE, options)
+
+
+def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
     batches = _table_batches(table)
-    chosen = (batch.select(text_columns(batch.schema, read, TABLE).columns) for batch in batches)
+    chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
     try:
-        blocks = (pending() for pending in table_blocks(pieces(chosen, None), TABLE, read))
+        blocks = (pending() for pending in table_blocks(pieces(chosen, None), _TABLE, read))
         yield from numbered(blocks)
     except SourceError:
         raise
     except (pa.ArrowException, ValueError) as error:
         problem = f"Arrow cannot read its columns: {reason_of(error)}"
         hint = "Leave out all columns but text, id, label and those to keep."
-        raise SourceError(TABLE, problem, hint) from error
+        raise SourceError(_TABLE, problem, hint) from error
 
 
-def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see blocks_of_table
+def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_table
     """The rows of a table; one batch may hold all of them."""
     if hasattr(table, "with_format") and hasattr(table, "iter"):  # Hugging Face: knows its order
         for part in table.with_format("arrow").iter(batch_size=_ROWS_AT_ONCE):
@@ -177,12 +181,15 @@ def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see blocks_of_tab
     else:
         problem = f"an object of type {type(table).__name__} does not provide Arrow data"
         hint = "Pass a table of pyarrow, pandas or polars, or texts to Corpus.from_texts."
-        raise SourceError(TABLE, problem, hint)
+        raise SourceError(_TABLE, problem, hint)
 
 
-def documents_of_csr(
-    counts: AnyMatrix | ArrayLike, words: Iterable[str], doc_ids: Iterable[Hashable] | None
-) -> MemoryDocuments:
+def corpus_of_csr(
+    make: Make[T],
+    counts: AnyMatrix | ArrayLike,
+    words: Iterable[str],
+    doc_ids: Iterable[Hashable] | None,
+) -> T:
     """Rows of a sparse matrix of counts, (n_docs, n_words); the words keep their order.
 
     Raises ShapeError for a matrix whose arrays do not fit together, sizes that do not fit, a word
@@ -212,7 +219,7 @@ def documents_of_csr(
         rows = kept[start : start + DOCS_PER_ROW_GROUP]
         batch, ids = whole.take(rows), [names[i] for i in rows]
         groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
-    return MemoryDocuments(vocabulary, tuple(groups), n_docs - len(kept), 0)
+    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:
@@ -239,9 +246,9 @@ def _check_counts(matrix: csr_array) -> None:
         raise ShapeError(where, f"must be {allowed}, but is {matrix.data[bad[0]]}")
 
 
-def documents_of_gensim(
-    bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
-) -> MemoryDocuments:
+def corpus_of_gensim(
+    make: Make[T], bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
+) -> T:
     """Documents as lists of (word number, count), under running numbers.
 
     Words keep the order of their numbers. Raises SourceError for anything but a bag of words,
@@ -273,7 +280,7 @@ def documents_of_gensim(
         problem = f"word {flat[pair, 0]:g} is not among the {len(numbers)} of the dictionary"
         raise ShapeError(f"bow, document {document}", problem)
     counts = csr_array((flat[:, 1], columns, indptr), (len(rows), len(numbers)))
-    return documents_of_csr(counts, [dictionary[number] for number in numbers], None)
+    return corpus_of_csr(make, counts, [dictionary[number] for number in numbers], None)
 
 
 def _pairs(document: Iterable[tuple[int, float]], number: int) -> list[tuple[float, float]]:

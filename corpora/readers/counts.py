@@ -1,13 +1,18 @@
-"""What the formats of word counts share: lines of document, word and count, and word lists.
+"""What the formats of word counts share, and UCI bag of words.
 
-UCI collections and Matrix Market files are lines of document, word and count.
+UCI collections and Matrix Market files are lines of document, word and count. Those of UCI are
+``docword.NAME.txt`` with ``vocab.NAME.txt`` beside it: three header lines (documents, words,
+pairs), then ``document word count`` lines, ids from 1, sorted by document.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from contextlib import closing
+from functools import partial
+from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +22,15 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import CountedBlock
-from sparsetopics.corpora.sources.arrow_files import native_reader
+from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources.byte_stream import (
     PACKED_SUFFIXES,
     LineBlock,
     Place,
+    SourceFile,
     is_file,
+    line_blocks,
     read_utf8,
 )
 
@@ -51,23 +58,35 @@ class Size(NamedTuple):
     n_pairs: int
 
 
-class Pairs(NamedTuple):
-    """Parsed lines."""
-
-    triples: NDArray[np.int64]  # (n_pairs, 3) document, word, count; both ids from 1
-    lines: IntArray  # (n_pairs,) their numbers in the file
-
-
-class Documents(NamedTuple):
-    """Consecutive documents with all of their lines."""
-
-    source: str  # the file, for errors
-    triples: NDArray[np.int64]
-    first: int  # number of the first document
-    n_docs: int
+#: Parsed lines, (n_pairs, 4): document, word, count, and the number of the line. Ids are from 1.
+Lines: TypeAlias = NDArray[np.int64]
+#: From the lines of a file, its name, the number of words and the file that holds them.
+_Open = Callable[[Iterator[LineBlock], Place, int, Place], tuple[Size, LineLayout, Iterator[Lines]]]
 
 
-def parse(block: LineBlock, layout: LineLayout) -> Pairs:
+def read_triples(
+    files: Sequence[SourceFile],
+    options: ReadOptions,
+    vocabulary_names: Callable[[str], list[str]],
+    opened: _Open,
+) -> Iterator[PendingBlock]:
+    """The documents of all files; their numbers run on from file to file.
+
+    ``opened`` reads the head of a file, and returns its lines, sorted by document.
+    """
+    n_docs_before = 0
+    for file in files:
+        path, names = file.path, vocabulary_names(file.path.name)
+        vocabulary = options.vocabulary_file or words_beside(path, names)
+        words = read_words(vocabulary)
+        with closing(line_blocks(path, None)) as blocks:
+            size, layout, parts = opened(blocks, path, len(words), vocabulary)
+            for numbers, triples in _whole_documents(path, size, parts, layout):
+                yield partial(_count, str(path), numbers, triples, words, n_docs_before)
+        n_docs_before += size.n_docs
+
+
+def parse(block: LineBlock, layout: LineLayout) -> Lines:
     """Parse a block, with Arrow if the lines are regular, otherwise line by line.
 
     Raises SourceError at a line of another form, or a count that is not whole.
@@ -77,9 +96,11 @@ def parse(block: LineBlock, layout: LineLayout) -> Pairs:
     types = dict.fromkeys(layout.columns, pa.int64())
     if layout.is_real:
         types["count"] = pa.float64()
+    own = pa.BufferOutputStream()  # in memory of Arrow, whose threads may outlive the read
+    own.write(block.data)
     try:
         table = pcsv.read_csv(
-            native_reader(block.data),
+            pa.BufferReader(own.getvalue()),
             pcsv.ReadOptions(
                 use_threads=False, block_size=len(block.data) + 1, column_names=list(types)
             ),
@@ -92,10 +113,10 @@ def parse(block: LineBlock, layout: LineLayout) -> Pairs:
         return _parse_each(block, layout)
     columns = {name: table[name].to_numpy() for name in layout.columns}
     lines = np.arange(block.first_line, block.first_line + len(table))
-    return _pairs(columns, lines, block.source)
+    return _joined(columns, lines, block.source)
 
 
-def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
+def _parse_each(block: LineBlock, layout: LineLayout) -> Lines:
     """Parse line by line, with any white space between numbers."""
     rows, lines = [], []
     as_count = float if layout.is_real else int
@@ -119,17 +140,17 @@ def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
         }
     except OverflowError as error:
         raise SourceError(block.source, "a number has more than 64 bits") from error
-    return _pairs(columns, np.array(lines, np.int64), block.source)
+    return _joined(columns, np.array(lines, np.int64), block.source)
 
 
-def _pairs(columns: Mapping[str, NDArray[np.number]], lines: IntArray, source: str) -> Pairs:
+def _joined(columns: Mapping[str, NDArray[np.number]], lines: IntArray, source: str) -> Lines:
     counts: NDArray[np.number] = columns.get("count", np.ones(len(lines), np.int64))
     if counts.dtype == np.float64:
         bad = ~(np.abs(counts) <= _LARGEST_EXACT) | (counts != np.floor(counts))
         expected = "a whole count (weights such as tf-idf are not counts)"
         refuse_first(bad, counts, lambda pair: f"{source}, line {lines[pair]}", expected)
         counts = counts.astype(np.int64)
-    return Pairs(np.column_stack([columns["document"], columns["word"], counts]), lines)
+    return np.column_stack([columns["document"], columns["word"], counts, lines])
 
 
 def bad_line(source: str, number: int, line: str, expected: str) -> SourceError:
@@ -149,27 +170,27 @@ def refuse_first(
         raise SourceError(where(place), f"expected {expected}, but found {values[place]}")
 
 
-def whole_documents(
-    path: Place, size: Size, pairs: Iterable[Pairs], layout: LineLayout
-) -> Iterator[Documents]:
-    """Join lines to whole documents, those without a line too.
+def _whole_documents(
+    path: Place, size: Size, parts: Iterable[Lines], layout: LineLayout
+) -> Iterator[tuple[range, NDArray[np.int64]]]:
+    """Numbers of consecutive documents, with document, word and count of all their lines, (n, 3).
 
-    Raises SourceError at a line that is out of range or order.
+    Documents without a line are among them. Raises SourceError at a line out of range or order.
     """
     if size.n_docs > _MOST_DOCS:
         problem = f"the header promises {size.n_docs:,} documents, more than {_MOST_DOCS:,}"
         raise SourceError(str(path), problem)
-    waiting = np.empty((0, 3), np.int64)
+    waiting = np.empty((0, 4), np.int64)
     first, n_pairs = 1, 0
-    for part in pairs:
+    for part in parts:
         last_seen = int(waiting[-1, 0]) if len(waiting) else 1
-        check_pairs(part, size, path, layout, last_seen)
-        n_pairs += len(part.lines)
-        waiting = np.concatenate((waiting, part.triples))
+        check_lines(part, size, path, layout, last_seen)
+        n_pairs += len(part)
+        waiting = np.concatenate((waiting, part))
         last = int(waiting[-1, 0]) if len(waiting) else first
         _check_empty(last, n_pairs, path)
         complete = int(np.searchsorted(waiting[:, 0], last))  # the last document may go on
-        yield from _pieces(str(path), waiting[:complete], first, last)
+        yield from _pieces(waiting[:complete], first, last)
         waiting, first = waiting[complete:], last
     if n_pairs != size.n_pairs:
         problem = (
@@ -177,7 +198,7 @@ def whole_documents(
         )
         raise SourceError(str(path), problem, "It may be cut off.")
     _check_empty(size.n_docs, n_pairs, path)
-    yield from _pieces(str(path), waiting, first, size.n_docs + 1)
+    yield from _pieces(waiting, first, size.n_docs + 1)
 
 
 def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
@@ -188,19 +209,19 @@ def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
         raise SourceError(str(path), problem, "Leave out documents without words.")
 
 
-def _pieces(source: str, triples: NDArray[np.int64], first: int, stop: int) -> Iterator[Documents]:
+def _pieces(lines: Lines, first: int, stop: int) -> Iterator[tuple[range, NDArray[np.int64]]]:
     """The documents from ``first`` to before ``stop``, in pieces, because most may be empty."""
     for start in range(first, stop, _DOCS_AT_ONCE):
         end = min(start + _DOCS_AT_ONCE, stop)
-        low, high = np.searchsorted(triples[:, 0], (start, end))
-        yield Documents(source, triples[low:high], start, end - start)
+        low, high = np.searchsorted(lines[:, 0], (start, end))
+        yield range(start, end), lines[low:high, :3]  # workers need no numbers of lines
 
 
-def check_pairs(
-    pairs: Pairs, size: Size, path: Place, layout: LineLayout, last_seen: int | None
+def check_lines(
+    lines: Lines, size: Size, path: Place, layout: LineLayout, last_seen: int | None
 ) -> None:
     """SourceError at the first line out of range, or before document ``last_seen``."""
-    documents, words, counts = pairs.triples.T
+    documents, words, counts, numbers = lines.T
     before = np.concatenate(([last_seen or 1], documents[:-1]))
     n_docs, n_words, least = size.n_docs, size.n_words, layout.least_count
     is_outside = (documents < 1) | (documents > n_docs)
@@ -215,22 +236,25 @@ def check_pairs(
             f"a count from {least} to {LARGEST_COUNT}",
         ),
     ):
-        refuse_first(bad, values, lambda row: f"{path}, line {pairs.lines[row]}", expected)
+        refuse_first(bad, values, lambda row: f"{path}, line {numbers[row]}", expected)
 
 
-def count_documents(
-    documents: Documents, words: pa.StringArray, n_docs_before: int
+def _count(
+    source: str,
+    numbers: range,
+    triples: NDArray[np.int64],  # (n_pairs, 3) document, word, count
+    words: pa.StringArray,
+    n_docs_before: int,
 ) -> CountedBlock:
     """The documents as rows with their numbers as ids; counts of a repeated word are added up.
 
     Raises SourceError for a sum of more than ``LARGEST_COUNT``.
     """
-    rows, word_ids, counts = documents.triples.T
-    indptr = np.searchsorted(rows, documents.first + np.arange(documents.n_docs + 1))
-    numbers = np.arange(documents.first, documents.first + documents.n_docs)
-    ids = pa.array(numbers + n_docs_before).cast(pa.string())
+    rows, word_ids, counts = triples.T
+    indptr = np.searchsorted(rows, np.arange(numbers.start, numbers.stop + 1))
+    ids = pa.array(np.arange(numbers.start, numbers.stop) + n_docs_before).cast(pa.string())
     pairs = counts, word_ids - 1, indptr
-    return summed(pairs, ids, words, lambda row: f"{documents.source}, document {numbers[row]}")
+    return summed(pairs, ids, words, lambda row: f"{source}, document {numbers[row]}")
 
 
 def summed(
@@ -321,3 +345,41 @@ def words_beside(source: Place, names: Sequence[str]) -> Place:
 def packed_or_not(source: Place, names: Iterable[str]) -> list[Place]:
     """The files of these names in the folder of ``source``, each also as it may be packed."""
     return [source.with_name(name + end) for name in names for end in ("", *PACKED_SUFFIXES)]
+
+
+# --- UCI bag of words -----------------------------------------------------------------------------
+_N_HEADER_LINES = 3
+_LAYOUT = LineLayout()
+_HEADER_NUMBER = re.compile(rb"\s*\d{1,18}\s*")
+
+
+def uci_vocabulary_names(name: str) -> list[str]:
+    """The names under which the words of ``docword.A.B.txt[.gz]`` are looked for, best first:
+    ``vocab.A.B.txt``, ``vocab.A.txt`` and ``vocab.txt``."""
+    parts = [part for part in name.split(".")[1:] if part not in ("txt", "gz", "zst")]
+    return [*(f"vocab.{'.'.join(parts[:n])}.txt" for n in range(len(parts), 0, -1)), "vocab.txt"]
+
+
+def _uci_opened(
+    blocks: Iterator[LineBlock], path: Place, n_words: int, vocabulary: Place
+) -> tuple[Size, LineLayout, Iterator[Lines]]:
+    first = next(blocks, LineBlock(str(path), 1, b""))
+    *lines, rest = first.data.split(b"\n", _N_HEADER_LINES)
+    if len(lines) < _N_HEADER_LINES:
+        expected = "three header lines (numbers of documents, words and pairs)"
+        raise SourceError(str(path), f"expected {expected}, but found {len(lines)}")
+    size = Size(*(_header_number(line, path, n) for n, line in enumerate(lines, start=1)))
+    if size.n_words != n_words:
+        expected = f"{quantity(n_words, 'word')}, as in {vocabulary}"
+        raise SourceError(f"{path}, line 2", f"expected {expected}, but found {size.n_words}")
+    remaining = chain([LineBlock(str(path), _N_HEADER_LINES + 1, rest)] if rest else [], blocks)
+    return size, _LAYOUT, (parse(block, _LAYOUT) for block in remaining)
+
+
+def _header_number(line: bytes, path: Place, number: int) -> int:
+    if not _HEADER_NUMBER.fullmatch(line):
+        raise bad_line(str(path), number, line.decode(), "a number in the header")
+    return int(line)
+
+
+read_uci = partial(read_triples, vocabulary_names=uci_vocabulary_names, opened=_uci_opened)

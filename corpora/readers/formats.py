@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.readers import ldac, matrix_market, uci
+from sparsetopics.corpora.readers import ldac, matrix_market
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
-from sparsetopics.corpora.readers.counts import packed_or_not
+from sparsetopics.corpora.readers.counts import packed_or_not, read_uci, uci_vocabulary_names
 from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
 from sparsetopics.corpora.readers.jsonl import read_jsonl
@@ -89,7 +89,7 @@ FORMATS: dict[str, TextFormat] = {
         matrix_market.vocabulary_names,
     ),
     # Recognised by the name docword.NAME.txt.
-    UCI: Format(uci.read_uci, (), _OF_COUNTS, uci.vocabulary_names),
+    UCI: Format(read_uci, (), _OF_COUNTS, uci_vocabulary_names),
 }
 VECTOR_FORMATS: dict[str, VectorFormat] = {
     "npy": Format(read_npy, (".npy",)),
@@ -111,9 +111,12 @@ class Collection(NamedTuple, Generic[Options, Pending]):
     """Files of one format."""
 
     files: list[SourceFile]
-    format_name: str
     format: Format[Options, Pending]
     account: FileAccount  # of all files that the sources name
+
+    @property
+    def format_name(self) -> str:
+        return self.account.read[0].kind
 
     def read(self, options: Options) -> Generator[Pending, None, None]:
         """The rows of all files in order, in blocks still to be decoded."""
@@ -149,7 +152,7 @@ def find_collection(
     an option that the format does not use.
     """
     table = FormatTable(DOCUMENTS, FORMATS, format_of, _vocabularies_of)
-    found = find_of_one_format(
+    files, account = find_of_one_format(
         sources,
         _present(format_name),
         table,
@@ -157,12 +160,11 @@ def find_collection(
         follow_links=follow_links,
         say=say,
     )
-    name = found.format_name
-    _check_used(options, name, FORMATS)
-    if options.keep and not FORMATS[name].has(options.kept):
-        problem = f"files of format {name} have no field {options.kept.named[0]!r}, but only text"
-        raise OptionError(KEEP, problem)
-    return Collection(found.files, name, FORMATS[name], found.account)
+    found = _collection(files, account, options, FORMATS)
+    if options.keep and not found.format.has(options.kept):
+        own = f"files of format {found.format_name}"
+        raise OptionError(KEEP, f"{own} have no field {options.kept.named[0]!r}, but only text")
+    return found
 
 
 def _present(format_name: str | None) -> str | None:
@@ -187,19 +189,18 @@ def find_vectors(
 ) -> VectorCollection:
     """Find the files of vectors that ``sources`` name, as ``find_collection`` does."""
     table = FormatTable(VECTORS, VECTOR_FORMATS, vector_format_of, lambda *_: [])
-    files, name, account = find_of_one_format(
-        sources, format_name, table, follow_links=follow_links, say=say
-    )
-    _check_used(options, name, VECTOR_FORMATS)
-    return Collection(files, name, VECTOR_FORMATS[name], account)
+    found = find_of_one_format(sources, format_name, table, follow_links=follow_links, say=say)
+    return _collection(*found, options, VECTOR_FORMATS)
 
 
-def _check_used(
+def _collection(
+    files: list[SourceFile],
+    account: FileAccount,
     options: ReadOptions | VectorReadOptions,
-    name: str,
     formats: Mapping[str, Format[Options, Pending]],
-) -> None:
-    """OptionError for an option that is not the default and that the format ``name`` ignores."""
+) -> Collection[Options, Pending]:
+    """The files of a format; OptionError for a given option that the format ignores."""
+    name = account.read[0].kind
     for option in fields(options):
         is_given = getattr(options, option.name) != option.default
         if is_given and option.name not in formats[name].options:
@@ -211,6 +212,7 @@ def _check_used(
                 hint = "Text takes no list of words; --vocabulary takes those of a corpus or a run."
             problem = f"is for {either}, but the format is {name}"
             raise OptionError(option.name, problem, hint)
+    return Collection(files, formats[name], account)
 
 
 def format_of(path: Place) -> str | None:

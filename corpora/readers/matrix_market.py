@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -23,21 +23,16 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import PendingBlock
 from sparsetopics.corpora.readers.counts import (
     LineLayout,
-    Pairs,
+    Lines,
     Size,
     bad_line,
-    check_pairs,
-    count_documents,
+    check_lines,
     parse,
-    read_words,
-    whole_documents,
-    words_beside,
+    read_triples,
 )
-from sparsetopics.corpora.readers.options import ReadOptions
-from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, SourceFile, line_blocks
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, line_blocks
 
 _BANNER = re.compile(
     rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(integer|real|double|pattern)\s+general\s*",
@@ -60,26 +55,6 @@ class Head(NamedTuple):
     n_columns: int
     n_entries: int  # that are listed; of an array all
     line: int  # where the sizes stand
-
-
-def read_matrix_market(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-    """Rows are documents, unless only the number of rows is that of the words: then columns are.
-
-    Files whose lines are sorted by document are streamed. If the first lines of a file are not, the
-    file is sorted in memory. Document numbers run on from file to file.
-    """
-    n_docs_before = 0
-    for file in files:
-        names = vocabulary_names(file.path.name)
-        place = options.vocabulary_file or words_beside(file.path, names)
-        words = read_words(place)
-        with closing(line_blocks(file.path, None)) as blocks:
-            head, rest = _past_head(blocks, file.path)
-            size, layout = _oriented(head, len(words), file.path, place)
-            pairs = _by_document((parse(block, layout) for block in rest), size, file.path, layout)
-            for documents in whole_documents(file.path, size, pairs, layout):
-                yield partial(count_documents, documents, words, n_docs_before)
-        n_docs_before += size.n_docs
 
 
 def read_matrix(path: Path) -> FloatArray:
@@ -165,8 +140,15 @@ def _head(layout: str, field: str, line: bytes, source: str, number: int) -> Hea
     return Head(layout, field, n_rows, n_columns, n_entries, number)
 
 
-def _oriented(head: Head, n_words: int, path: Place, vocabulary: Place) -> tuple[Size, LineLayout]:
-    """Size and layout where documents are the side that is not as long as the vocabulary."""
+def _opened(
+    blocks: Iterator[LineBlock], path: Place, n_words: int, vocabulary: Place
+) -> tuple[Size, LineLayout, Iterator[Lines]]:
+    """Rows are documents, unless only the number of rows is that of the words: then columns are.
+
+    Files whose lines are sorted by document are streamed. If the first lines of a file are not, the
+    file is sorted in memory.
+    """
+    head, rest = _past_head(blocks, path)
     if head.layout == "array" or head.field == "double":
         raise bad_line(str(path), 1, f"matrix {head.layout} {head.field}", _BANNERS)
     names = ("document", "word") if head.n_columns == n_words else ("word", "document")
@@ -177,26 +159,29 @@ def _oriented(head: Head, n_words: int, path: Place, vocabulary: Place) -> tuple
     shape = dict(zip(names, (head.n_rows, head.n_columns), strict=True))
     size = Size(shape["document"], shape["word"], head.n_entries)
     columns = names if head.field == "pattern" else (*names, "count")
-    return size, LineLayout(columns, is_real=head.field == "real", least_count=0)
+    layout = LineLayout(columns, is_real=head.field == "real", least_count=0)
+    parts = (parse(block, layout) for block in rest)
+    return size, layout, _by_document(parts, size, path, layout)
 
 
 def _by_document(
-    pairs: Iterator[Pairs], size: Size, path: Place, layout: LineLayout
-) -> Iterator[Pairs]:
+    parts: Iterator[Lines], size: Size, path: Place, layout: LineLayout
+) -> Iterator[Lines]:
     """The lines as they come if the first are sorted by document; otherwise all lines, sorted."""
-    first = next(pairs, None)
+    first = next(parts, None)
     if first is None:
         return
-    if (np.diff(first.triples[:, 0]) >= 0).all():
-        yield from chain([first], pairs)
+    if (np.diff(first[:, 0]) >= 0).all():
+        yield from chain([first], parts)
         return
-    parts = []
-    for part in chain([first], pairs):
-        check_pairs(part, size, path, layout, last_seen=None)
-        parts.append(part)
-    triples = np.concatenate([part.triples for part in parts])
-    lines = np.concatenate([part.lines for part in parts])
-    order = np.argsort(triples[:, 0], kind="stable")
+    checked = []
+    for part in chain([first], parts):
+        check_lines(part, size, path, layout, last_seen=None)
+        checked.append(part)
+    lines = np.concatenate(checked)
+    order = np.argsort(lines[:, 0], kind="stable")
     for start in range(0, len(order), _PAIRS_AT_ONCE):
-        some = order[start : start + _PAIRS_AT_ONCE]
-        yield Pairs(triples[some], lines[some])
+        yield lines[order[start : start + _PAIRS_AT_ONCE]]
+
+
+read_matrix_market = partial(read_triples, vocabulary_names=vocabulary_names, opened=_opened)

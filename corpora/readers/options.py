@@ -107,35 +107,22 @@ class Fields(NamedTuple):
 def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Fields:
     """Look up the columns of a table of documents by their names.
 
-    Raises SourceError if the text or a named column is missing, or if two columns share a name.
+    Raises SourceError if the text or a named column is missing, if two columns share a name, or if
+    there are too many.
     """
-    for option in (TEXT_FIELD, ID_FIELD, LABEL_FIELD):
-        field = getattr(options, option)
+    chosen = [(getattr(options, option), option) for option in (TEXT_FIELD, ID_FIELD, LABEL_FIELD)]
+    for field, option in [*chosen, *((name, KEEP) for name in options.kept.named)]:
         if field is not None and field not in names:
             raise missing_field(field, names, where, option)
-    for field, option in zip(fields_of(options), FIELD_OPTIONS, strict=True):
+    kept = kept_among(names, options, where)
+    used = [*zip(fields_of(options), FIELD_OPTIONS, strict=True), *((name, KEEP) for name in kept)]
+    for field, option in used:
         if names.count(field) > 1:
             raise repeated_field(field, where, option)
     positions = {name: position for position, name in enumerate(names)}
     doc_id, label, text = map(positions.get, fields_of(options))
     assert text is not None  # checked above
-    kept = {name: positions[name] for name in find_kept(names, options, where)}
-    return Fields(doc_id, label, text, kept)
-
-
-def find_kept(names: Sequence[str], options: ReadOptions, where: str) -> list[str]:
-    """The fields to keep besides the text, of a table with columns of these names.
-
-    Raises SourceError if one that is named is missing, if two share a name, or for too many.
-    """
-    for name in options.kept.named:
-        if name not in names:
-            raise missing_field(name, names, where, KEEP)
-    chosen = kept_among(names, options, where)
-    for name in chosen:
-        if names.count(name) > 1:
-            raise repeated_field(name, where, KEEP)
-    return chosen
+    return Fields(doc_id, label, text, {name: positions[name] for name in kept})
 
 
 def kept_among(names: Sequence[str], options: ReadOptions, where: str) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from sparsetopics.base.wording import printable
-from sparsetopics.corpora.sources.byte_stream import PACKED_SUFFIXES, Place, SourceFile
+from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, packing_of
 
 VOCABULARY = "vocabulary"  # the kind of a file with the words of counts
 MOST_NAMED = 3  # files of a kind, in messages and in JSON
@@ -81,8 +81,8 @@ def _kind_of(path: Place) -> str:
     """``.html`` of a.html, ``.html.gz`` of a.html.gz."""
     if isinstance(path, Path) and not path.is_file():
         return _NO_FILE
-    packing = path.suffix if path.suffix in PACKED_SUFFIXES else ""
-    suffix = PurePath(path.stem if packing else path.name).suffix + packing
+    packing = packing_of(path)
+    suffix = PurePath(path.name.removesuffix(packing)).suffix + packing
     return printable(suffix.lower()) or _NO_EXTENSION
 
 

@@ -65,14 +65,6 @@ class ZipMember:
         return self.inside.name
 
     @property
-    def stem(self) -> str:
-        return self.inside.stem
-
-    @property
-    def suffix(self) -> str:
-        return self.inside.suffix
-
-    @property
     def n_bytes(self) -> int:
         return self.info.file_size
 

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sparsetopics.base.safe_reading import check_regular
-from sparsetopics.corpora.sources.byte_stream import PACKED_SUFFIXES, Place, open_unpacked
+from sparsetopics.corpora.sources.byte_stream import Place, open_unpacked, packing_of
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -48,7 +48,7 @@ def open_parquet(
 @contextmanager
 def open_native(path: Place) -> Iterator[pa.NativeFile]:
     """The unpacked bytes of a file, read by Arrow without Python file objects."""
-    if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
+    if isinstance(path, Path) and not packing_of(path):
         check_regular(path)
         with pa.OSFile(str(path)) as source:
             yield source
@@ -56,13 +56,6 @@ def open_native(path: Place) -> Iterator[pa.NativeFile]:
     # The unpacked copy has no name, so that a process that is killed leaves none behind.
     with open_unpacked(path) as unpacked, pa.OSFile(f"/dev/fd/{unpacked.fileno()}") as source:
         yield source
-
-
-def native_reader(data: bytes) -> pa.NativeFile:
-    """Copy ``data`` into memory that Arrow owns, and read it there."""
-    sink = pa.BufferOutputStream()
-    sink.write(data)
-    return pa.BufferReader(sink.getvalue())
 
 
 def numbers_of(array: pa.Array, kind: type[Number]) -> NDArray[Number]:

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 #: A file to read: on this disk, behind a URL, or in a zip archive of either. All kinds have name,
-#: stem and suffix, ``open("rb")`` and ``with_name``.
+#: ``open("rb")`` and ``with_name``.
 Place: TypeAlias = Path | RemoteFile | ZipMember
 
 
@@ -54,6 +54,14 @@ def n_bytes_of(place: Place) -> int:
 
 
 PACKED_SUFFIXES = (".gz", ".zst")
+
+
+def packing_of(path: Place) -> str:
+    """The end of a name that says how the file is packed; empty if it does not."""
+    suffix = PurePath(path.name).suffix
+    return suffix if suffix in PACKED_SUFFIXES else ""
+
+
 _READ_AHEAD = 1 << 17  # bytes
 
 
@@ -67,7 +75,7 @@ class _UnpackedStream(ReadStream):
         self._share = path.packed_share if isinstance(path, ZipMember) else 1.0
         self._packed = ReadStream(open_place(path))
         packed = io.BufferedReader(self._packed, _READ_AHEAD)
-        if path.suffix == ".gz":
+        if packing_of(path) == ".gz":
             unpacked = gzip.GzipFile(fileobj=packed)
         else:
             unpacked = pa.CompressedInputStream(pa.PythonFile(packed), "zstd")
@@ -103,11 +111,11 @@ def reading(path: Place) -> Iterator[None]:
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged(path, "gzip" if path.suffix == ".gz" else "zip", error) from error
+        raise _damaged(path, "gzip" if packing_of(path) == ".gz" else "zip", error) from error
     except (zipfile.BadZipFile, NotImplementedError, struct.error) as error:
         raise _damaged(path, "zip", error) from error
     except OSError as error:
-        if path.suffix == ".zst" and error.errno is None:  # raised by Arrow, not by the system
+        if packing_of(path) == ".zst" and error.errno is None:  # raised by Arrow, not by the system
             raise _damaged(path, "zstd", error) from error
         raise SourceError(str(path), f"cannot be read ({reason_of(error)})") from error
 
@@ -128,7 +136,7 @@ def is_file(place: Place) -> bool:
 def open_bytes(path: Place) -> IO[bytes]:
     """The bytes of a file, unpacked if its name ends in .gz or .zst; reading a bomb raises
     SourceError."""
-    if path.suffix in PACKED_SUFFIXES:
+    if packing_of(path):
         return io.BufferedReader(_UnpackedStream(path), _READ_AHEAD)
     return open_place(path)
 
@@ -136,7 +144,7 @@ def open_bytes(path: Place) -> IO[bytes]:
 @contextmanager
 def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
     """The bytes of a file as a stream to seek in; a packed or remote file is copied to disk."""
-    if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
+    if isinstance(path, Path) and not packing_of(path):
         with open_place(path) as stream:
             yield stream
         return

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Literal
 
 from sparsetopics.base.errors import OptionError, SourceError
@@ -45,14 +44,6 @@ class RemoteFile:
     def name(self) -> str:
         name = self.path.rstrip("/").rpartition("/")[2]
         return name.partition("?")[0] if self.is_web else name
-
-    @property
-    def stem(self) -> str:
-        return PurePosixPath(self.name).stem
-
-    @property
-    def suffix(self) -> str:
-        return PurePosixPath(self.name).suffix
 
     @property
     def n_bytes(self) -> int:

@@ -21,11 +21,11 @@ from sparsetopics.corpora.sources.account import (
 )
 from sparsetopics.corpora.sources.archives import ZipMember, zip_members
 from sparsetopics.corpora.sources.byte_stream import (
-    PACKED_SUFFIXES,
     Place,
     SourceFile,
     absolute,
     is_file,
+    packing_of,
 )
 from sparsetopics.corpora.sources.remote import RemoteFile, find_remote, is_url
 
@@ -37,8 +37,7 @@ _UNREAD_PACKINGS = frozenset(
 
 def bare_suffix(path: Place) -> str:
     """The extension that tells the format: ``.jsonl`` of both ``a.jsonl`` and ``a.JSONL.gz``."""
-    is_packed = path.suffix in PACKED_SUFFIXES
-    return PurePath(path.stem if is_packed else path.name).suffix.lower()
+    return PurePath(path.name.removesuffix(packing_of(path))).suffix.lower()
 
 
 def names_of(files: Sequence[SourceFile]) -> str:
@@ -86,14 +85,6 @@ class Found(NamedTuple):
             )
 
 
-class FilesOfOneFormat(NamedTuple):
-    """The files to read, all of one format."""
-
-    files: list[SourceFile]
-    format_name: str
-    account: FileAccount
-
-
 def find_of_one_format(
     sources: Iterable[str | Path],
     format_name: str | None,
@@ -102,8 +93,10 @@ def find_of_one_format(
     vocabulary_file: Path | None = None,
     follow_links: bool,
     say: Callable[[str], None],
-) -> FilesOfOneFormat:
-    """The files that ``sources`` name, and their format: ``format_name``, or that of the extension.
+) -> tuple[list[SourceFile], FileAccount]:
+    """The files that ``sources`` name, all of one format, and the account of all files there.
+
+    The format is ``format_name``, or that of the extension; it is the kind of the first group read.
 
     Vocabulary files of counts are left out, even if ``sources`` name them. ``say`` gets a sentence
     about links that are skipped without ``follow_links``. Raises SourceError if a source is
@@ -126,7 +119,7 @@ def find_of_one_format(
     if vocabularies:
         read.append(FileGroup.of(VOCABULARY, vocabularies))
     left_out = groups_of_left_out(found.left_out, found.skipped_links)
-    return FilesOfOneFormat(found.files, name, FileAccount(tuple(read), left_out))
+    return found.files, FileAccount(tuple(read), left_out)
 
 
 def _take_words_apart(
@@ -308,7 +301,7 @@ def _link_on_the_way(match: Path, pattern: Path) -> Path | None:
 
 
 def _is_archive(path: Place) -> bool:
-    return path.suffix.lower() == ".zip"
+    return PurePath(path.name).suffix.lower() == ".zip"
 
 
 def _files_in(
@@ -325,7 +318,8 @@ def _files_in(
         parent, above = waiting.pop()
         for path, is_link in _entries(parent):
             is_folder = path.is_dir()
-            if is_link and not follow_links and (is_folder or _leads_out(path, root)):
+            leads_out = is_link and not path.resolve().is_relative_to(root)
+            if is_link and not follow_links and (is_folder or (leads_out and path.is_file())):
                 skipped.append(path)
             elif is_folder:
                 # Following a link to a folder above would never end.
@@ -350,11 +344,6 @@ def _entries(folder: Path) -> list[tuple[Path, bool]]:
             return [(Path(entry.path), entry.is_symlink()) for entry in shown]
     except OSError as error:
         raise SourceError(str(folder), f"cannot be read ({reason_of(error)})") from error
-
-
-def _leads_out(link: Path, folder: Path) -> bool:
-    """Whether a link points to a file outside ``folder``, a resolved path."""
-    return link.is_file() and not link.resolve().is_relative_to(folder)
 
 
 def _unpacked(listed: Iterable[SourceFile]) -> list[SourceFile]:

@@ -20,8 +20,7 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock
-from sparsetopics.corpora.readers.field_values import FieldType
-from sparsetopics.corpora.readers.fields import MOST_FIELDS, TEXT, table_of_fields
+from sparsetopics.corpora.readers.fields import MOST_FIELDS, TEXT, FieldType, table_of_fields
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total

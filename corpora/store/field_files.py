@@ -18,10 +18,9 @@ import pyarrow.parquet as pq
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed, reason_of
-from sparsetopics.corpora.readers.field_values import ARROW_TYPES, FieldType
-from sparsetopics.corpora.readers.fields import TEXT
+from sparsetopics.corpora.readers.fields import ARROW_TYPES, TEXT, FieldType
 from sparsetopics.corpora.store.manifest import DAMAGE
-from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, StoredFile
+from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, StoredFile, parquet_writer
 
 TEXTS, FIELDS = "texts", "fields"  # how the names of the files begin
 # In a row group: few, since texts are long and a few documents are shown at a time. A divisor of
@@ -48,15 +47,7 @@ def rows_per_group(stem: str, n_docs: int) -> int:
 
 def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     """A writer of one such file."""
-    return pq.ParquetWriter(
-        path,
-        schema,
-        compression="zstd",
-        compression_level=1,
-        use_dictionary=[name for name in schema.names if name != TEXT],
-        write_statistics=False,
-        write_page_checksum=True,
-    )
+    return parquet_writer(path, schema, 1, [name for name in schema.names if name != TEXT])
 
 
 def check_fields(names: Sequence[str], known: Iterable[str]) -> None:

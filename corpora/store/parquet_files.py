@@ -93,8 +93,29 @@ def _stored_file(folder: Path, entry: FileEntry) -> StoredFile:
     return StoredFile(folder, entry)
 
 
+def parquet_writer(
+    path: Path,
+    schema: pa.Schema,
+    level: int,  # of compression
+    dictionaries: list[str],  # columns stored as dictionaries
+    encodings: dict[str, str] | None = None,  # of other columns
+) -> pq.ParquetWriter:
+    """A writer of one file of a corpus."""
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=level,
+        use_dictionary=dictionaries,
+        column_encoding=encodings,
+        write_statistics=False,
+        write_page_checksum=True,
+    )
+
+
 class FileSeries:
-    """Files ``STEM-00000.parquet`` and so on, to which tables are appended.
+    """Files ``STEM-00000.parquet`` (or of the number ``first``) and so on, to which tables are
+    appended.
 
     All row groups but the last are full, and so are all files. ``finish`` or ``close`` ends the
     last file; then ``entries`` lists the files and ``groups`` the sizes of their row groups.
@@ -108,8 +129,9 @@ class FileSeries:
         groups_per_file: int,
         open_writer: Callable[[Path, pa.Schema], pq.ParquetWriter],
         sizes_of: Callable[[pa.Table], Sizes],
+        first: int = 0,
     ) -> None:
-        self._folder, self._stem = folder, stem
+        self._folder, self._stem, self._first = folder, stem, first
         self._rows_per_group, self._groups_per_file = rows_per_group, groups_per_file
         self._open_writer, self._sizes_of = open_writer, sizes_of
         self._waiting: list[pa.Table] = []
@@ -162,9 +184,4 @@ class FileSeries:
         self.entries.append(FileEntry.of(self._path()))
 
     def _path(self) -> Path:
-        return self._folder / numbered_name(self._stem, len(self.entries))
-
-
-def numbered_name(stem: str, number: int) -> str:
-    """The name of a file in a series, counted from 0."""
-    return f"{stem}-{number:05d}.parquet"
+        return self._folder / f"{self._stem}-{self._first + len(self.entries):05d}.parquet"

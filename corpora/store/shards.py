@@ -1,16 +1,22 @@
-"""Shards: Parquet files of rows, written in full row groups, read back one row group at a time."""
+"""Shards: Parquet files of rows, written in full row groups, read back one row group at a time.
+
+And what corpora of documents and of vectors share, on disk or in memory.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Generic, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch, IntArray, VectorBatch
 from sparsetopics.base.errors import SparsetopicsError
@@ -18,7 +24,7 @@ from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import LONGEST_NAME, overlong
-from sparsetopics.corpora.readers.field_values import FieldType
+from sparsetopics.corpora.readers.fields import FieldType
 from sparsetopics.corpora.store.field_files import (
     StoredFields,
     check_fields,
@@ -27,8 +33,20 @@ from sparsetopics.corpora.store.field_files import (
     open_writer,
     rows_per_group,
 )
-from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes, files_of
-from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, FileSeries, StoredFile
+from sparsetopics.corpora.store.manifest import (
+    DAMAGE,
+    CorpusManifest,
+    ShardEntry,
+    Sizes,
+    files_of,
+    total,
+)
+from sparsetopics.corpora.store.parquet_files import (
+    MOST_TOGETHER,
+    FileSeries,
+    StoredFile,
+    parquet_writer,
+)
 
 RowBatch = TypeVar("RowBatch", DocumentBatch, VectorBatch)
 SHARD = "shard"  # how the names of shards begin
@@ -95,16 +113,7 @@ class RowKind(ABC, Generic[RowBatch]):
 
     def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         """A writer of one shard."""
-        return pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            compression_level=self.level,
-            use_dictionary=self.dictionaries,
-            column_encoding=self.encodings,
-            write_statistics=False,
-            write_page_checksum=True,
-        )
+        return parquet_writer(path, schema, self.level, self.dictionaries, self.encodings)
 
     @staticmethod
     @abstractmethod
@@ -256,23 +265,31 @@ def stored_groups(
 
 class ShardWriter(Generic[RowBatch]):
     """Writes rows into shards of a folder, in order, and kept ``fields`` into files beside them;
-    all row groups but the last are full.
+    all row groups but the last are full. The numbers of the files begin with ``first``.
 
     Use as a context manager; ``finish`` returns the entries of the shards.
     """
 
     def __init__(
-        self, folder: Path, kind: RowKind[RowBatch], fields: Mapping[str, FieldType] = NO_TYPES
+        self,
+        folder: Path,
+        kind: RowKind[RowBatch],
+        fields: Mapping[str, FieldType] = NO_TYPES,
+        first: int = 0,
     ) -> None:
         self._kind: RowKind[RowBatch] = kind
         n_rows, n_groups = kind.rows_per_group, kind.groups_per_shard
-        self._shards = FileSeries(folder, SHARD, n_rows, n_groups, kind.open_writer, kind.sizes_of)
+        self._shards = FileSeries(
+            folder, SHARD, n_rows, n_groups, kind.open_writer, kind.sizes_of, first
+        )
         self._columns = columns_by_stem(fields)
         self._beside = {}
         for stem in self._columns:
             step = rows_per_group(stem, n_rows)
             self._beside[stem] = FileSeries(
-                folder, stem, step, n_groups * (n_rows // step), open_writer, _number_of_rows
+                *(folder, stem, step, n_groups * (n_rows // step), open_writer),
+                lambda table: Sizes.of_items(len(table)),
+                first,
             )
 
     def __enter__(self) -> ShardWriter[RowBatch]:
@@ -301,5 +318,62 @@ class ShardWriter(Generic[RowBatch]):
         )
 
 
-def _number_of_rows(table: pa.Table) -> Sizes:
-    return Sizes.of_items(len(table))
+class RowCorpus(ABC, Generic[RowBatch]):
+    """What corpora of documents and of vectors share: rows in row groups, in a fixed order."""
+
+    row_groups: Sequence[RowGroup[RowBatch]]
+    noun: str  # what a row is called
+    fields: Mapping[str, FieldType] = NO_TYPES  # that are kept, by name
+
+    @property
+    @abstractmethod
+    def kind(self) -> RowKind[RowBatch]: ...
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Words of the vocabulary, or numbers of an item."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """SHA-256 of what the columns mean. Two corpora can share a model only if it is equal."""
+
+    @abstractmethod
+    def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> CorpusManifest:
+        """Turn the folder ``part`` with shards of rows of the corpus ``whole`` into a corpus."""
+
+    def write_part(self, whole: Path, chosen: NDArray[np.bool_], part: Path) -> CorpusManifest:
+        """Write the rows of this corpus, which is stored in ``whole``, where ``chosen`` (n_rows,)
+        is true as the corpus ``part``; return its manifest."""
+        with ShardWriter(part, self.kind, self.fields) as writer:
+            start = 0
+            for group in self.row_groups:
+                rows = np.flatnonzero(chosen[start : start + group.n_docs])
+                writer.append(group.read_rows(list(self.fields)).take(rows))
+                start += group.n_docs
+            shards = writer.finish()
+        return self._finish_part(whole, part, shards)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of all row groups, added up."""
+        return total(group.sizes for group in self.row_groups)
+
+    def batches(self) -> Iterator[RowBatch]:
+        """The rows, one batch per row group, in order.
+
+        A batch of documents has ``indptr`` (n_docs + 1,), and for each pair of a document and a
+        word ``word_ids`` (n_pairs,) int32, sorted within a document, and ``word_counts`` (n_pairs,)
+        uint32 or float32, all above zero. A batch of items has ``values`` (n_items, n_columns)
+        float32. Raises CorpusFormatError for a damaged shard.
+        """
+        return (group.read() for group in self.row_groups)
+
+    def ids(self) -> Iterator[list[str]]:
+        """Ids, aligned with ``batches()``; raises the same errors."""
+        return (group.read_ids() for group in self.row_groups)
+
+    def labels(self) -> Iterator[list[str | None]]:
+        """Labels, aligned with ``batches()``; None where a row has none. Raises the same errors."""
+        return (group.read_labels() for group in self.row_groups)

@@ -23,14 +23,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
 from sparsetopics.base.errors import ClusterError, OptionError, OutputError
 from sparsetopics.base.outputs import Output, claimed, output_folder, publish
 from sparsetopics.base.own_folders import CORPUS
-from sparsetopics.base.sealed_files import VERSION_KEY, Refusal, decoded, read_sealed, write_sealed
+from sparsetopics.base.sealed_files import (
+    VERSION_KEY,
+    Json,
+    Refusal,
+    decoded,
+    read_sealed,
+    write_sealed,
+)
 from sparsetopics.base.staging import put_in_place, refusing
 from sparsetopics.base.transactions import JOB
 from sparsetopics.base.wording import reason_of
@@ -61,12 +67,6 @@ class Job:
         return f"{self.command} {self.files}"
 
 
-class _Learned(msgspec.Struct):
-    """What the file of the tokenizer says besides its settings."""
-
-    job: str = ""
-
-
 class WorkFolder(NamedTuple):
     """The workspace in which a corpus is made."""
 
@@ -90,8 +90,8 @@ class WorkFolder(NamedTuple):
         self.write(_TOKENIZER_FILE, {**tokenizer.settings(), "job": self.job})
 
     def kept_tokenizer(self) -> TokenizerOptions | None:
-        learned = self.read(_TOKENIZER_FILE, _Learned)
-        is_own = learned is not None and learned.job == self.job
+        learned: dict[str, Json] | None = self.read(_TOKENIZER_FILE, dict)
+        is_own = learned is not None and learned.get("job", "") == self.job
         return self.read(_TOKENIZER_FILE, TokenizerOptions) if is_own else None
 
     def write(self, name: str, record: Mapping[str, Setting]) -> None:

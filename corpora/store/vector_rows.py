@@ -97,12 +97,6 @@ class VectorManifest(CorpusManifest, frozen=True, kw_only=True):
         }
 
 
-def rows_per_group(n_columns: int) -> int:
-    """The number of items in a row group of about ``ROW_GROUP_BYTES``."""
-    n_bytes = n_columns * np.dtype(np.float32).itemsize
-    return min(MOST_ROWS, max(1, ROW_GROUP_BYTES // n_bytes))
-
-
 @dataclass(frozen=True, slots=True)
 class VectorKind(RowKind[VectorBatch]):
     """Items as lists of float32, all of the same length."""
@@ -119,7 +113,9 @@ class VectorKind(RowKind[VectorBatch]):
 
     @property
     def rows_per_group(self) -> int:
-        return rows_per_group(self.n_columns)
+        """As many items as have about ``ROW_GROUP_BYTES``."""
+        n_bytes = self.n_columns * np.dtype(np.float32).itemsize
+        return min(MOST_ROWS, max(1, ROW_GROUP_BYTES // n_bytes))
 
     @property
     def groups_per_shard(self) -> int:

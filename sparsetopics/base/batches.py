@@ -185,7 +185,7 @@ class Source(Protocol[B_co]):
     def is_resident(self) -> bool:
         """Whether all batches stay in memory anyway."""
 
-    def read(self, batch_id: int) -> B_co:
+    def read(self, batch_id: int, /) -> B_co:
         """A batch; the same one each time."""
 
 

@@ -82,22 +82,19 @@ def output_file(path: str | Path, *, overwrite: bool, inputs: Iterable[Path] = (
     lies in, one of ``inputs``. If a killed command left a complete output there, that is moved into
     place first.
     """
-    return _output(Path(path), None, overwrite, inputs)
+    return output_folder(path, None, overwrite=overwrite, inputs=inputs)
 
 
 def output_folder(
-    path: str | Path, kind: FolderKind, *, overwrite: bool, inputs: Iterable[Path] = ()
+    path: str | Path, kind: FolderKind | None, *, overwrite: bool, inputs: Iterable[Path] = ()
 ) -> Output:
-    """Check a folder to write.
+    """Check a folder to write, or without a ``kind`` a file.
 
     Raises OutputError if it exists and ``overwrite`` is false, if it is not ``kind``, or if it is,
     holds or lies in one of ``inputs``. If a killed command left a complete output there, that is
     moved into place first.
     """
-    return _output(Path(path), kind, overwrite, inputs)
-
-
-def _output(path: Path, kind: FolderKind | None, overwrite: bool, inputs: Iterable[Path]) -> Output:
+    path = Path(path)
     if "\0" in str(path):
         raise OutputError(str(path), "a path cannot have a NUL byte")
     output = Output(path, Path(os.path.realpath(path)), kind, overwrite)

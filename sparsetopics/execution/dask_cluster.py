@@ -155,13 +155,6 @@ class _Task(NamedTuple, Generic[Item, Result]):
     future: Future  # of a Result, or of the error of a task that would fail wherever it is tried
 
 
-class _Worker(NamedTuple):
-    """A worker that is connected to the scheduler."""
-
-    address: str
-    n_threads: int
-
-
 #: Given the addresses of awaited tasks, that for the next task and the number of all threads.
 _Choose = Callable[[Iterable[str]], tuple[str, int]]
 
@@ -222,16 +215,16 @@ class Cluster:
     def _by_name(self, names: Iterable[str]) -> _Choose:
         """Choose for each task in turn the worker that ranks highest for its name."""
         workers = self._workers()
-        n_threads = sum(worker.n_threads for worker in workers.values())
+        n_threads = sum(n_threads for _, n_threads in workers.values())
         places = iter(placed(list(names), sorted(workers)))
-        return lambda _: (workers[next(places)].address, n_threads)
+        return lambda _: (workers[next(places)][0], n_threads)
 
     def _least_busy(self, awaited: Iterable[str]) -> tuple[str, int]:
         """Choose among the workers of this moment: they come and go while a stream runs."""
         workers = self._workers().values()
         n_tasks = Counter(awaited)
-        chosen = min(workers, key=lambda worker: n_tasks[worker.address] / worker.n_threads)
-        return chosen.address, sum(worker.n_threads for worker in workers)
+        address, _ = min(workers, key=lambda worker: n_tasks[worker[0]] / worker[1])
+        return address, sum(n_threads for _, n_threads in workers)
 
     def run_everywhere(self, function: Callable[[], None]) -> None:
         """Run ``function`` in every worker that is connected and finishes it soon.
@@ -272,7 +265,7 @@ class Cluster:
         Dask moves a task to another worker by itself. But if for a moment there were no workers,
         it waits for the very one that is gone.
         """
-        addresses = sorted(worker.address for worker in self._workers().values())
+        addresses = sorted(address for address, _ in self._workers().values())
         for index, task in enumerate(waiting):
             if task.address not in addresses:
                 place = addresses[index % len(addresses)]
@@ -298,8 +291,9 @@ class Cluster:
         self._n_tasks += 1
         return f"sparsetopics-{self._name}-{self._n_tasks}"
 
-    def _workers(self) -> dict[str, _Worker]:
-        """Return the workers by name, waiting until there is one; names outlive a restart."""
+    def _workers(self) -> dict[str, tuple[str, int]]:
+        """Return addresses and numbers of threads of the workers by name, waiting until there is
+        one; names outlive a restart."""
         until_warning = PATIENCE
         while not (workers := self._seen_workers()):
             time.sleep(NO_WORKER_SECONDS)
@@ -308,10 +302,10 @@ class Cluster:
                 _LOG.warning("The Dask cluster has no workers. Waiting for one.")
         return workers
 
-    def _seen_workers(self) -> dict[str, _Worker]:
+    def _seen_workers(self) -> dict[str, tuple[str, int]]:
         with _scheduler_errors(self._client):
             workers = self._client.scheduler_info(n_workers=-1)["workers"].items()
-        return {str(w["name"]): _Worker(address, w["nthreads"]) for address, w in workers}
+        return {str(w["name"]): (address, w["nthreads"]) for address, w in workers}
 
 
 def placed(items: Sequence[str], workers: Sequence[str]) -> list[str]:

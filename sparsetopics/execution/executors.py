@@ -201,11 +201,7 @@ def open_cluster_map(place: Workplace) -> Iterator[OrderedMap | None]:
 
 
 # --- parts of a collection, perhaps on a cluster --------------------------------------------------
-def broadcast_map_here(
-    function: Callable[[Item], Result], items: Iterable[Item]
-) -> Iterator[Result]:
-    """An ``OrderedMap`` that computes each result in this thread when it is needed."""
-    return map(function, items)
+broadcast_map_here: OrderedMap = LocalMap()  # computes each result when it is needed
 
 
 @contextmanager

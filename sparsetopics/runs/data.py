@@ -10,9 +10,8 @@ import numpy as np
 from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.batching import plan_batches, plan_vector_batches
+from sparsetopics.corpora.batching import TrainingData, divide, plan_batches, plan_vector_batches
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, open_corpus
-from sparsetopics.corpora.holding_out import TrainingData, divide
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.split import check_alike
 from sparsetopics.corpora.store.manifest import kind_of

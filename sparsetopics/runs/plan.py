@@ -24,7 +24,7 @@ import msgspec
 from sparsetopics.base.errors import RunError, SparsetopicsWarning
 from sparsetopics.base.sealed_files import decoded, file_sha256, read_sealed, write_sealed
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.holding_out import count_validation
+from sparsetopics.corpora.batching import count_validation
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.options.ladder import check_rungs, close_rungs, default_rungs

@@ -13,7 +13,7 @@ import numpy as np
 from sparsetopics.base.batches import StoredBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.holding_out import TrainingData
+from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.course import Hooks, Model
 from sparsetopics.inference.local_step import LocalSteps

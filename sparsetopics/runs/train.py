@@ -17,8 +17,8 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.holding_out import TrainingData
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.topic_posterior import TopicPosterior

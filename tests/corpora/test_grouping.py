@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.corpora.grouping import Grouping, GroupKey, Over
-from sparsetopics.corpora.readers.field_values import ARROW_TYPES
-from sparsetopics.corpora.readers.fields import table_of_fields
+from sparsetopics.corpora.readers.fields import ARROW_TYPES, table_of_fields
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import MemoryRowGroup
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora import holding_out
+from sparsetopics.corpora import batching
+from sparsetopics.corpora.batching import count_validation, divide, hold_out
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.holding_out import count_validation, divide, hold_out
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from worlds.numbered_documents import corpus_of, divisions, documents_in
 
@@ -34,7 +34,7 @@ def test_every_document_is_in_one_part(n_docs, docs_per_group, n_validation, see
     n_validation = min(n_validation, n_docs - 1)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(holding_out, "DOCS_AT_ONCE", 7)
+        patch.setattr(batching, "VALIDATION_AT_ONCE", 7)
         parts = hold_out(corpus, n_validation, np.random.default_rng(seed))
 
     training, validation = map(named, parts)

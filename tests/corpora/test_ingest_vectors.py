@@ -52,9 +52,9 @@ def test_files_follow_each_other_in_full_row_groups(source, tmp_path, monkeypatc
 
 
 def test_a_row_group_holds_a_few_megabytes():
-    assert vector_rows.rows_per_group(64) * 64 * 4 == vector_rows.ROW_GROUP_BYTES
-    assert vector_rows.rows_per_group(1) == vector_rows.MOST_ROWS
-    assert vector_rows.rows_per_group(10**9) == 1
+    assert vector_rows.VectorKind(64).rows_per_group * 64 * 4 == vector_rows.ROW_GROUP_BYTES
+    assert vector_rows.VectorKind(1).rows_per_group == vector_rows.MOST_ROWS
+    assert vector_rows.VectorKind(10**9).rows_per_group == 1
 
 
 @pytest.mark.parametrize("pca", [None, 3])

@@ -18,7 +18,7 @@ from sparsetopics import Corpus
 from sparsetopics.base.errors import CorpusFormatError, OptionError, OutputError, SourceError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.append import append
-from sparsetopics.corpora.holding_out import hold_out
+from sparsetopics.corpora.batching import hold_out
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.readers import jsonl as read_jsonl
 from sparsetopics.corpora.readers import text_files, text_tables

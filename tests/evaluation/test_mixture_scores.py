@@ -36,7 +36,7 @@ def test_the_score_is_the_mean_log_density_with_its_standard_error(run):
 
 def test_items_in_many_row_groups_score_the_same(monkeypatch, run):
     whole = score_mixture(run, VectorCorpus.from_array(HELDOUT.values, labels=HELDOUT.kinds))
-    monkeypatch.setattr("sparsetopics.corpora.corpus.rows_per_group", lambda n_columns: 33)
+    monkeypatch.setattr("sparsetopics.corpora.store.vector_rows.MOST_ROWS", 33)
     corpus = VectorCorpus.from_array(HELDOUT.values, labels=HELDOUT.kinds)
     assert len(corpus.row_groups) == 7
 

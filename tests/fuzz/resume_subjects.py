@@ -20,7 +20,7 @@ import numpy as np
 from fuzz.checkpoint_changes import change_checkpoint, change_memo, with_stamps
 from fuzz.subject import Subject, files_of
 from sparsetopics.base.batches import Source, VectorBatch
-from sparsetopics.corpora.batching import ResidentBatches
+from sparsetopics.corpora.batching import Batches
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import training
 from sparsetopics.inference.course import Hooks, Setting
@@ -138,7 +138,11 @@ def _source(options: TrainingOptions, *, is_streamed: bool) -> Source:
         n_items = 60 if options.grows else 30
         values = draw_clumps(0, n_items, 2, 4).values
         batches = tuple(VectorBatch(part) for part in np.array_split(values, N_BATCHES))
-        source = ResidentBatches(len(values), float(len(values)), values.shape[1], batches)
+        source = Batches(
+            *(len(values), float(len(values)), values.shape[1], N_BATCHES),
+            is_resident=True,
+            read=batches.__getitem__,
+        )
     return Streamed(source) if is_streamed else source
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.corpora.batching import ResidentBatches
+from sparsetopics.corpora.batching import Batches
 
 
 def batch_of_counts(counts):
@@ -32,7 +32,8 @@ def as_source(batch, n_words, n_batches=1):
     """The documents divided in order into ``n_batches``."""
     parts = np.array_split(np.arange(batch.n_docs), n_batches)
     batches = tuple(batch.take(part) for part in parts)
-    return ResidentBatches(batch.n_docs, batch.n_tokens, n_words, batches)
+    sizes = batch.n_docs, batch.n_tokens, n_words, n_batches
+    return Batches(*sizes, is_resident=True, read=batches.__getitem__)
 
 
 def read_only(*arrays):
