@@ -25,12 +25,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
-from sparsetopics.measures.paired import (
-    Estimate,
-    HeldoutScores,
-    mean_score,
-    paired_difference,
-)
+from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 

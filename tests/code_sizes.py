@@ -96,6 +96,11 @@ def short_files(paths: Sequence[Path], root: Path = ROOT) -> list[str]:
     ]
 
 
+def n_classes(text: str) -> int:
+    """The number of classes, nested ones included."""
+    return sum(isinstance(node, ast.ClassDef) for node in ast.walk(ast.parse(text)))
+
+
 def code_lines(text: str) -> int:
     """Lines that hold code: no blank lines, no comments, no docstrings."""
     prose: set[int] = set()

@@ -14,12 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from processes import (
-    KernelCompiler,
-    let_children_import_the_same,
-    n_workers,
-    wait_for_kernels,
-)
+from processes import KernelCompiler, let_children_import_the_same, n_workers, wait_for_kernels
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.text.vocabulary import Vocabulary

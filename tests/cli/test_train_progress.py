@@ -7,12 +7,7 @@ import pytest
 from rich.progress import Progress
 
 from sparsetopics.cli.train import outcome
-from sparsetopics.cli.train_progress import (
-    SECONDS_OF_SILENCE,
-    _Rate,
-    lap_line,
-    show_progress,
-)
+from sparsetopics.cli.train_progress import SECONDS_OF_SILENCE, _Rate, lap_line, show_progress
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from sparsetopics.runs.train import RunResult
 

@@ -23,12 +23,7 @@ from click.testing import CliRunner
 from resealing import reseal
 from sparsetopics.base import safe_reading
 from sparsetopics.base.array_files import read_npy
-from sparsetopics.base.errors import (
-    CorpusFormatError,
-    OutputError,
-    RunError,
-    SourceError,
-)
+from sparsetopics.base.errors import CorpusFormatError, OutputError, RunError, SourceError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus

@@ -5,16 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from sparsetopics.evaluation.report.figures import (
-    curve_figure,
-    moves_figure,
-    score_figure,
-)
-from sparsetopics.evaluation.report.topic_map import (
-    MOST_DISC_LABELS,
-    map_figure,
-    spaced_labels,
-)
+from sparsetopics.evaluation.report.figures import curve_figure, moves_figure, score_figure
+from sparsetopics.evaluation.report.topic_map import MOST_DISC_LABELS, map_figure, spaced_labels
 from sparsetopics.measures.paired import Estimate
 from sparsetopics.measures.top_words import TopicRow
 

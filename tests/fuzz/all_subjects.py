@@ -4,13 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fuzz import (
-    corpus_subjects,
-    document_subjects,
-    resume_subjects,
-    run_subjects,
-    vector_subjects,
-)
+from fuzz import corpus_subjects, document_subjects, resume_subjects, run_subjects, vector_subjects
 from fuzz.cases import Sandbox
 from fuzz.subject import Subject
 

@@ -14,13 +14,7 @@ import numpy as np
 
 from fuzz.all_subjects import sandbox_of
 from fuzz.cases import WAITING, Outcome, Sandbox
-from fuzz.limits import (
-    MEMORY,
-    forbid_writing_outside,
-    free_memory,
-    limit_memory,
-    peak_memory,
-)
+from fuzz.limits import MEMORY, forbid_writing_outside, free_memory, limit_memory, peak_memory
 
 COLUMNS = ("done", "refused", "accepted", "crashes", "milliseconds", "is_running")
 PATIENCE = 2 * WAITING  # before a process that makes no progress is killed

@@ -14,11 +14,7 @@ from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import gradual_start
 from sparsetopics.inference.course import Hooks
-from sparsetopics.inference.gradual_start import (
-    large_counts,
-    merged_topics,
-    wanted_number,
-)
+from sparsetopics.inference.gradual_start import large_counts, merged_topics, wanted_number
 from sparsetopics.inference.laps import fit_here
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import nothing_under

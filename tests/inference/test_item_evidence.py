@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from sparsetopics.base.batches import VectorBatch
-from sparsetopics.inference.moves.item_evidence import (
-    FEWEST_ITEMS,
-    SAMPLING,
-    ItemEvidence,
-)
+from sparsetopics.inference.moves.item_evidence import FEWEST_ITEMS, SAMPLING, ItemEvidence
 from sparsetopics.kernels.pairs import add_shared_shares
 from sparsetopics.model.allocations.pair_gains import item_pair_gains
 from sparsetopics.model.assignments import Assignments

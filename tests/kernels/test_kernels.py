@@ -16,13 +16,7 @@ from sparsetopics.kernels.words import fill_lists
 from sparsetopics.model.document_topics import DocumentTopics
 from worlds.dense_responsibilities import dense_of
 
-from reference import (
-    ONE,
-    best_topics,
-    document_score,
-    fit_document,
-    gauss_seidel,
-)
+from reference import ONE, best_topics, document_score, fit_document, gauss_seidel
 
 F = np.float32
 # What rounding to quanta may take from a document's score, in nats per token and slot. Shares move

@@ -6,12 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.measures.knee import (
-    AS_GOOD_LOSS,
-    NEAR,
-    RECOMMENDED_LOSS,
-    find_knee,
-)
+from sparsetopics.measures.knee import AS_GOOD_LOSS, NEAR, RECOMMENDED_LOSS, find_knee
 from sparsetopics.measures.paired import HeldoutScores
 
 

@@ -14,12 +14,7 @@ from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statis
 from sparsetopics.model.topic_posterior import Sticks
 from sparsetopics.options.training import TopicPrior
 from worlds.dense_responsibilities import summary_of_dense
-from worlds.hdp_worlds import (
-    N_WORDS,
-    SEEDS,
-    draw_shares,
-    draw_sticks,
-)
+from worlds.hdp_worlds import N_WORDS, SEEDS, draw_shares, draw_sticks
 from worlds.simulated_documents import simulate
 from worlds.word_models import globals_of, zero_statistics
 
