@@ -156,21 +156,13 @@ def _errors_in_one_line() -> Iterator[None]:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
         if frame.f_code is not click.echo.__code__:  # another file than stdout or stderr
             raise
-        raise click.exceptions.Exit(_give_up_printing(error)) from error
-
-
-def _give_up_printing(error: OSError) -> int:
-    """Say why stdout cannot be written, if anybody reads on, and return the exit status."""
-    is_unread = error.errno == errno.EPIPE
-    if not is_unread:
-        with suppress(OSError):  # stderr may be full, too
-            say(f"Error: stdout: {reason_of(error)}.")
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        try:
-            stream.flush()
-        except OSError:  # what is left goes nowhere, or Python would complain when it ends
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return UNREAD if is_unread else 1
+        is_unread = error.errno == errno.EPIPE
+        if not is_unread:
+            with suppress(OSError):  # stderr may be full, too
+                say(f"Error: stdout: {reason_of(error)}.")
+        for number in (1, 2):  # or Python would complain about what is left when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+        raise click.exceptions.Exit(UNREAD if is_unread else 1) from error
 
 
 @contextmanager

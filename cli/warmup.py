@@ -49,6 +49,7 @@ STEPS = {
         "infer @points @vectors --out @points.parquet",
         "evaluate @hdp @lda @documents",
         "evaluate @gaussian @vectors",
+        "prevalence @hdp @documents --by label",
     ),
 }
 _USUAL = {"ingest": {"quiet": True}, "train": {"quiet": True, "topics": 6, "workers": 2}}

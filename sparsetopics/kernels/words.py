@@ -1,4 +1,4 @@
-"""Numba kernels over words: their weights before the local step, and their counts after it."""
+"""Numba kernels over words: their weights, their counts, and their probabilities in mixtures."""
 
 from __future__ import annotations
 
@@ -110,6 +110,25 @@ def weighted_sum(
         for place in range(starts[rows[i]], starts[rows[i] + 1]):
             total[columns[place]] += weights[i] * values[place]
     return total
+
+
+@kernel
+def mixed(
+    starts: IntArray,  # (n_rows + 1,)  of compressed sparse rows
+    columns: WordIds,  # (n_entries,)
+    left: FloatArray,  # (n_rows, n_topics)
+    right: FloatArray,  # (n_columns, n_topics)
+) -> FloatArray:
+    """Σ_k left_rk right_ck for each entry (r, c), added in this order, unlike in BLAS."""
+    sums = np.zeros(columns.shape[0])
+    for r in range(left.shape[0]):
+        row = left[r]
+        for i in range(starts[r], starts[r + 1]):
+            other, total = right[columns[i]], 0.0
+            for k in range(row.shape[0]):
+                total += row[k] * other[k]
+            sums[i] = total
+    return sums
 
 
 @kernel

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
@@ -20,6 +21,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.inference.document_step import topic_proportions
+from sparsetopics.kernels.words import mixed
 from sparsetopics.measures.paired import HeldoutScores, mean_score
 
 SCORED_SHARE = 0.2  # of the word types of a document
@@ -77,7 +79,7 @@ def document_completion(
     Raises CorpusError if there is no document to score.
     """
     word_topic = np.ascontiguousarray(topic_word.T)
-    log_unigram = np.log(unigram)
+    log_unigram = xlogy(1.0, unigram)
     score = partial(_score_part, word_topic, doc_concentration, log_unigram, seed, workers)
     before = accumulate((group.n_pairs for group in heldout.row_groups), initial=0)
     parts = list(zip(heldout.row_groups, before, strict=False))
@@ -154,11 +156,9 @@ def predicted_log_probability(
     word_topic: FloatArray,  # (n_words, n_topics)
 ) -> FloatArray:
     """Return log Σ_k π_dk φ_kv for each (document, word type) pair of ``scored``, (n_pairs,)."""
-    probability = np.empty(scored.n_pairs)
-    for document in range(scored.n_docs):
-        pairs = slice(scored.indptr[document], scored.indptr[document + 1])
-        probability[pairs] = word_topic[scored.word_ids[pairs]] @ proportions[document]
-    return np.log(probability)
+    probability = mixed(scored.indptr, scored.word_ids, proportions, word_topic)
+    logs: FloatArray = xlogy(1.0, probability)  # the last bit of np.log depends on the processor
+    return logs
 
 
 def _summarize(sums: FloatArray, n_skipped: int, n_unknown_tokens: int) -> Completion:

@@ -36,14 +36,14 @@ def group_differences(means: GroupMeans, pairs: IntArray, level: float = 0.95) -
     one, other = pairs.T
     n_documents = means.n_documents[:, None].astype(np.float64)
     variance = means.standard_error**2
-    cumulant = means.skewness * means.standard_error**3
+    cumulant = means.skewness * variance * means.standard_error
     difference = means.mean[one] - means.mean[other]
     error = np.sqrt(variance[one] + variance[other])
     unit = np.where(error > 0.0, error, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = (cumulant[one] - cumulant[other]) / unit**3
+        skewness = (cumulant[one] - cumulant[other]) / (unit * unit * unit)
         spread = variance**2 / (n_documents - 1.0)
-        freedom = error**4 / (spread[one] + spread[other])
+        freedom = (variance[one] + variance[other]) ** 2 / (spread[one] + spread[other])
     skewness, freedom = np.nan_to_num(skewness), np.nan_to_num(freedom, nan=1.0, posinf=1e9)
     t = unskewed(difference / unit, skewness)
     low, high = skewed_interval(error, skewness, freedom, level)

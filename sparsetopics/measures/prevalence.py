@@ -25,6 +25,9 @@ about its own. The variance of a group's y_d, divided by the number of its docum
 both. Maximum likelihood is as precise as the linear estimate with w = μ, or more precise where a
 share is near zero.
 
+Tables have the same bits on every processor. So there is no BLAS here, whose sums have no fixed
+order, and of numpy's functions no power but the square, which depend on the vectors it finds.
+
 Few documents have most of a rare topic, so the distribution of its mean is skewed. Intervals and
 tests take that into account.
 """
@@ -35,12 +38,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_array
-from scipy.special import stdtrit
+from scipy.sparse import csc_array, csr_array
+from scipy.special import cbrt, stdtrit
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, worker_blocks
 from sparsetopics.execution.executors import Executor
+from sparsetopics.kernels.items import multiply
+from sparsetopics.kernels.words import mixed
 
 ROUNDING = 1e-12  # of a mean square
 RIDGE = 1e-4  # of 1; keeps errors finite for topics that are the same
@@ -59,14 +63,26 @@ def unbiased_projection(topic_word: FloatArray, weights: FloatArray) -> FloatArr
     (n_topics,), about how much there is of each topic. The ridge is relative to the largest
     eigenvalue, 1, of √w φ W φᵀ √w.
     """
-    scaled = np.sqrt(weights)[:, None] * topic_word
-    scaled /= np.sqrt(weights @ topic_word)
-    information = scaled @ scaled.T
+    word_scales = np.sqrt(np.einsum("k,kv->v", weights, topic_word))
+    scaled = np.sqrt(weights)[:, None] * topic_word / word_scales
+    columns, information = np.ascontiguousarray(scaled.T), np.empty((len(weights), len(weights)))
+    multiply(scaled, columns, information)
     information[np.diag_indices_from(information)] += RIDGE
-    solved = cho_solve(cho_factor(information), scaled)
-    solved *= np.sqrt(weights)[:, None]
-    solved /= np.sqrt(weights @ topic_word)
-    return np.ascontiguousarray(solved.T)
+    solved = np.empty(columns.shape)
+    multiply(columns, _inverse(information), solved)
+    solved *= np.sqrt(weights) / word_scales[:, None]
+    return solved
+
+
+def _inverse(matrix: FloatArray) -> FloatArray:
+    """The inverse of a positive definite matrix, by sweeps (Goodnight 1979)."""
+    swept = matrix.copy()
+    for k in range(len(swept)):
+        pivot, row = swept[k, k], swept[k] / swept[k, k]
+        swept -= swept[:, k, None] * row
+        swept[k] = swept[:, k] = row
+        swept[k, k] = -1.0 / pivot
+    return -swept
 
 
 class GroupSums(NamedTuple):
@@ -103,7 +119,8 @@ def sum_groups(
 
     parts = executor.map(estimate, worker_blocks(batch.indptr))
     estimates = np.concatenate([np.empty((0, projection.shape[1])), *parts])
-    powers = [is_in @ estimates**power for power in (1, 2, 3)]
+    squares = estimates * estimates
+    powers = [is_in @ each for each in (estimates, squares, squares * estimates)]
     n_tokens = np.bincount(own, sizes[chosen], n_groups).astype(np.float64)
     n_documents = np.bincount(own, minlength=n_groups)
     return GroupSums(n_documents, n_tokens, np.stack(powers, axis=1), is_in @ shares)
@@ -177,9 +194,9 @@ def group_means(totals: GroupTotals, topic_word: FloatArray) -> GroupMeans:
         variance = second - first**2
         # Rounding leaves a little where all documents are alike, and no third moment fits that.
         variance[variance < ROUNDING * second] = 0.0
-        central = third - 3.0 * first * second + 2.0 * first**3
+        central = third - 3.0 * first * second + 2.0 * first * first * first
         error = np.sqrt(variance / (n_documents[:, None] - 1.0))
-        skewness = central / (variance**1.5 * np.sqrt(n_documents[:, None]))
+        skewness = central / (variance * np.sqrt(variance * n_documents[:, None]))
     error[n_documents < 2] = np.nan
     skewness = np.where(variance > 0.0, skewness, 0.0)
     mean = np.concatenate(list(_most_likely(totals, first, topic_word)))
@@ -190,13 +207,15 @@ def _most_likely(
     totals: GroupTotals, start: FloatArray, topic_word: FloatArray
 ) -> Iterator[FloatArray]:
     """Yield the means of some groups at a time, from the unbiased means on."""
+    word_topic = np.ascontiguousarray(topic_word.T)
     for first in range(0, len(start), EM_GROUPS):
         some = slice(first, first + EM_GROUPS)
         words = np.stack(totals.word_shares[some]).astype(np.float64)
         words /= words.sum(axis=1, keepdims=True)
+        shares = csc_array(words)
         means = _normalized(np.maximum(start[some], SMALLEST_START))
         for _ in range(EM_CYCLES):
-            new = _em_cycle(means, words, topic_word)
+            new = _em_cycle(means, shares, word_topic)
             moved = np.abs(new - means).max()
             means = new
             if moved < EM_TOLERANCE:
@@ -204,7 +223,7 @@ def _most_likely(
         yield means
 
 
-def _em_cycle(means: FloatArray, words: FloatArray, topic_word: FloatArray) -> FloatArray:
+def _em_cycle(means: FloatArray, words: csc_array, word_topic: FloatArray) -> FloatArray:
     """Take two EM steps, a long step in their direction, and a third EM step.
 
     An EM step is μ_k ← μ_k Σ_v x_v φ_kv / Σ_j μ_j φ_jv. The long step is that of SQUAREM
@@ -212,7 +231,9 @@ def _em_cycle(means: FloatArray, words: FloatArray, topic_word: FloatArray) -> F
     """
 
     def step(old: FloatArray) -> FloatArray:
-        new: FloatArray = old * ((words / (old @ topic_word)) @ topic_word.T)
+        ratios = words.copy()
+        ratios.data /= mixed(words.indptr.astype(np.int64), words.indices, word_topic, old)
+        new: FloatArray = old * (ratios @ word_topic)
         return new
 
     one = step(means)
@@ -250,12 +271,12 @@ def skewed_interval(
 def _inverted(t: FloatArray, skewness: FloatArray) -> FloatArray:
     """Solve t(q) = t for q; the formula in a stays exact enough where a is almost zero."""
     a = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
-    q: FloatArray = 3.0 / a * (np.cbrt(1.0 + a * (t - a / 6.0)) - 1.0)
+    q: FloatArray = 3.0 / a * (cbrt(1.0 + a * (t - a / 6.0)) - 1.0)
     return q
 
 
 def unskewed(q: FloatArray, skewness: FloatArray) -> FloatArray:
     """Return t(q) of ``skewed_interval``."""
     a = skewness
-    t: FloatArray = q + a * (q * q / 3.0 + 1.0 / 6.0) + a * a * q**3 / 27.0
+    t: FloatArray = q + a * (q * q / 3.0 + 1.0 / 6.0) + a * a * q * q * q / 27.0
     return t

@@ -104,7 +104,7 @@ def _counts(
     """
     tokens = totals.word_shares[group] * (totals.n_tokens[group] / totals.n_documents[group])
     mean = means.mean[group]
-    ratio = tokens / (mean @ topic_word)
+    ratio = tokens / np.einsum("k,kv->v", mean, topic_word)
     counts: FloatArray = (
         mean[:, None] * np.take_along_axis(topic_word, candidates, axis=1) * ratio[candidates]
     )

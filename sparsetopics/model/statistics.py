@@ -213,7 +213,7 @@ class DocumentLengths(NamedTuple):
 
     def log_gamma_sum(self, concentration: float) -> float:
         """Σ_d lnΓ(N_d + α)."""
-        return float(np.dot(self.n_docs, gammaln(self.tokens + concentration)))
+        return float((self.n_docs * gammaln(self.tokens + concentration)).sum())
 
 
 def _lengths(batch: Batch) -> AnyArray:

@@ -15,7 +15,6 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from sparsetopics.corpora.store.shards import MemoryRowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.execution.executors import open_broadcast_map
 from sparsetopics.measures.representatives import (
     Candidate,
     choose,
@@ -26,7 +25,6 @@ from sparsetopics.measures.representatives import (
     share_bounds,
     typical_shares,
 )
-from sparsetopics.options.workplace import Workplace
 from worlds.simulated_documents import batch_of_counts
 
 N_TOPICS, N_WORDS = 4, 400
@@ -204,15 +202,6 @@ def test_workers_and_row_groups_change_nothing(topic_word, counts):
 
     assert threads.of_topics == one.of_topics
     assert representatives(topics_of(topic_word), whole, 6).of_topics == one.of_topics
-
-
-def test_a_cluster_finds_the_same(topic_word, counts, cluster):
-    corpus = corpus_of(counts, [str(n % 7) for n in range(len(counts))])
-    place = Workplace("dask", scheduler=cluster.scheduler_address)
-    with open_broadcast_map(place) as broadcast:
-        found = representatives(topics_of(topic_word), corpus, 4, broadcast=broadcast)
-
-    assert found.of_topics == representatives(topics_of(topic_word), corpus, 4).of_topics
 
 
 def test_a_part_of_a_large_corpus_is_spread_over_it(topic_word, counts):

@@ -62,7 +62,7 @@ def test_without_any_folder_that_is_an_error(module, monkeypatch, tmp_path):
     (tmp_path / "cache").touch()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "cache"))
 
-    with pytest.raises(OutputError, match="compiled kernels: there is no folder that they can"):
+    with pytest.raises(OutputError, match="compiled kernels: no folder for them was found"):
         choose_cache_folder(module)
 
 

@@ -189,8 +189,9 @@ def test_an_estimator_replaces_nothing_but_runs(tmp_path):
 @pytest.mark.parametrize(
     "scenario", ["split --overwrite", "append", "export-mallet --overwrite", "train"]
 )
-def test_killed_at_any_change_of_a_file_the_next_command_repairs(scenario, tmp_path):
+def test_killed_at_any_change_of_a_file_the_next_command_repairs(scenario, given, tmp_path):
     """A sample; ``benchmarks/kills.py --every-write`` kills every command at every place."""
+    shutil.copytree(given, tmp_path / "given")
     program = [sys.executable, str(Path(__file__).parents[1] / "write_kills.py"), str(tmp_path)]
     beside = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
 

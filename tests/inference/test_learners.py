@@ -204,10 +204,12 @@ def test_the_start_stands_for_documents_not_seen_so_far(tmp_path, visits):
 
 
 @pytest.mark.parametrize("update", ["mean-field", "collapsed"])
-def test_a_memoized_run_with_one_batch_equals_the_full_learner(tmp_path, source, update):
-    batch = source.read(0)
+def test_a_memoized_run_with_one_batch_equals_the_full_learner(tmp_path, update):
+    # Arrays of its own, since numba would compile all kernels anew for those that only read.
+    batch = as_source(simulate(np.random.default_rng(1)), N_WORDS, N_BATCHES).read(0)
+    start = draw_counts(np.random.default_rng(6)).copy()
     learners = [make_learner(name, tmp_path, True) for name in ("memoized", "full")]
-    states = [learner.init(start_of(draw_counts(np.random.default_rng(6)))) for learner in learners]
+    states = [learner.init(start_of(start)) for learner in learners]
     for _ in range(4):
         for i, learner in enumerate(learners):
             counts = learner.components(states[i]).table

@@ -12,6 +12,7 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.measures.group_differences import group_differences, holm_adjusted
 from sparsetopics.measures.prevalence import (
+    RIDGE,
     GroupMeans,
     GroupTotals,
     group_means,
@@ -63,6 +64,18 @@ def test_the_projection_gives_documents_of_topics_back_their_proportions(seed, s
     exact = reference.projection(topic_word, weights)
     np.testing.assert_allclose(topic_word @ exact, np.eye(N_TOPICS), atol=1e-9)
     np.testing.assert_allclose(topic_word @ found, np.eye(N_TOPICS), atol=0.05)
+
+
+def test_the_projection_solves_its_equations_with_the_ridge():
+    rng = np.random.default_rng(5)
+    topic_word, weights = rng.dirichlet(np.full(90, 0.3), 37) + 1e-4, rng.dirichlet(np.ones(37))
+
+    found = unbiased_projection(topic_word, weights)
+
+    scaled = np.sqrt(weights)[:, None] * topic_word / np.sqrt(weights @ topic_word)
+    ridged = scaled @ scaled.T + RIDGE * np.eye(37)
+    expected = np.linalg.solve(ridged, scaled) * np.sqrt(weights)[:, None]
+    np.testing.assert_allclose(found.T, expected / np.sqrt(weights @ topic_word), rtol=1e-7)
 
 
 def test_the_projection_stays_finite_for_topics_that_are_equal():

@@ -1,5 +1,6 @@
 """Training by Dask workers: the same bits as without them, whichever of them die."""
 
+import os
 import pickle
 import socket
 import sys
@@ -23,6 +24,7 @@ from sparsetopics.execution import dask_cluster
 from sparsetopics.execution.dask_cluster import (
     NO_WORKER_SECONDS,
     RETRIES,
+    SCHEDULER_VARIABLE,
     Cluster,
     open_cluster,
     placed,
@@ -33,7 +35,7 @@ from sparsetopics.model.memo import Memo, OnDisk
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs import checkpoints, dask_steps
-from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.plan import RunPlan, plan_run, plan_topic_path
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.train import train_run
 from sparsetopics.runs.training_folder import TrainingFolder
@@ -145,6 +147,38 @@ def test_infer_and_evaluate_say_the_same(plan_of, corpora, tmp_path, cluster, wo
     assert said[0] == said[1]
 
 
+def test_documents_that_represent_topics_are_the_same(plan_of, corpora, tmp_path, cluster):
+    train_run(plan_of("lda mean-field", executor="serial"))
+    words = ["documents", str(tmp_path / "run"), str(corpora / "documents"), "--json"]
+    there = ("--executor", "dask", "--scheduler", cluster.scheduler_address)
+
+    here, found = (CliRunner().invoke(main, [*words, *place]) for place in ((), there))
+
+    assert here.exit_code == 0, here.output
+    assert found.stdout == here.stdout
+
+
+def test_a_topic_path_is_the_same(corpora, tmp_path, cluster):
+    place = {"executor": "dask", "scheduler": cluster.scheduler_address}
+    for name, given in (("here", {}), ("there", place)):
+        given = {"rungs": (12, 8, 5)} | given
+        train_run(plan_topic_path(corpora / "documents", tmp_path / name, given))
+
+    files = [files_of(tmp_path / name / str(n)) for name in ("here", "there") for n in (12, 8, 5)]
+    assert files[:3] == files[3:]
+    for name in ("path.json", "tree.json"):
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
+
+
+def test_a_validated_number_is_the_same(corpora, tmp_path, cluster):
+    place = {"executor": "dask", "scheduler": cluster.scheduler_address}
+    for name, given in (("here", {}), ("there", place)):
+        given = {"validation-share": 0.25} | given
+        train_run(plan_run(corpora / "documents", tmp_path / name, given))
+
+    assert files_of(tmp_path / "here") == files_of(tmp_path / "there")
+
+
 # --- workers that are killed ----------------------------------------------------------------------
 @pytest.fixture
 def small_memo(monkeypatch):
@@ -236,6 +270,15 @@ def test_a_cluster_of_its_own(plan_of, tmp_path):
     train_run(plan_of("lda", workers=2, scheduler=None))
 
     assert files_of(tmp_path / "run") == files_of(tmp_path / "serial")
+
+
+def test_the_environment_names_a_scheduler(cluster, monkeypatch):
+    monkeypatch.setenv(SCHEDULER_VARIABLE, cluster.scheduler_address)
+
+    with open_cluster(Workplace("dask")) as workers:
+        (pid,) = workers.map(lambda _: os.getpid(), [0])  # workers cannot import this module
+
+    assert pid in {nanny.pid for nanny in cluster.workers.values()}
 
 
 class EmptyAtFirst:

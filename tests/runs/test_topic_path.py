@@ -180,12 +180,6 @@ def test_workers_do_not_change_a_byte(made):
     assert contents(made("one")) == contents(made("two", workers=2))
 
 
-def test_dask_does_not_change_a_byte(made, cluster):
-    assert contents(made("one")) == contents(
-        made("two", executor="dask", scheduler=cluster.scheduler_address)
-    )
-
-
 class Stop(Exception):
     """Ends training as a kill would, as far as a test can."""
 

@@ -85,15 +85,6 @@ def test_the_settings_of_a_run_name_no_scheduler(plan):
     assert run_config(there) == run_config(plan)
 
 
-def test_the_environment_names_a_scheduler(cluster, monkeypatch):
-    monkeypatch.setenv(SCHEDULER_VARIABLE, cluster.scheduler_address)
-
-    with open_cluster(Workplace("dask")) as workers:
-        (pid,) = workers.map(lambda _: os.getpid(), [0])  # workers cannot import this module
-
-    assert pid in {nanny.pid for nanny in cluster.workers.values()}
-
-
 def test_an_address_without_a_port_is_refused(monkeypatch):
     monkeypatch.setenv(SCHEDULER_VARIABLE, "tcp://head")
 

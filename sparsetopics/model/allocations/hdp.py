@@ -6,6 +6,7 @@ the first K topics, so that bounds of different K compare (HDP15; Bryant & Sudde
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -161,14 +162,14 @@ class HDPAllocation:
         inactive = terms.n_docs - with_tail.active_documents
 
         def negative(log_alpha: float) -> float:
-            alpha = np.exp(log_alpha)
-            of_documents = np.dot(alpha * shares, with_tail.summed_digamma)
-            of_documents += np.dot(inactive, gammaln(alpha * shares))
+            alpha = math.exp(log_alpha)  # no BLAS and no exp of numpy, which depend on processors
+            of_documents = (alpha * shares * with_tail.summed_digamma).sum()
+            of_documents += (inactive * gammaln(alpha * shares)).sum()
             of_documents -= lengths.log_gamma_sum(alpha)
             return -float(of_documents + terms.n_docs * len(left) * log_alpha)
 
-        bounds = np.log(CONCENTRATION_RANGE)
-        alpha = float(np.exp(minimize_scalar(negative, bounds=bounds, method="bounded").x))
+        bounds = [math.log(end) for end in CONCENTRATION_RANGE]
+        alpha = math.exp(minimize_scalar(negative, bounds=bounds, method="bounded").x)
         learned = self.sticks._replace(top_concentration=gamma, doc_concentration=alpha)
         return HDPAllocation(learned, lengths)
 
