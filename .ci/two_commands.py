@@ -68,18 +68,23 @@ def run(command: str, place: Path) -> None:
     )
 
 
+def try_command(command: str) -> bool:
+    """Whether a command succeeds; print it and how long it took."""
+    print(f"$ {command.strip()}", flush=True)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="two-commands-") as place:
+        try:
+            run(command, Path(place))
+        except subprocess.CalledProcessError as failed:
+            print(f"status {failed.returncode}: {command.strip()}", file=sys.stderr)
+            return False
+    print(f"({time.monotonic() - began:.0f} s)", flush=True)
+    return True
+
+
 def main() -> int:
-    for command in commands((ROOT / "README.md").read_text(encoding="utf-8")):
-        print(f"$ {command.strip()}", flush=True)
-        began = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="two-commands-") as place:
-            try:
-                run(command, Path(place))
-            except subprocess.CalledProcessError as failed:
-                print(f"status {failed.returncode}: {command.strip()}", file=sys.stderr)
-                return 1
-        print(f"({time.monotonic() - began:.0f} s)", flush=True)
-    return 0
+    found = commands((ROOT / "README.md").read_text(encoding="utf-8"))
+    return 0 if all(map(try_command, found)) else 1
 
 
 if __name__ == "__main__":

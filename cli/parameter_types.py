@@ -19,7 +19,7 @@ from sparsetopics.options.option import Interval, OneOf, Option, refuse, shown
 CONFIG = "sparsetopics.config"  # of a context: the path of its config file
 
 
-class NumberType(click.ParamType[float]):
+class NumberType(click.ParamType):  # type: ignore[type-arg]  # a generic from click 8.4
     """A number in an interval."""
 
     def __init__(self, interval: Interval) -> None:

@@ -83,8 +83,8 @@ class TokenizerOptions:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Setting]) -> TokenizerOptions:
-        """The options that ``settings``, read from JSON, stand for; ValueError for settings that
-        this release does not know."""
+        """The options that ``settings``, read from JSON, stand for; ValueError or
+        msgspec.ValidationError for settings that this release does not know."""
         unknown = sorted(set(settings) - {field.name for field in fields(cls)})
         if unknown:
             raise ValueError(f"settings {', '.join(unknown)}")
@@ -121,7 +121,7 @@ def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) 
         raise VocabularyError("vocabulary", problem, f"Pass --tokenizer {function}.")
     try:
         return TokenizerOptions.from_settings(vocabulary.tokenizer)
-    except ValueError as error:
+    except (msgspec.ValidationError, ValueError) as error:
         settings = f"{dict(vocabulary.tokenizer)!r:.200}"
         problem = f"this release does not know its tokeniser settings {settings}"
         hint = "Choose how to tokenise with --token-pattern."

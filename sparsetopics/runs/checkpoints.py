@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 
 from sparsetopics.base.array_files import ArchivedArrays, read_member
@@ -39,7 +40,7 @@ V = TypeVar("V")
 # Errors of decoding and checking a file that is well formed but has the wrong content.
 UNSOUND = (
     *(ValueError, TypeError, LookupError, AttributeError, StopIteration, AssertionError),
-    *(ArithmeticError, RuntimeError, MemoryError),
+    *(ArithmeticError, RuntimeError, MemoryError, msgspec.ValidationError),
 )
 
 
