@@ -94,7 +94,7 @@ class DyingExecutor(Executor):
 
 
 class Killer:
-    """Kills a worker once before, once during and once after a function of the driver."""
+    """Kills a worker once before or during, and once after a function of the driver."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -115,11 +115,13 @@ class Killer:
         return [pid for pid in pids if pid is not None and pid not in self.killed]
 
     def around(self, patch, target, name, within=None):
-        """``within`` is the inner function, with its place, where the middle is."""
+        """``within`` is an inner function, with its place, after which one dies instead of before
+        the outer one."""
         outer = getattr(target, name)
 
         def call(*args, **kwargs):
-            self.strike("before")
+            if within is None:
+                self.strike("before")
             result = outer(*args, **kwargs)
             self.strike("after")
             return result

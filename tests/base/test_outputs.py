@@ -196,7 +196,7 @@ def test_killed_at_any_change_of_a_file_the_next_command_repairs(scenario, given
     beside = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
 
     found = subprocess.run(
-        [*program, "--scenario", scenario, "--every", "6"],
+        [*program, "--scenario", scenario, "--every", "9"],
         env=os.environ | {"PYTHONPATH": beside},
         capture_output=True,
         text=True,

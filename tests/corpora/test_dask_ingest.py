@@ -422,14 +422,6 @@ def test_the_command_takes_a_scheduler(sources, tmp_path, cluster):
     assert files_of(tmp_path / "vectors-dask") == files_of(tmp_path / "vectors-threads")
 
 
-def test_a_cluster_of_its_own(sources, tmp_path):
-    run(sources / "news.jsonl", "--out", tmp_path / "serial", "--executor", "serial")
-
-    run(sources / "news.jsonl", "--out", tmp_path / "dask", "--executor", "dask", "--workers", 2)
-
-    assert files_of(tmp_path / "dask") == files_of(tmp_path / "serial")
-
-
 @pytest.mark.parametrize(
     ("said", "told"),
     [

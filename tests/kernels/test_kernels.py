@@ -196,7 +196,7 @@ def assert_equals_twin(documents, plan, n_slots, former=None, masses=None):
 
 
 @updates
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(worlds, st.data())
 def test_step_equals_plain_twin(collapsed, documents, data):
     n_slots, plan = data.draw(st.integers(1, documents.n_topics)), draw_plan(data, collapsed)
@@ -204,7 +204,7 @@ def test_step_equals_plain_twin(collapsed, documents, data):
 
 
 @updates
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(worlds, st.data())
 def test_warm_step_equals_plain_twin(collapsed, documents, data):
     """Some documents have been visited before, others have not."""

@@ -11,7 +11,7 @@ from fuzz.all_subjects import SUBJECTS, sandbox_of
 from fuzz.mutation import mutate
 
 pytest.importorskip("PIL.Image")
-N_CASES = 100
+N_CASES = 50
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no alarms to stop what hangs")

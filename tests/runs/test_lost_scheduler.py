@@ -40,7 +40,6 @@ CASES = [
     ("look", f"train corpus --out new {TRAIN}"),
     ("result", "resume run --laps 9 --quiet"),
     ("result", "infer run corpus --out new.parquet"),
-    ("result", "evaluate run corpus"),
     ("result", "ingest news.jsonl --out new --quiet"),
     ("result", "ingest vectors.npy --out new --quiet"),
 ]

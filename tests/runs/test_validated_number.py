@@ -96,13 +96,12 @@ def test_training_goes_down_the_ladder_and_ends_with_all_documents(made, documen
     assert found.model.n_topics <= scores.recommended
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_ten_bars_give_ten_topics(seed):
+def test_ten_bars_give_ten_topics():
     """Of a thousand documents, a hundred are kept out by default."""
-    found = HDP(random_state=seed).fit(bars_corpus(1000, 200, seed))
+    found = HDP(random_state=0).fit(bars_corpus(1000, 200))
     assert found.scores_ is not None
-    assert found.n_components_ == 10, f"seed {seed}: {found.scores_}"
-    assert match(found.model_.topic_word_mean, bar_topics(10, 30)).max() < 0.1, f"seed {seed}"
+    assert found.n_components_ == 10, found.scores_
+    assert match(found.model_.topic_word_mean, bar_topics(10, 30)).max() < 0.1
     low, high = found.as_good_
     assert low <= 10 <= high
 
