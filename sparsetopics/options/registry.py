@@ -12,6 +12,8 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from sparsetopics.base.showing import short_repr
+
 
 class ModelKind(NamedTuple):
     """A kind of model: all that is asked about it, by the commands and by everything else."""
@@ -34,6 +36,9 @@ class ModelKind(NamedTuple):
     laps: int = 100  # by default, at most
     of_items: bool = False  # a vector or document is in one component, found by an exact step
     narrows: bool = False  # it begins with more topics than wanted, and merges them between laps
+
+    def __repr__(self) -> str:
+        return short_repr(self, "title", "options", "n_topics", "laps")
 
     @property
     def learns_number(self) -> bool:
