@@ -233,7 +233,8 @@ def _em_cycle(means: FloatArray, words: csc_array, word_topic: FloatArray) -> Fl
     def step(old: FloatArray) -> FloatArray:
         ratios = words.copy()
         ratios.data /= mixed(words.indptr.astype(np.int64), words.indices, word_topic, old)
-        return old * (ratios @ word_topic)
+        new: FloatArray = old * (ratios @ word_topic)
+        return new
 
     one = step(means)
     two = step(one)
