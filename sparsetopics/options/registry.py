@@ -72,6 +72,9 @@ class LearnerKind(NamedTuple):
     options: Collection[str] = ()  # of ``train``, that only this learner takes
     words: str = ""  # how pages describe it; "": by its name
 
+    def __repr__(self) -> str:
+        return short_repr(self, "where")
+
 
 class MoveKind(NamedTuple):
     """A move, which changes topics after a lap."""
