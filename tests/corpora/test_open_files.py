@@ -28,6 +28,7 @@ from sparsetopics.corpora.store.shards import ShardWriter
 from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.evaluation.scoring.weight_files import READERS
+from sparsetopics.options.workplace import Workplace
 
 DESCRIPTORS = Path("/proc/self/fd")
 if not DESCRIPTORS.is_dir():
@@ -277,7 +278,7 @@ def test_of_documents(case, is_sound, workers, tmp_path):
     source = put(tmp_path / "in", case, others)
 
     def make():
-        ingest([source], tmp_path / "out", IngestOptions(workers=workers))
+        ingest([source], tmp_path / "out", IngestOptions(where=Workplace(workers=workers)))
 
     assert leaves_none_open(make) == (not is_sound)
 
@@ -290,7 +291,7 @@ def test_of_items(case, is_sound, workers, tmp_path):
     source = put(tmp_path / "in", case)
 
     def make():
-        ingest_vectors([source], tmp_path / "out", VectorOptions(workers=workers))
+        ingest_vectors([source], tmp_path / "out", VectorOptions(where=Workplace(workers=workers)))
 
     assert leaves_none_open(make) == (not is_sound)
 

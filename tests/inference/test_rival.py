@@ -263,7 +263,7 @@ class CountingMemo(Memo):
 @KINDS
 @pytest.mark.parametrize("wanted", [True, False])
 def test_the_loser_gives_back_its_share_of_the_budget(tmp_path, monkeypatch, kind, wanted):
-    monkeypatch.setattr("dense_responsibilities.Memo", CountingMemo)
+    monkeypatch.setattr("worlds.dense_responsibilities.Memo", CountingMemo)
     standing, rival = challenged(tmp_path, kind)
     if not wanted:
         rival = rival._replace(course=rival.course._replace(most=0))

@@ -96,7 +96,7 @@ def test_an_added_likelihood_and_learner_answer_what_the_others_do(monkeypatch, 
         estimators={"mixture": "toys.toy_likelihood:Counts"},
     )
     monkeypatch.setitem(kinds.VECTOR_LIKELIHOODS, "poisson", toy)
-    learner = LearnerKind("toy_learner", takes_all=True, words="half of the way")
+    learner = LearnerKind("toys.toy_learner", takes_all=True, words="half of the way")
     monkeypatch.setitem(kinds.LEARNERS, "halfway", learner)
     options = TrainingOptions(
         3, 8, "halfway", MEAN_FIELD, model="mixture", likelihood="poisson"
@@ -265,7 +265,7 @@ def test_a_run_of_a_model_that_nobody_knows_is_refused(called, tmp_path, monkeyp
 
 
 def test_a_learner_is_a_file_and_a_line(monkeypatch, tmp_path, corpora):
-    monkeypatch.setitem(kinds.LEARNERS, "halfway", LearnerKind("toy_learner", takes_all=True))
+    monkeypatch.setitem(kinds.LEARNERS, "halfway", LearnerKind("toys.toy_learner", takes_all=True))
     options = TrainingOptions(10, 6, "halfway")
 
     whole = trained(corpora / "documents", tmp_path / "whole", options)
