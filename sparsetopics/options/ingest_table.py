@@ -2,7 +2,8 @@
 
 The options of ``sparsetopics ingest``, the parameters of ``Corpus.from_texts`` and
 ``Corpus.from_table``, and the checks of single values are made from its rows.
-``corpora.options`` makes the options of the library of values, and checks what they mean together.
+``corpora.ingest_options`` makes the options of the library of these, and checks what values mean
+together.
 """
 
 from __future__ import annotations
