@@ -35,8 +35,8 @@ def config_option(
         expose_value=False,
         callback=_use,
         help=f"Read options from this TOML file{where}. Its keys are the names of options without "
-        f"the dashes in front: {example}. Options on the command line come first. Paths in the "
-        "file start from the current folder.",
+        f"the dashes in front: {example}. Command-line options take precedence. Paths in the "
+        "file are relative to the current folder.",
     )
 
 

@@ -49,12 +49,12 @@ _ROWS = in_sections({
             "and others), or a file. Can be given several times. Default: none.")),
         Option("min-df", SHARE_OR_COUNT, None, "pruning.min_df", everyday=True,
                metavar="SHARE|COUNT", help=(
-            "Remove words that occur in fewer documents. Default: 2, or 1 for collections of "
-            "counts and for fewer than 100 documents.")),
+            "Remove words that occur in fewer than this share or number of documents. Default: "
+            "2, or 1 for collections of counts and for fewer than 100 documents.")),
         Option("max-df", SHARE_OR_COUNT, None, "pruning.max_df", everyday=True,
                metavar="SHARE|COUNT", help=(
-            "Remove words that occur in more documents. Default: 0.5, or 1.0 for collections of "
-            "counts and for fewer than 100 documents.")),
+            "Remove words that occur in more than this share or number of documents. Default: "
+            "0.5, or 1.0 for collections of counts and for fewer than 100 documents.")),
         Option("max-words", _COUNT, None, "pruning.max_words", everyday=True, help=(
             "Keep only this many most frequent words.")),
         Option("vocabulary", Path, None, "vocabulary", everyday=True, help=(
@@ -93,9 +93,9 @@ _ROWS = in_sections({
         Option("keep", SomeOf(None, "field", repeated=True), (), "read.keep", only_for=_DOCUMENTS,
                everyday=True, metavar="all|A,B:TYPE,...", help=(
             "Fields to keep in the corpus besides ids and labels: text (the texts), others by "
-            "name, or all. Values tell whether a field is a number, a date or a string, unless "
-            "TYPE does. Can be given several times. Texts may be private: nothing is kept by "
-            "default.")),
+            "name, or all. The type of a field (number, date or string) is inferred from its "
+            "values unless you give TYPE. Can be given several times. Texts may be private: "
+            "nothing is kept by default.")),
         Option("vocabulary-file", Path, None, "read.vocabulary_file", only_for=_DOCUMENTS,
                doors=_FILES, help=(
             "Words for a collection of counts (uci, lda-c, matrix-market): one per line, or a "

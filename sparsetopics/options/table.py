@@ -112,19 +112,20 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "components; the others keep the number that they are given.")),
         Option("topics", counts_from(1), None, "n_topics", "n_components", doors=(TRAIN,),
                everyday=True, help=(
-            "Number of topics or components. dp-mixture and hdp start from it, hdp from "
-            f"{DEFAULT_MOST_TOPICS} or more if --validation-share chooses the number. lda "
-            "begins with up to three times as many and merges them before laps 4 and 5 (memoized "
+            "Number of topics or components. dp-mixture and hdp start from it; if "
+            f"--validation-share chooses the number, hdp starts from {DEFAULT_MOST_TOPICS} or more "
+            "(from a third of the documents if they are few). lda begins with up to three times as "
+            "many and merges them before laps 4 and 5 (memoized "
             f"learner, collapsed update, {FEWEST_GRADUAL_LAPS} laps or more, no --start RUN). "
             f"Default: {_by_model([kind.n_topics for kind in MODELS.values()])}, "
             f"{DEFAULT_TRUNCATION} (alternating and gradient learners), or the number in the run "
             "given by --start.")),
         Option("laps", counts_from(1), None, "laps", "max_iter", everyday=True, help=(
-            "Passes over the corpus at most. All models except lda stop earlier when the bound and "
-            f"the number of topics have settled. Default: {GRADUAL_LAPS} (lda with the memoized "
-            "learner and the collapsed update), "
-            f"{_by_model([kind.laps for kind in MODELS.values()])}, {GROWTH_LAPS} (accelerated "
-            "learner, which adds a component in each lap).")),
+            "Maximum number of passes over the corpus. For hdp, it turns --validation-share off. "
+            "Models other than lda stop earlier when the bound and the number of topics have "
+            f"settled. Default: {GRADUAL_LAPS} (lda with the memoized learner and the collapsed "
+            f"update), {_by_model([kind.laps for kind in MODELS.values()])}, {GROWTH_LAPS} "
+            "(accelerated learner, which adds a component in each lap).")),
         Option("seed", NATURAL, 0, "run.seed", "random_state", everyday=True, help=(
             "Seed of the random numbers. The same seed gives the same result, byte for byte.")),
         Option("workers", Interval(1, MOST_WORKERS, whole=True), 1, "run.workers", "n_jobs",

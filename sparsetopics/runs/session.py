@@ -95,7 +95,6 @@ def run_session(
             hooks=told, start=start, keeper=keeper, steps=steps, whole=data.whole, judge=recorder,
         )  # fmt: skip
     except MemoryError as error:
-        size = f"{options.n_topics:,} topics or components"
-        problem = f"too little for {size} ({reason_of(error)})"
-        raise OptionError("memory", problem, "Use fewer topics, or more batches.") from error
+        problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
+        raise OptionError("topics", problem, "Use fewer, or more batches.") from error
     return Trained(model, trace, recorder)

@@ -748,7 +748,7 @@ def test_a_model_that_memory_cannot_hold_is_told(plan_of, monkeypatch, tmp_path)
 
     monkeypatch.setattr(session, "train", train)
 
-    with pytest.raises(OptionError, match=r"memory: too little for 4 topics .*32\.0 GiB"):
+    with pytest.raises(OptionError, match=r"topics: 4 need more memory than there is .*32\.0 GiB"):
         train_run(plan_of("lda memoized"))
     assert not (tmp_path / "run").exists()
 
