@@ -10,7 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TextIO
@@ -109,6 +109,8 @@ class LazyCommands(click.Group):
     ) -> click.Context:
         if sys.stdout is None:  # closed by the caller: now writing fails, as for other commands
             sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+        if sys.stderr is None:  # closed, too: what is said goes nowhere
+            sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         with _errors_in_one_line():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -154,12 +156,11 @@ def _errors_in_one_line() -> Iterator[None]:
         raise WrongUsage(_with_advice(error)) from error
     except OSError as error:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-        if frame.f_code is not click.echo.__code__:  # another file than stdout or stderr
+        if frame.f_code is not click.echo.__code__:  # another file than stdout
             raise
         is_unread = error.errno == errno.EPIPE
         if not is_unread:
-            with suppress(OSError):  # stderr may be full, too
-                say(f"Error: stdout: {reason_of(error)}.")
+            say(f"Error: stdout: {reason_of(error)}.")
         for number in (1, 2):  # or Python would complain about what is left when it ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), number)
         raise click.exceptions.Exit(UNREAD if is_unread else 1) from error

@@ -76,8 +76,14 @@ def show_help(ctx: click.Context) -> None:
 
 
 def say(sentence: str) -> None:
-    """Print a line of progress, a warning or a remark on stderr."""
-    click.echo(printable(sentence), err=True)
+    """Print a line of progress, a warning or a remark on stderr.
+
+    A stderr that is full or unread stops no work.
+    """
+    try:
+        click.echo(printable(sentence), err=True)
+    except OSError:  # the rest goes nowhere, or Python would complain when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 # --- tables of scores -----------------------------------------------------------------------------

@@ -127,6 +127,36 @@ def test_what_a_command_has_written_stays(tmp_path, full):
     assert json.loads(described)["n_documents"] == 60
 
 
+def trained(tmp_path, corpus, redirected):
+    """The status of training with stderr ``redirected``, what stdout has, and whether it ended."""
+    options = "--model lda --topics 3 --laps 2 --checkpoint-every 1"
+    done = subprocess.run(
+        ["sh", "-c", f"{' '.join(COMMAND)} train {corpus} {options} --out run {redirected}"],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    return done.returncode, done.stdout.startswith("Trained 3 topics"), (tmp_path / "run").exists()
+
+
+def test_a_closed_stderr_stops_no_work_and_leaves_stdout_alone(tmp_path):
+    write_jsonl(tmp_path / "news.jsonl", make_texts(60))
+    ingest = ["sh", "-c", f"{' '.join(COMMAND)} ingest news.jsonl --out corpus 2>&-"]
+    assert run(ingest, subprocess.DEVNULL, cwd=tmp_path)[0] == 0
+    assert trained(tmp_path, "corpus", "2>&-") == (0, True, True)
+    failing = ["sh", "-c", f"{' '.join(COMMAND)} topics nope 2>&-"]
+    assert subprocess.run(failing, check=False, stdout=subprocess.PIPE).stdout == b""
+
+
+@needs_full_device
+def test_a_stderr_that_cannot_be_written_stops_no_work(tmp_path, unread):
+    write_jsonl(tmp_path / "news.jsonl", make_texts(60))
+    ingest = [*COMMAND, "ingest", "news.jsonl", "--out", "corpus"]
+    assert run(ingest, subprocess.DEVNULL, unread, cwd=tmp_path)[0] == 0
+    assert trained(tmp_path, "corpus", "2>/dev/full") == (0, True, True)
+
+
 @needs_full_device
 def test_errors_of_other_files_are_not_said_to_be_about_stdout():
     status, said = run([sys.executable, "-c", TALKATIVE, "write"], subprocess.DEVNULL)
