@@ -55,7 +55,7 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Toml]:
     options = {
         max(option.opts, key=len).removeprefix("--"): option
         for option in ctx.command.params
-        if isinstance(option, click.Option) and option.expose_value
+        if isinstance(option, click.Option) and not option.is_eager
     }
     values = {}
     for key, value in _entries(path).items():

@@ -21,6 +21,7 @@ from sparsetopics.cli.shared_options import (
     TableCommand,
     add_options,
     is_given,
+    is_turned_off,
     json_option,
     overwrite_option,
     quiet_option,
@@ -94,7 +95,7 @@ def command(
         raise click.UsageError("Give either --out or --append.", ctx)
     if out is not None and extended is not None:
         refuse("append", "cannot be combined with --out")
-    rows = INGEST_OPTION.values()
+    rows = [row for row in INGEST_OPTION.values() if not is_turned_off(ctx, row)]
     given = {row.name: values[row.key] for row in rows if is_given(ctx, row.key)}
     kind = _checked_kind(sources, given, kind)
     usual = 1 if given.get("executor") == "serial" else min(MOST_WORKERS, os.cpu_count() or 1)

@@ -114,6 +114,14 @@ def is_given(ctx: click.Context, key: str) -> bool:
     return ctx.get_parameter_source(key) is not ParameterSource.DEFAULT
 
 
+def is_turned_off(ctx: click.Context, row: Option) -> bool:
+    """Whether a config file gives an option for another, which the command line turns off."""
+    needed = row.needs.replace("-", "_")
+    sources = [ctx.get_parameter_source(key) for key in (row.key, needed)]
+    from_both = [ParameterSource.DEFAULT_MAP, ParameterSource.COMMANDLINE]
+    return sources == from_both and not ctx.params[needed]
+
+
 def check_needs(ctx: click.Context, needs: Mapping[str, str]) -> None:
     """Raise OptionError for an option that was given without the one that it needs.
 

@@ -343,6 +343,15 @@ def test_wrong_options_are_refused_in_one_line(corpora, tmp_path, options, messa
     assert not out.exists()
 
 
+def test_a_file_of_options_may_name_the_model_of_a_path(corpora, tmp_path):
+    (tmp_path / "lda.toml").write_text('model = "lda"\nrungs = "4,2"\nlaps = 2\nquiet = true\n')
+    (tmp_path / "hdp.toml").write_text('model = "hdp"\n')
+    words = ("path", corpora / "documents", "--out", tmp_path / "path", "--config")
+    status, _, stderr = run(*words, tmp_path / "hdp.toml")
+    assert (status, "must be lda on a topic path" in stderr) == (1, True)
+    assert run(*words, tmp_path / "lda.toml")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("options", "rungs", "lowered"),
     [
