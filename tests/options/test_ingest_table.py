@@ -194,7 +194,7 @@ def test_options_come_from_a_file_and_the_command_line_comes_first(world, tmp_pa
     folder, _ = world
     (tmp_path / "own.toml").write_text(
         'stop-words = ["english"]\nkeep = ["text", "kind"]\nmin-df = 2\nmax-df = 0.9\n'
-        'lowercase = false\nphrases = true\nphrase-threshold = 0.3\nquiet = true\n'
+        "lowercase = false\nphrases = true\nphrase-threshold = 0.3\nquiet = true\n"
         'text-field = "body"\n'
     )
     said = ("ingest", folder / "a.jsonl", "--out", tmp_path / "c", "--json")
