@@ -151,8 +151,9 @@ def compare_models(
     (``on_path``); its folder then has their runs. Each of these is written whole or not at all.
     Finished parts stay if a later model fails or is interrupted.
 
-    ``say`` gets a sentence about each step, and ``progress`` opens what is told about training.
-    Raises OptionError, CorpusError, RunError or OutputError, if possible before any training.
+    ``say`` is called with a sentence about each step. ``progress`` is called with the options of
+    each training, and yields the hooks that show how far it is. Raises OptionError, CorpusError,
+    RunError or OutputError, if possible before any training.
     """
     refuse_run(plan.corpus)
     corpus = open_corpus(plan.corpus)

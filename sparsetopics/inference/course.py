@@ -135,13 +135,11 @@ class Course(Generic[S, D, C, P, T]):
 
     def prepare(self, parameters: Parameters[C, P, T]) -> None:
         """Make what laps need."""
-        setting, learner, local = (
-            self.setting,
-            self.setting.learner(parameters),
-            self.options.local_step,
-        )
-        tell, rng, steps = setting.hooks.on_documents, setting.rng, setting.steps
-        self.laps = Laps(setting.source, learner, local, setting.executor, tell, rng, steps)
+        setting, learner = self.setting, self.setting.learner(parameters)
+        self.laps = Laps(
+            setting.source, learner, self.options.local_step, setting.executor,
+            setting.hooks.on_documents, setting.rng, setting.steps,
+        )  # fmt: skip
         self.parameters = parameters
 
     def before_lap(self, lap: int) -> None:

@@ -57,6 +57,21 @@ def test_a_name_that_is_not_there_is_noticed():
     assert not is_there("footsteps.walk")
 
 
+def strangers(text):
+    """Names of functions, classes and constants in a text that neither the library nor toys have."""
+    files = [*source_files(), *(ROOT / "tests" / "toys").glob("*.py")]
+    known = {word for path in files for word in re.findall(r"\w+", path.read_text())}
+    return sorted(set(re.findall(r"`(_?[A-Za-z]\w+)`", text)) - known)
+
+
+def test_every_function_of_the_places_is_there():
+    places = [each for each in SECTIONS if each.startswith("Where to ")]
+
+    assert len(places) == 2
+    assert strangers("`_merge_round` and `_merged_long_ago`") == ["_merged_long_ago"]
+    assert strangers("".join(places)) == []
+
+
 def test_every_path_of_the_places_is_there():
     (places,) = (each for each in SECTIONS if each.startswith("Where to add"))
     paths = re.findall(r"`((?:\w+/)+[\w.-]*)`", places)
