@@ -58,7 +58,7 @@ def test_a_name_that_is_not_there_is_noticed():
 
 
 def strangers(text):
-    """Names of functions, classes and constants in a text that neither the library nor toys have."""
+    """Names of functions, classes and constants that neither the library nor toys have."""
     files = [*source_files(), *(ROOT / "tests" / "toys").glob("*.py")]
     known = {word for path in files for word in re.findall(r"\w+", path.read_text())}
     return sorted(set(re.findall(r"`(_?[A-Za-z]\w+)`", text)) - known)
