@@ -73,13 +73,9 @@ def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
                 header = _read_header(stream, where)
                 for first, rows in _row_blocks(stream, header, where):
                     length = len(rows)
-                    named = (_part(item_ids, first, length), _part(labels, first, length))
+                    # Copies, because a slice would take all names along to another process
+                    named = [pa.concat_arrays([n.slice(first, length)]) for n in (item_ids, labels)]
                     yield partial(_decode, rows, where, first, *named)
-
-
-def _part(names: pa.StringArray, first: int, length: int) -> pa.StringArray:
-    """A copy, because a slice would take all names along to another process."""
-    return pa.concat_arrays([names.slice(first, length)])
 
 
 def _decode(

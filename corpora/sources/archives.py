@@ -183,6 +183,8 @@ def zip_errors(where: str) -> Iterator[None]:
     """Turn the errors of a damaged archive, or of an unknown compression, into a SourceError."""
     try:
         yield
+    except SourceError:
+        raise
     except (
         *(zipfile.BadZipFile, zlib.error, EOFError, struct.error),
         *(ValueError, OverflowError),  # of names and sizes that are damaged

@@ -321,6 +321,13 @@ def write_one(path):
         image_module.fromarray(np.arange(256, dtype=np.uint8).reshape(16, 16)).save(path)
 
 
+def test_an_npz_file_of_two_matrices_is_not_called_damaged(tmp_path):
+    np.savez(tmp_path / "a.npz", left=VECTORS, right=VECTORS)
+
+    with pytest.raises(SourceError, match=r"a\.npz: .*'left' .*'right' .* --values-field"):
+        ingest_vectors([tmp_path / "a.npz"], tmp_path / "corpus")
+
+
 @pytest.mark.parametrize(
     "suffix", [".npy", ".npz", ".parquet", ".arrow", ".csv", ".png", ".jpg", ".bmp"]
 )
