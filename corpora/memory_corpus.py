@@ -158,7 +158,7 @@ def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # s
     batches = _table_batches(table)
     chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
     try:
-        blocks = (pending() for pending in table_blocks(pieces(chosen, None), _TABLE, read))
+        blocks = (pending() for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read))
         yield from numbered(blocks)
     except SourceError:
         raise

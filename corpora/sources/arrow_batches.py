@@ -24,6 +24,7 @@ from sparsetopics.corpora.sources.ipc_sizes import check_ipc_sizes, is_ipc_file
 from sparsetopics.corpora.sources.parquet_sizes import check_ratio, check_sizes, longest_shared
 
 MOST_DECODED = 1 << 26  # bytes of a batch that Arrow decodes from Parquet
+_MOST_VALUES = 128 << 20  # bytes of values that a small file may expand to: blocks are held
 _BYTES_OF_ROW = 32  # per row besides its values: offsets, an id
 _BYTES_OF_NUMBER = 8
 
@@ -85,26 +86,26 @@ def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
         yield from pa.ipc.open_stream(source)
 
 
-def pieces(batches: Iterable[pa.RecordBatch], n_packed: int | None) -> Iterator[Piece]:
+def pieces(batches: Iterable[pa.RecordBatch], n_packed: float) -> Iterator[Piece]:
     """The rows of all batches, in pieces of about ``BLOCK_BYTES``.
 
-    ``n_packed`` is the size of the file; None for a table in memory, which may be of any size.
+    ``n_packed`` is the size of the file; infinite for a table in memory, which may be of any size.
     Raises ValueError for a damaged column, a row of more than ``LONGEST_TEXT``, and rows that
-    expand to more than a gibibyte and more than 250 times the size of the file.
+    expand to more than 250 times the size of the file and have either more than ``_MOST_VALUES``
+    or, for offsets and ids alone, more than a gibibyte.
     """
-    n_bytes = 0
+    n_rows = n_bytes = 0
     for batch in batches:
-        if n_packed is not None:
-            check_ratio(n_bytes + _BYTES_OF_ROW * len(batch), n_packed, MOST_UNPACKED)
+        n_rows += len(batch)
+        check_ratio(_BYTES_OF_ROW * n_rows, n_packed, MOST_UNPACKED)
         for column in batch.columns:
             _check_column(column)
-        sizes = sum(map(_bytes_of, batch.columns), np.full(len(batch), _BYTES_OF_ROW, np.int64))
+        sizes = sum(map(_bytes_of, batch.columns), np.zeros(len(batch), np.int64))
         n_bytes += int(sizes.sum())
-        if n_packed is not None:
-            check_ratio(n_bytes, n_packed, MOST_UNPACKED)
-            if sizes.max(initial=0) > LONGEST_TEXT:
-                raise ValueError(f"a row has {sizes.max():,} bytes, more than {LONGEST_TEXT:,}")
-        yield from _cut(batch, sizes)
+        check_ratio(n_bytes, n_packed, _MOST_VALUES)
+        if sizes.max(initial=0) > LONGEST_TEXT:
+            raise ValueError(f"a row has {sizes.max():,} bytes, more than {LONGEST_TEXT:,}")
+        yield from _cut(batch, _BYTES_OF_ROW + sizes)
 
 
 def _cut(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[Piece]:
@@ -125,9 +126,8 @@ def _check_column(column: pa.Array) -> None:
     """Validate a column, since Arrow follows offsets from a damaged file unchecked."""
     try:
         if pa.types.is_dictionary(column.type):
-            as_bytes = _as_bytes(column.dictionary)
-            as_bytes.validate(full=True)
-            column = pa.DictionaryArray.from_arrays(column.indices, as_bytes)
+            dictionary = _as_bytes(column.dictionary)
+            column = pa.DictionaryArray.from_arrays(column.indices, dictionary)
         _as_bytes(column).validate(full=True)
     except (pa.ArrowException, IndexError) as error:
         raise ValueError(f"a column is damaged ({reason_of(error)})") from error

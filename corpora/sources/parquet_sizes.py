@@ -212,13 +212,12 @@ def _longest_of(dictionary: bytes) -> int:
     unpack, end = _LENGTH.unpack_from, len(dictionary) - 4
     while place <= end:
         (length,) = unpack(dictionary, place)
-        if length > longest:
-            longest = length
+        longest = max(longest, length)
         place += 4 + length
     return min(longest, len(dictionary))
 
 
-def check_ratio(n_unpacked: int, n_packed: int, most: int | None = None) -> None:
+def check_ratio(n_unpacked: int, n_packed: float, most: int | None = None) -> None:
     """ValueError if so few bytes cannot plausibly unpack to so many, and these are more than
     ``most``, which is 256 MiB by default."""
     if n_unpacked > max(most or MOST_UNPACKED, LARGEST_RATIO * n_packed):

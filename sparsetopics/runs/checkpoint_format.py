@@ -87,8 +87,7 @@ class Kept(NamedTuple):
 # To add a class, give it a new name. A name never changes and is never used for another class.
 CLASSES: Mapping[str, type] = {
     **{"kept": Kept, "rung": Rung, "progress": TrainingState, "lap": LapInfo},
-    **{"prior": Parameters, "globals": Globals},
-    **{"path": PathMemory},
+    **{"prior": Parameters, "globals": Globals, "path": PathMemory},
     **{"mover": MoverRecord, "tally": MoveTally, "rival": Rival, "course": RivalRules},
     **{"ledger": Ledger, "failure": Failure, "topic-change": TopicChange, "patch": Patch},
     **{"grower": GrowerRecord, "nodes": NodeRecord},

@@ -110,10 +110,16 @@ for name, command in json.loads(sys.argv[1]).items():
 """
 
 
+def outcomes_of(commands, folder):
+    """Status, output, messages and peak memory (KiB) of each command; the peaks are those of one
+    process, and rise."""
+    called = [sys.executable, "-c", CHILD, json.dumps(commands)]
+    lines = subprocess.check_output(called, cwd=folder, text=True).splitlines()
+    return dict(json.loads(line) for line in lines)
+
+
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
-    """Status, output, messages and peak memory (KiB) of each command of ``FORGED``; the peaks are
-    those of one process, and rise."""
     folder = tmp_path_factory.mktemp("forged")
     labels = ["a", "b"] * (N_DOCS // 2)
     whole = make_corpus(folder, labels, section=labels, text=["owl cat"] * N_DOCS)
@@ -128,9 +134,7 @@ def outcomes(tmp_path_factory):
         shutil.copytree(whole, folder / name)
         forge(folder / name, *forgery, **options)
         commands[name] = command.format(name, name)
-    called = [sys.executable, "-c", CHILD, json.dumps(commands)]
-    lines = subprocess.check_output(called, cwd=folder, text=True).splitlines()
-    return dict(json.loads(line) for line in lines)
+    return outcomes_of(commands, folder)
 
 
 @pytest.mark.parametrize("name", FORGED)
@@ -154,6 +158,20 @@ def test_a_vocabulary_that_expands_is_refused(tmp_path):
 
     with pytest.raises(CorpusFormatError, match=r"vocabulary\.parquet: .* bytes unpack to"):
         Corpus.open(corpus)
+
+
+@pytest.mark.parametrize("column", ["text", "label"])
+def test_a_small_table_that_expands_is_refused_before_it_is_held(column, tmp_path):
+    columns = {"text": ["owl"] * 8000, column: ["owl cat " * 7_500] * 8000}
+    pq.write_table(pa.table(columns), tmp_path / "forged.parquet", compression="zstd")
+
+    outcomes = outcomes_of({column: "ingest forged.parquet --out corpus --workers 1"}, tmp_path)
+
+    status, _, messages, peak = outcomes[column]
+    assert status == 1
+    assert "forged.parquet" in messages.splitlines()[-1]
+    assert "unpack to" in messages.splitlines()[-1]
+    assert peak << 10 < MOST_MEMORY
 
 
 @pytest.mark.parametrize("kept", [True, False])
