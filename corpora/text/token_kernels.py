@@ -15,11 +15,13 @@ choose_cache_folder(__file__)
 
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
+Weights = NDArray[np.int8]
 Offsets = NDArray[np.int32]
 Ids = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 Counts = NDArray[np.int64]
 
+UNCUT = -2  # weight of a letter whose script does not divide words; it counts 2 where it is lost
 FIRST_TABLE_SIZE = 1 << 15
 _LONGEST_PACKED = 7  # bytes of a token that its key holds, after a one that marks the length
 _KEY_START, _BITS_OF_BYTE = np.uint64(1), np.uint64(8)
@@ -49,57 +51,119 @@ def _code_point(text: Bytes, position: int) -> np.int64:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
+def find_unusual(
+    text: Bytes,  # valid UTF-8, documents end to end
+    offsets: Offsets,  # (n_docs + 1,) byte positions
+    unusual: Flags,  # (0x110000,)
+) -> Flags:
+    """Which documents have an ``unusual`` character, or a letter, a hyphen and the end of a line,
+    (n_docs,)."""
+    found = np.zeros(len(offsets) - 1, np.bool_)
+    for d in range(len(found)):
+        document = text[offsets[d] : offsets[d + 1]]
+        together = broken = np.uint8(0)
+        for byte in document:  # this loop and the next do not branch, so many bytes go at once
+            together |= byte
+        before, middle, after = document[:-2], document[1:-1], document[2:]
+        for i in range(np.uint64(len(after))):
+            ends_line = (after[i] == np.uint8(0x0A)) | (after[i] == np.uint8(0x0D))
+            follows = (before[i] >= np.uint8(0x41)) & (middle[i] == np.uint8(0x2D))
+            broken |= np.uint8(follows & ends_line)
+        found[d] = broken > 0
+        if together >= 0x80:
+            for position in range(offsets[d], offsets[d + 1]):
+                if text[position] >= 0xC0 and unusual[_code_point(text, position)]:
+                    found[d] = True
+                    break
+    return found
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def find_tokens(
     text: Bytes,  # valid UTF-8, documents end to end
     offsets: Offsets,  # (n_docs + 1,) byte positions
-    in_token: Flags,  # (0x110000,) whether a code point belongs to tokens
-    min_characters: int,
-) -> tuple[Ids, Ids, Keys, Counts]:
-    """Longest runs of ``in_token`` characters that have ``min_characters`` or more.
+    weights: Weights,  # (0x110000,) of each code point in a token
+    least: int,
+) -> tuple[Ids, Ids, Keys, Counts, Counts]:
+    """Longest runs of characters that begin with a weight above 0, go on with none below 0, and
+    weigh ``least`` or more.
 
-    Returns ``(starts, lengths, keys, indptr)``: byte position, byte length and key of each token,
-    and the tokens of each document as rows. Tokens of up to seven bytes are equal if their keys
-    are.
+    Returns ``(starts, lengths, keys, indptr, letters)``: byte position, byte length and key of
+    each token, the tokens of each document as rows, and the weight of all characters in tokens, of
+    all others, and of those among these that are ``UNCUT``, (3,). Tokens of up to seven bytes are
+    equal if their keys are.
     """
     n_docs = len(offsets) - 1
-    most = len(text) // (min_characters + 1) + n_docs + 1  # a token ends in a gap or a document end
+    most = len(text) // 2 + n_docs + 1  # a token ends in a gap or a document end
     starts = np.empty(most, np.int32)
     lengths = np.empty(most, np.int32)
     keys = np.empty(most, np.uint64)
     indptr = np.zeros(n_docs + 1, np.int64)
     n_tokens = 0
+    n_in_tokens = n_outside = n_uncut = 0
     for d in range(n_docs):
-        inside = False
+        weight = 0
         length = 0
-        n_characters = 0
+        total = 0
         key = _KEY_START
         for position in range(offsets[d], offsets[d + 1]):
             byte = text[position]
             if byte < 0x80:
-                inside = in_token[byte]
-                n_characters += 1
+                weight = int(weights[byte])
+                total += weight
             elif byte >= 0xC0:  # otherwise a later byte of the same character
-                inside = in_token[_code_point(text, position)]
-                n_characters += 1
-            if inside:
+                weight = int(weights[_code_point(text, position)])
+                if weight == UNCUT:
+                    n_uncut += 2
+                    weight = -1
+                elif weight == 0 and length == 0:
+                    weight = -1
+                total += weight
+            if weight >= 0:
                 key = _longer_key(key, length, byte)
                 length += 1
             else:
-                if n_characters > min_characters:  # the character after the run is counted too
+                if length > 0 and total >= least - 1:  # the character after the run has taken 1
                     starts[n_tokens] = position - length
                     lengths[n_tokens] = length
                     keys[n_tokens] = key
                     n_tokens += 1
+                    n_in_tokens += total + 1
+                elif length > 0:
+                    n_outside += total + 1
                 length = 0
-                n_characters = 0
+                total = 0
                 key = _KEY_START
-        if length > 0 and n_characters >= min_characters:
-            starts[n_tokens] = offsets[d + 1] - length
-            lengths[n_tokens] = length
-            keys[n_tokens] = key
-            n_tokens += 1
+        if length > 0:
+            if total >= least:
+                starts[n_tokens] = offsets[d + 1] - length
+                lengths[n_tokens] = length
+                keys[n_tokens] = key
+                n_tokens += 1
+                n_in_tokens += total
+            else:
+                n_outside += total
         indptr[d + 1] = n_tokens
-    return starts[:n_tokens], lengths[:n_tokens], keys[:n_tokens], indptr
+    letters = np.array([n_in_tokens, n_outside + n_uncut, n_uncut], np.int64)
+    return starts[:n_tokens], lengths[:n_tokens], keys[:n_tokens], indptr, letters
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def weigh_texts(
+    text: Bytes,  # valid UTF-8, texts end to end
+    offsets: Offsets,  # (n_texts + 1,) byte positions
+    weights: Weights,  # (0x110000,)
+) -> Counts:
+    """The weight of the letters of each text, (n_texts,)."""
+    totals = np.zeros(len(offsets) - 1, np.int64)
+    for n in range(len(totals)):
+        for position in range(offsets[n], offsets[n + 1]):
+            byte = text[position]
+            if byte < 0x80:
+                totals[n] += max(weights[byte], 0)
+            elif byte >= 0xC0:
+                totals[n] += max(weights[_code_point(text, position)], 0)
+    return totals
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -7,49 +7,63 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import msgspec
+import pyarrow as pa
 import pyarrow.compute as pc
+import regex
 
 from sparsetopics.base.errors import OptionError, VocabularyError
+from sparsetopics.base.wording import without_middle
 from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
 from sparsetopics.corpora.readers.fields import TEXT
+from sparsetopics.corpora.text.letters import LEAST_WEIGHT, Form, in_form, letter_weights
 from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
 from sparsetopics.corpora.text.token_kernels import count_words
 from sparsetopics.corpora.text.tokenizer_functions import call_tokenizer
 from sparsetopics.corpora.text.tokens import (
+    Compile,
     Tokens,
     character_run,
     match_tokens,
     scan_tokens,
     tokens_of_lists,
+    with_letters,
     without,
 )
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_strings, check_type, check_values, shown
 
-DEFAULT_PATTERN = r"[^\W\d_]{3,}"  # three letters or more, of any script
+# The rules by which releases made words. The first took texts as they are, and patterns as ``re``
+# has them; its words had three letters without marks. Corpora that it made are followed by it.
+FIRST_RULE, RULE = 1, 2
+FIRST_PATTERN = r"[^\W\d_]{3,}"
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerOptions:
     """What counts as a token, and which tokens are joined to one word.
 
-    ``token_pattern`` is a regular expression in the syntax of Python's ``re``; with one group, the
-    group is the token. A run of one character class (``[a-z]{2,}``, ``\\w+``) is found by a
-    compiled scan, about ten times faster than any other pattern. Text is first put in lower case by
-    Unicode's simple mapping, one character to one. ``function`` names a function ``MODULE:NAME``
-    that takes a text and returns its words; it replaces the pattern.
+    Without ``token_pattern``, a token is a run of letters and their marks, as the module
+    ``letters`` says. A pattern is a regular expression in the syntax of the package ``regex``; with
+    one group, the group is the token. A run of one character class (``[a-z]{2,}``, ``\\w+``) is
+    found by a compiled scan, about ten times faster than any other pattern. Text is first brought
+    into the normal form ``normalize``, NFC by default, and put in lower case by Unicode's simple
+    mapping, one character to one. ``function`` names a function ``MODULE:NAME`` that takes a text
+    as it is and returns its words; it replaces the pattern.
 
     ``ngrams`` adds all runs of up to that many tokens as words, ``phrases`` joins pairs of tokens.
     Two tokens are neighbours if no third stands between them; ``stop_words`` are removed first.
+    ``rule`` is that of the release which chose the settings.
     """
 
-    token_pattern: str = DEFAULT_PATTERN
+    token_pattern: str | None = None
     lowercase: bool = True
     function: str | None = None
     ngrams: int = 1
     phrases: tuple[Phrase, ...] = ()
     stop_words: tuple[str, ...] = ()
+    normalize: str | None = None
+    rule: int = RULE
 
     def __post_init__(self) -> None:
         check_values(INGEST_OPTION, "tokenizer", self)
@@ -59,26 +73,34 @@ class TokenizerOptions:
             if len(pair) != 2:
                 raise OptionError("phrases", f"must be pairs of words, but one is {shown(pair)}")
         check_strings("stop_words", self.stop_words)
-        n_groups = _compiled(self.token_pattern).groups
-        if n_groups > 1:
-            problem = (
-                f"{shown(self.token_pattern)} has {n_groups:,} groups, but may have one at most"
-            )
-            hint = "Write (?:...) for a group that is not the token."
-            raise OptionError("token_pattern", problem, hint)
-        if self.function is not None and self.token_pattern != DEFAULT_PATTERN:
-            raise OptionError("tokenizer", "a function cannot be combined with a token pattern")
+        if self.token_pattern is not None:
+            _check_pattern(self.token_pattern, self.compiled)
+            if self.function is not None:
+                raise OptionError("tokenizer", "a function cannot be combined with a token pattern")
         if self.ngrams > 1 and self.phrases:
             raise OptionError("ngrams", "cannot be combined with phrases")
 
+    @property
+    def compiled(self) -> Compile:
+        """``compile`` of the module that has the syntax of patterns."""
+        return re.compile if self.rule == FIRST_RULE else regex.compile
+
+    @property
+    def form(self) -> Form | None:
+        """The normal form of texts; None if they stay as they are."""
+        if self.normalize is not None:
+            return "NFKC" if self.normalize == "nfkc" else "NFC"
+        return None if self.rule == FIRST_RULE or self.function is not None else "NFC"
+
     def settings(self) -> dict[str, Setting]:
-        """The settings that manifests and vocabularies keep: the pattern or function, the case,
-        and all others that are not the default."""
-        always = {"lowercase"} if self.function is not None else {"token_pattern", "lowercase"}
+        """The settings that manifests and vocabularies keep: the case, the rule unless it is the
+        first, and all others that are not the default."""
+        usual = {field.name: field.default for field in fields(self)}
+        usual = usual | {"lowercase": None, "rule": FIRST_RULE}
         return {
-            field.name: value
-            for field in fields(self)
-            if (value := getattr(self, field.name)) != field.default or field.name in always
+            name: value
+            for name, default in usual.items()
+            if (value := getattr(self, name)) != default
         }
 
     @classmethod
@@ -88,34 +110,48 @@ class TokenizerOptions:
         unknown = sorted(set(settings) - {field.name for field in fields(cls)})
         if unknown:
             raise ValueError(f"settings {', '.join(unknown)}")
-        return msgspec.convert(settings, cls)
+        rule = settings.get("rule", FIRST_RULE)
+        if rule not in (FIRST_RULE, RULE):
+            raise ValueError(f"rule {rule!r}")
+        return msgspec.convert({**settings, "rule": rule}, cls)
 
     def before_joining(self, stop_words: Iterable[str]) -> TokenizerOptions:
         """The options with these stop words too, which must be gone before tokens are joined."""
         return replace(self, stop_words=tuple(sorted({*self.stop_words, *stop_words})))
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _check_pattern(pattern: str, compiled: Compile) -> None:
+    """OptionError for anything but a regular expression with one group at most."""
     try:
-        return re.compile(pattern)
-    # All but the first are what ``re`` raises for patterns that are too large or nested too deeply.
-    except (re.error, ArithmeticError, MemoryError, RuntimeError, ValueError) as error:
+        n_groups = compiled(pattern).groups
+    except (re.error, regex.error) as error:
+        place = "" if error.pos is None else f" after {without_middle(pattern[: error.pos], 40)!r}"
+        problem = f"{shown(pattern)} is not a regular expression: {error.msg}{place}"
+        raise OptionError("token_pattern", problem) from error
+    # What both modules raise for patterns that are too large or nested too deeply.
+    except (ArithmeticError, MemoryError, RuntimeError, ValueError) as error:
         problem = f"{shown(pattern)} is not a regular expression ({error})"
         raise OptionError("token_pattern", problem) from error
+    if n_groups > 1:
+        problem = f"{shown(pattern)} has {n_groups:,} groups, but may have one at most"
+        hint = "Write (?:...) for a group that is not the token."
+        raise OptionError("token_pattern", problem, hint)
 
 
 def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) -> TokenizerOptions:
     """The chosen settings; without any, those of the vocabulary or the defaults.
 
     If the vocabulary was made with a function, the user must name that function again, so that no
-    code runs merely because a file names it; naming it alone stands for all the settings. Raises
-    VocabularyError if it is not named, or if this release does not know the settings.
+    code runs merely because a file names it; naming it alone stands for all the settings. Settings
+    that are chosen are understood by the rule of the vocabulary. Raises VocabularyError if the
+    function is not named, or if this release does not know the settings.
     """
     if vocabulary is None or vocabulary.tokenizer is None:
         return chosen or TokenizerOptions()
     function = vocabulary.tokenizer.get("function")
     if chosen is not None and (function is None or not _is_only(chosen, function)):
-        return chosen
+        is_first = vocabulary.tokenizer.get("rule", FIRST_RULE) == FIRST_RULE
+        return replace(chosen, rule=FIRST_RULE) if is_first else chosen
     if chosen is None and function is not None:
         problem = f"its words were cut by the function {function!r}, which runs only on request"
         raise VocabularyError("vocabulary", problem, f"Pass --tokenizer {function}.")
@@ -150,13 +186,25 @@ def count_texts(
 def tokens_of(block: TextBlock, options: TokenizerOptions) -> Tokens:
     """The tokens of the documents of a block, before any are joined."""
     texts = block.texts.fill_null("")
+    if options.form is not None:
+        texts = in_form(texts, options.form)
     if options.lowercase:
         texts = pc.utf8_lower(texts)
-    run = character_run(options.token_pattern)
+    return without(_cut(texts, options), options.stop_words)
+
+
+def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
+    """The tokens of texts that are ready to be cut."""
+    pattern = options.token_pattern
+    if pattern is None and options.rule == FIRST_RULE:
+        pattern = FIRST_PATTERN
+    if options.function is None and pattern is None:
+        return scan_tokens(texts, (letter_weights(are_words_divided=False), LEAST_WEIGHT))
     if options.function is not None:
         tokens = tokens_of_lists(call_tokenizer(options.function, texts.to_pylist()))
-    elif run is not None:
-        tokens = scan_tokens(texts, run)
     else:
-        tokens = match_tokens(texts, re.compile(options.token_pattern))
-    return without(tokens, options.stop_words)
+        assert pattern is not None
+        run = character_run(pattern, options.compiled)
+        compiled = options.compiled(pattern)
+        tokens = match_tokens(texts, compiled) if run is None else scan_tokens(texts, run)
+    return with_letters(tokens, texts, letter_weights(are_words_divided=True))

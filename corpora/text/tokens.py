@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import regex
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
-from sparsetopics.corpora.text.token_kernels import find_tokens, number_words
+from sparsetopics.corpora.text.letters import members, offsets_and_bytes
+from sparsetopics.corpora.text.token_kernels import find_tokens, number_words, weigh_texts
 
-N_CODE_POINTS = 0x110000
-
-_CLASS = r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\w"
+Pattern: TypeAlias = re.Pattern[str] | regex.Pattern[str]
+Compile = Callable[[str], Pattern]
+NO_LETTERS = np.zeros(3, np.int64)
+_CLASS = r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\w|\\[pP]\{[^{}]*\}"
 _RUN = re.compile(
     rf"(?:\(\?u\))?(?P<edge>\\b)?(?P<first>{_CLASS})(?P<again>(?:(?P=first))*)"
     r"(?:\+|\{(?P<least>\d+),\})(?P<close>\\b)?"
 )
 
-
-# The characters of tokens, (N_CODE_POINTS,), and the fewest of them that make a token.
-CharacterRun = tuple[NDArray[np.bool_], int]
+# What each code point counts in a token, (N_CODE_POINTS,), and the least that makes a token; see
+# ``find_tokens``.
+CharacterRun = tuple[NDArray[np.int8], int]
 
 
 @lru_cache(maxsize=4)
-def character_run(pattern: str) -> CharacterRun | None:
+def character_run(pattern: str, compiled: Compile) -> CharacterRun | None:
     r"""The run that ``pattern`` describes, such as ``[a-z]{3,}`` or ``\b\w\w+\b``; None for others.
 
-    The table is filled by ``re`` itself, so the meaning of the class is Python's.
+    The table is filled by the module ``re`` or ``regex`` whose ``compile`` is given, so the meaning
+    of the class is that of the module.
     """
     match = _RUN.fullmatch(pattern)
     if match is None:
@@ -41,17 +45,8 @@ def character_run(pattern: str) -> CharacterRun | None:
         return None  # for other classes, \b is a further condition
     n_before = len(match["again"]) // len(match["first"])  # classes before the repeated one
     least = 1 if match["least"] is None else int(match["least"])
-    return _members(match["first"]), max(n_before + least, 1)
-
-
-def _members(character_class: str) -> NDArray[np.bool_]:
-    """Which code points belong to the class, (N_CODE_POINTS,)."""
-    codes = np.r_[:0xD800, 0xE000:N_CODE_POINTS]  # without surrogates, which are no characters
-    characters = codes.astype("<u4").tobytes().decode("utf-32-le")
-    members = np.zeros(N_CODE_POINTS, np.bool_)
-    for run in re.finditer(f"(?:{character_class})+", characters):
-        members[codes[run.start() : run.end()]] = True
-    return members
+    in_class = members(compiled(f"(?:{match['first']})+"))
+    return np.where(in_class, 1, -1).astype(np.int8), max(n_before + least, 1)
 
 
 class Tokens(NamedTuple):
@@ -60,16 +55,16 @@ class Tokens(NamedTuple):
     words: pa.StringArray  # (n_block_words,) distinct
     indptr: IntArray  # (n_docs + 1,)
     word_of: NDArray[np.int32]  # (n_tokens,) row of ``words``
+    letters: NDArray[np.int64]  # (3,) weight of those in tokens, of others, of others not cut
 
 
 def scan_tokens(texts: pa.StringArray, run: CharacterRun) -> Tokens:
-    """Cut texts into the longest runs of one character class."""
-    _, offset_buffer, data = texts.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    text = np.frombuffer(data or bytearray(), np.uint8)  # writable, so that kernels compile once
-    starts, lengths, keys, indptr = find_tokens(text, offsets, *run)
+    """Cut texts into the longest runs of characters."""
+    offsets, text = offsets_and_bytes(texts)
+    starts, lengths, keys, indptr, letters = find_tokens(text, offsets, *run)
     word_of, firsts = number_words(text, starts, lengths, keys)
-    return Tokens(_strings_at(text, starts[firsts], lengths[firsts]), indptr, word_of)
+    words = _strings_at(text, starts[firsts], lengths[firsts])
+    return Tokens(words, indptr, word_of, letters)
 
 
 def _strings_at(
@@ -84,8 +79,8 @@ def _strings_at(
     )
 
 
-def match_tokens(texts: pa.StringArray, pattern: re.Pattern[str]) -> Tokens:
-    """Cut texts with a pattern that only ``re`` understands."""
+def match_tokens(texts: pa.StringArray, pattern: Pattern) -> Tokens:
+    """Cut texts with a pattern that only ``re`` or ``regex`` understands."""
     return tokens_of_lists(
         [[token for token in pattern.findall(text) if token] for text in texts.to_pylist()]
     )
@@ -96,7 +91,7 @@ def tokens_of_lists(documents: Sequence[Sequence[str]]) -> Tokens:
     indptr = np.cumsum([0, *map(len, documents)], dtype=np.int64)
     tokens = pa.array([token for document in documents for token in document], pa.string())
     encoded = tokens.dictionary_encode()
-    return Tokens(encoded.dictionary, indptr, np.array(encoded.indices, np.int32))
+    return Tokens(encoded.dictionary, indptr, np.array(encoded.indices, np.int32), NO_LETTERS)
 
 
 def without(tokens: Tokens, stop_words: Sequence[str]) -> Tokens:
@@ -106,9 +101,18 @@ def without(tokens: Tokens, stop_words: Sequence[str]) -> Tokens:
     is_stop_word = pc.is_in(tokens.words, value_set=pa.array(stop_words, pa.string()))
     kept = ~np.asarray(is_stop_word)[tokens.word_of]
     indptr = np.concatenate(([0], np.cumsum(kept)))[tokens.indptr]
-    return Tokens(tokens.words, indptr, tokens.word_of[kept])
+    return tokens._replace(indptr=indptr, word_of=tokens.word_of[kept])
 
 
 def documents_of_tokens(tokens: Tokens) -> NDArray[np.int64]:
     """The document of each token, (n_tokens,)."""
     return np.repeat(np.arange(len(tokens.indptr) - 1), np.diff(tokens.indptr))
+
+
+def with_letters(tokens: Tokens, texts: pa.StringArray, weights: NDArray[np.int8]) -> Tokens:
+    """Tokens of ``texts`` that were not cut by the scan of letters, with their ``letters``."""
+    offsets, text = offsets_and_bytes(texts)
+    n_all = weigh_texts(text, offsets, weights).sum()
+    offsets, text = offsets_and_bytes(tokens.words)
+    n_inside = weigh_texts(text, offsets, weights)[tokens.word_of].sum()
+    return tokens._replace(letters=np.array([n_inside, max(n_all - n_inside, 0), 0]))

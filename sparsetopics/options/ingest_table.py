@@ -70,8 +70,12 @@ _ROWS = in_sections({
             "With --phrases: smallest normalised pointwise mutual information of a pair, from -1 "
             "to 1. Default: 0.5.")),
         Option("token-pattern", str, None, "tokenizer.token_pattern", help=(
-            r"Regular expression that matches a token. Default: [^\W\d_]{3,}, which matches three "
-            "letters or more.")),
+            r"Regular expression that matches a token, with \p{…} as in the package regex. "
+            "Default: runs of three letters or more with their marks, or of two in scripts whose "
+            "letters are syllables.")),
+        Option("normalize", OneOf(("nfc", "nfkc")), None, "tokenizer.normalize", help=(
+            "Unicode normal form of texts; nfkc also joins ligatures and full-width forms. "
+            "Default: nfc, or none if --tokenizer is given.")),
         Option("tokenizer", str, None, "tokenizer.function", metavar="MODULE:NAME", help=(
             "Python function that takes a text and returns its words, instead of --token-pattern. "
             "The module may be in the current folder.")),

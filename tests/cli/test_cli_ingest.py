@@ -59,7 +59,7 @@ def test_options_reach_the_corpus(source, tmp_path):
     )
 
     manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["tokenizer"] == {"token_pattern": "[A-Z]{2,}", "lowercase": False}
+    assert manifest["tokenizer"] == {"token_pattern": "[A-Z]{2,}", "lowercase": False, "rule": 2}
     corpus = Corpus.open(out)
     assert corpus.n_words == 9
     assert all(word.isupper() for word in corpus.vocabulary.words)

@@ -19,7 +19,7 @@ from sparsetopics.corpora.readers.blocks import TextBlock
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
-from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
+from sparsetopics.corpora.text.tokenizer import FIRST_RULE, TokenizerOptions, count_texts
 from sparsetopics.corpora.validate import validate
 from sparsetopics.options.workplace import Workplace
 from worlds.collections_on_disk import documents_of, write_jsonl
@@ -104,10 +104,10 @@ def test_phrases_are_those_of_gensim_and_travel_with_the_vocabulary(tmp_path):
     expected = sorted(key.split("_") for key in model.export_phrases())
     assert ["hong", "kong"] in expected
     assert settings_of(tmp_path / "train") == {
-        "token_pattern": r"[^\W\d_]{3,}",
         "lowercase": True,
         "phrases": expected,
         "stop_words": ["and", "the"],
+        "rule": 2,
     }
     corpus = Corpus.open(tmp_path / "train")
     assert list(documents_of(corpus).values()) == [
@@ -177,8 +177,9 @@ def test_ngrams_travel_with_the_vocabulary(tmp_path):
 def test_plain_settings_stay_what_they_were():
     settings = {"token_pattern": "[a-z]+", "lowercase": False}
 
-    assert TokenizerOptions("[a-z]+", lowercase=False).settings() == settings
-    assert TokenizerOptions.from_settings(settings) == TokenizerOptions("[a-z]+", lowercase=False)
+    options = TokenizerOptions("[a-z]+", lowercase=False, rule=FIRST_RULE)
+    assert options.settings() == settings
+    assert TokenizerOptions.from_settings(settings) == options
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The scan finds what Python's re finds."""
+"""The scan finds what the modules re and regex find."""
 
 import collections
 import re
@@ -6,16 +6,25 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+import regex
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from reference_words import without_breaks
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.readers.blocks import TextBlock
-from sparsetopics.corpora.text.tokenizer import DEFAULT_PATTERN, TokenizerOptions, count_texts
+from sparsetopics.corpora.text.tokenizer import (
+    FIRST_PATTERN,
+    FIRST_RULE,
+    RULE,
+    TokenizerOptions,
+    count_texts,
+)
 from sparsetopics.corpora.text.tokens import character_run
+from worlds.collections_on_disk import histograms
 
 RUNS = [
-    DEFAULT_PATTERN,
+    FIRST_PATTERN,
     r"[a-z]+",
     r"\w+",
     r"(?u)\b\w\w+\b",
@@ -34,42 +43,31 @@ texts = st.lists(
 )
 
 
-def histograms(documents, options):
-    """Word counts of each document, after ``count_texts``."""
-    strings = pa.array(documents, pa.string())
-    nothing = pa.nulls(len(documents), pa.string())
-    block = count_texts(TextBlock(nothing, nothing, strings), options)
-    words = block.words.to_pylist()
-    assert len(set(words)) == len(words)
-    rows = []
-    for start, stop in zip(block.indptr[:-1], block.indptr[1:], strict=True):
-        ids, counts = block.word_ids[start:stop], block.word_counts[start:stop]
-        assert len(set(ids.tolist())) == len(ids)
-        rows.append({words[n]: int(count) for n, count in zip(ids, counts, strict=True)})
-    return rows
-
-
+@pytest.mark.parametrize(("rule", "module"), [(FIRST_RULE, re), (RULE, regex)])
 @pytest.mark.parametrize("pattern", RUNS + NOT_RUNS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(documents=texts)
-def test_tokens_are_those_of_re(pattern, documents):
-    found = histograms(documents, TokenizerOptions(pattern, lowercase=False))
+@example(documents=["A-\nA"])
+def test_tokens_are_those_of_the_module(pattern, rule, module, documents):
+    found = histograms(documents, TokenizerOptions(pattern, lowercase=False, rule=rule))
 
-    tokens = [[token for token in re.findall(pattern, text) if token] for text in documents]
+    if rule == RULE:
+        documents = [without_breaks(text) for text in documents]
+    tokens = [[token for token in module.findall(pattern, text) if token] for text in documents]
     assert found == [dict(collections.Counter(row)) for row in tokens]
 
 
 @pytest.mark.parametrize("pattern", RUNS)
 def test_a_run_of_one_class_is_recognised(pattern):
-    assert character_run(pattern) is not None
+    assert character_run(pattern, re.compile) is not None
 
 
 @pytest.mark.parametrize("pattern", NOT_RUNS)
 def test_other_patterns_are_not(pattern):
-    assert character_run(pattern) is None
+    assert character_run(pattern, re.compile) is None
 
 
-@pytest.mark.parametrize("pattern", [DEFAULT_PATTERN, r"\w+|-"])
+@pytest.mark.parametrize("pattern", [FIRST_PATTERN, r"\w+|-"])
 @given(documents=texts)
 def test_lower_case_comes_first(pattern, documents):
     found = histograms(documents, TokenizerOptions(pattern))

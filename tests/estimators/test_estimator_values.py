@@ -226,7 +226,10 @@ METHODS = {
     "min_df": (lambda value: PruningOptions(min_df=value), {"None", "number", "1e12"}),
     "max_words": (lambda value: PruningOptions(max_words=value), {"None", "number", "1e12"}),
     "stop_words": (lambda value: PruningOptions(stop_words=value), set()),
-    "token_pattern": (lambda value: TokenizerOptions(value), {"empty", "word", "surrogate", "NUL"}),
+    "token_pattern": (
+        lambda value: TokenizerOptions(value),
+        {"None", "empty", "word", "surrogate", "NUL"},
+    ),
     "lowercase": (lambda value: TokenizerOptions(lowercase=value), set()),
     "ngrams": (lambda value: TokenizerOptions(ngrams=value), {"number"}),
     "phrases": (lambda value: TokenizerOptions(phrases=value), {"empty"}),

@@ -6,6 +6,10 @@ import json
 import re
 
 import numpy as np
+import pyarrow as pa
+
+from sparsetopics.corpora.readers.blocks import TextBlock
+from sparsetopics.corpora.text.tokenizer import count_texts
 
 PATTERN = re.compile(r"[^\W\d_]{3,}")
 SYLLABLES = ["ba", "co", "du", "fel", "gim", "hor", "jul", "ké", "læ", "мир", "ß"]
@@ -62,3 +66,18 @@ def documents_of(corpus):
             words = [corpus.vocabulary.words[word] for word in batch.word_ids[pairs]]
             found[doc_id] = dict(zip(words, batch.word_counts[pairs].tolist(), strict=True))
     return found
+
+
+def histograms(documents, options):
+    """Word counts of each document, after ``count_texts``."""
+    strings = pa.array(documents, pa.string())
+    nothing = pa.nulls(len(documents), pa.string())
+    block = count_texts(TextBlock(nothing, nothing, strings), options)
+    words = block.words.to_pylist()
+    assert len(set(words)) == len(words)
+    rows = []
+    for start, stop in zip(block.indptr[:-1], block.indptr[1:], strict=True):
+        ids, counts = block.word_ids[start:stop], block.word_counts[start:stop]
+        assert len(set(ids.tolist())) == len(ids)
+        rows.append({words[n]: int(count) for n, count in zip(ids, counts, strict=True)})
+    return rows

@@ -1,0 +1,146 @@
+r"""What a letter is, and texts as words are read from them.
+
+A word is a run of letters, with the marks and joiners that belong to them. A letter is what a
+reader sees as one: marks do not count. One of a script whose letters stand for syllables or whole
+words, such as Han or Devanagari, counts as two, because words have fewer of them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import regex
+from numpy.typing import NDArray
+
+from sparsetopics.corpora.text.token_kernels import UNCUT, find_unusual
+
+Form = Literal["NFC", "NFKC"]
+N_CODE_POINTS = 0x110000
+LEAST_WEIGHT = 3  # of a word: three letters, or two that count as two
+
+_UNSPACED = ("Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar")
+_SYLLABIC = (
+    *_UNSPACED, "Hangul", "Yi", "Ethiopic", "Cherokee", "Canadian_Aboriginal", "Vai", "Devanagari",
+    "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam",
+    "Sinhala", "Tibetan", "Balinese", "Javanese", "Sundanese",
+)  # fmt: skip
+
+
+def _of_scripts(names: tuple[str, ...]) -> str:
+    """The letters and marks of scripts, as a class of ``regex``."""
+    scripts = "".join(rf"\p{{scx={name}}}" for name in names)
+    return rf"[[\p{{L}}\p{{M}}]&&[{scripts}]]"
+
+
+_JOINERS = r"[\u200C\u200D]"
+# Thai vowels that follow their letter and parts of Hangul syllables are letters for Unicode.
+_MARKS = rf"[\p{{M}}{_JOINERS}[\p{{L}}&&[\p{{GCB=EX}}\p{{GCB=SM}}\p{{GCB=V}}\p{{GCB=T}}]]]"
+UNSPACED = _of_scripts(_UNSPACED)
+_REMOVED = rf"[\p{{Cf}}&&\p{{Default_Ignorable_Code_Point}}--{_JOINERS}]"  # soft hyphens and others
+_LINE_END = r"[ \t]*\r?\n[ \t]*"
+
+
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    return regex.compile(pattern, regex.V1)  # sets of sets
+
+
+_HYPHEN_AT_LINE_END = _compiled(rf"[\u2010\u00AD](?={_LINE_END})")
+# What stands before is looked at last, because few characters begin the rest.
+_WORD_AT_LINE_END = _compiled(
+    rf"-{_LINE_END}(?:(?=[\p{{L}}--\p{{Lu}}])(?<=[\p{{L}}\p{{M}}]-{_LINE_END})"
+    rf"|(?=\p{{Lu}})(?<=\p{{Lu}}\p{{M}}*-{_LINE_END}))"
+)
+# Between two letters of these scripts, a space without width divides words.
+_DIVIDING_SPACE = _compiled(rf"\u200B+(?={UNSPACED})(?<={UNSPACED}\u200B+)")
+_REMOVED_ONES = _compiled(rf"{_REMOVED}+")
+_STRAY_JOINERS = _compiled(
+    rf"(?<!{_JOINERS}){_JOINERS}++(?:(?![\p{{L}}\p{{M}}])|(?<![\p{{L}}\p{{M}}]{_JOINERS}+))"
+)
+
+
+def members(pattern: regex.Pattern[str]) -> NDArray[np.bool_]:
+    """Which code points are in runs that ``pattern`` matches, (N_CODE_POINTS,)."""
+    codes = np.r_[:0xD800, 0xE000:N_CODE_POINTS]  # without surrogates, which are no characters
+    characters = codes.astype("<u4").tobytes().decode("utf-32-le")
+    found = np.zeros(N_CODE_POINTS, np.bool_)
+    for run in pattern.finditer(characters):
+        found[codes[run.start() : run.end()]] = True
+    return found
+
+
+def _members(character_class: str) -> NDArray[np.bool_]:
+    return members(_compiled(f"{character_class}+"))
+
+
+@lru_cache(maxsize=2)
+def letter_weights(*, are_words_divided: bool) -> NDArray[np.int8]:
+    """What each code point counts in a word, (N_CODE_POINTS,).
+
+    Letters count 1 or 2, marks 0, others -1. Unless something divides the words of scripts without
+    spaces, their letters are ``UNCUT``, and make no words.
+    """
+    weights = np.full(N_CODE_POINTS, -1, np.int8)
+    weights[_members(r"\p{L}")] = 1
+    weights[_members(rf"[\p{{L}}&&{_of_scripts(_SYLLABIC)}]")] = 2
+    is_mark = _members(_MARKS)
+    weights[is_mark] = 0
+    if not are_words_divided:
+        is_unspaced = _members(UNSPACED)
+        weights[is_unspaced] = np.where(is_mark[is_unspaced], -1, UNCUT)
+    return weights
+
+
+@lru_cache(maxsize=2)
+def _unusual(form: Form) -> NDArray[np.bool_]:
+    """What changes under a normal form, and what ``_in_form`` changes or looks at."""
+    changing = rf"\p{{{form}_QC=N}}\p{{{form}_QC=M}}\P{{ccc=0}}"
+    return _members(rf"[{changing}{_REMOVED}{_JOINERS}\u2010]")
+
+
+def offsets_and_bytes(texts: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Where each text begins and ends, (n_texts + 1,), in the bytes of all."""
+    _, offsets, data = texts.buffers()
+    found = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return found, np.frombuffer(data or bytearray(), np.uint8)  # one type, so kernels compile once
+
+
+def in_form(texts: pa.StringArray, form: Form) -> pa.StringArray:
+    """Texts as words are read from them, in the normal form NFC or NFKC.
+
+    What is invisible goes, and a word that a hyphen broke at the end of a line is joined. Most
+    texts stay as they are, and a kernel tells which.
+    """
+    offsets, data = offsets_and_bytes(texts)
+    numbers = np.flatnonzero(find_unusual(data, offsets, _unusual(form)))
+    if not len(numbers):
+        return texts
+    lengths, done = np.diff(offsets).astype(np.int64), offsets[0]
+    parts: list[bytes | memoryview] = []
+    for number in numbers:  # parts of bytes, because most of a block is copied as it is
+        start, stop = offsets[number], offsets[number + 1]
+        changed = _in_form(data[start:stop].tobytes().decode(), form).encode()
+        lengths[number] = len(changed)
+        parts += [data[done:start].data, changed]
+        done = stop
+    joined = pa.py_buffer(b"".join([*parts, data[done : offsets[-1]].data]))
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(ends), joined)
+
+
+def _in_form(text: str, form: Form) -> str:
+    if not text.isascii():
+        text = _HYPHEN_AT_LINE_END.sub("-", text)
+    text = _WORD_AT_LINE_END.sub("", text)
+    if text.isascii():
+        return text
+    text = _REMOVED_ONES.sub("", _DIVIDING_SPACE.sub(" ", text))
+    return unicodedata.normalize(form, _STRAY_JOINERS.sub("", text))
+
+
+def words_in_form(words: frozenset[str], form: Form) -> frozenset[str]:
+    """Words of a list as they are in texts of a normal form."""
+    return frozenset(_in_form(word, form) for word in words)
