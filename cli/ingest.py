@@ -111,6 +111,10 @@ def command(
     files = made.pop("files")
     if not quiet or files.said_of_left_out:
         say(str(files))
+    if account := made.pop("account", None):
+        made["account"] = account._asdict()
+        for sentence in account.doubts():
+            say(f"Warning: {sentence}")
     show({**made, **files.as_dict()}, lines, as_json=as_json)
 
 
@@ -225,12 +229,16 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
     if summary.fields:
         sentences.append(f"Kept {described(summary.fields)}.")
     where = " (in the whole corpus)" if added else ""
-    if summary.n_skipped:
+    if summary.account is not None and summary.account.skipped and not added:
+        sentences.append(summary.account.said_of_skipped)
+    elif summary.n_skipped:
         skipped = quantity(summary.n_skipped, "document")
         sentences.append(f"Skipped {skipped} without a known word{where}.")
     if summary.n_unknown_tokens:
         unknown = quantity(summary.n_unknown_tokens, "token")
         sentences.append(f"Left out {unknown} that the vocabulary does not have{where}.")
+    if summary.account is not None:
+        sentences.append(str(summary.account))
     return sentences
 
 

@@ -20,6 +20,7 @@ from sparsetopics.corpora.ingest import (
     IngestSummary,
     OnProgress,
     Reading,
+    WrittenShards,
     encoded_blocks,
     job_for,
     settle_tokenizer,
@@ -77,7 +78,7 @@ def append(
         before = DocumentManifest.load(folder)
         options = _keeping(options, before, collection)
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
-        longer, n_unlabelled = _write(workspace.new, reading, folder, before)
+        longer, written = _write(workspace.new, reading, folder, before)
         if DocumentManifest.load(folder) != before:
             raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")
         added = [file.file for file in files_of(longer.shards[len(before.shards) :])]
@@ -85,16 +86,16 @@ def append(
         workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
     n_added = longer.sizes.n_docs - before.sizes.n_docs
     # Only the first documents are read for this remark.
-    if n_unlabelled and {*Corpus.open(folder).row_groups[0].read_labels()} != {None}:
-        problem = f"{n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
+    if written.n_unlabelled and {*Corpus.open(folder).row_groups[0].read_labels()} != {None}:
+        problem = f"{written.n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
-    return n_added, IngestSummary.of(longer, collection.account)
+    return n_added, IngestSummary.of(longer, collection.account, written.account_of(None, None))
 
 
 def _write(
     new: Path, reading: Reading, folder: Path, before: DocumentManifest
-) -> tuple[DocumentManifest, int]:
-    """Write the new shards and the longer manifest; return it and how many have no label."""
+) -> tuple[DocumentManifest, WrittenShards]:
+    """Write the new shards and the longer manifest; return it and what was written."""
     vocabulary = Corpus.open(folder).vocabulary
     tokenizer = settle_tokenizer(reading, vocabulary)
     _check_tokenizer(tokenizer, before, names_of(reading.collection.files))
@@ -107,11 +108,11 @@ def _write(
     longer = msgspec.structs.replace(
         before,
         shards=before.shards + written.shards,
-        n_skipped=before.n_skipped + written.n_skipped,
+        n_skipped=before.n_skipped + len(written.skipped),
         n_unknown_tokens=before.n_unknown_tokens + written.n_unknown_tokens,
     )
     longer.save(new)
-    return longer, written.n_unlabelled
+    return longer, written
 
 
 def _check_options(options: IngestOptions) -> None:

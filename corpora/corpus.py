@@ -35,6 +35,7 @@ from sparsetopics.corpora.store.shards import (
     stored_groups,
 )
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
+from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS
 from sparsetopics.options.option import check_type, path_of
@@ -54,7 +55,8 @@ class Corpus(RowCorpus[DocumentBatch]):
     ``vocabulary.words`` are the words in the order of their numbers. ``n_skipped`` documents and
     ``n_unknown_tokens`` tokens were left out when the corpus was made. ``fields`` are the types of
     the fields that it keeps besides ids and labels: ``text`` (the texts themselves), ``string``,
-    ``number`` or ``date``.
+    ``number`` or ``date``. ``account`` says what became of the words of texts: how many tokens were
+    read, kept and left out by each rule, and which documents were skipped.
     """
 
     noun = "documents"
@@ -64,6 +66,7 @@ class Corpus(RowCorpus[DocumentBatch]):
     n_skipped: int = 0  # documents left out because they hold no word of the vocabulary
     n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
     fields: Mapping[str, FieldType] = field(default_factory=dict)
+    account: WordAccount | None = None  # of ``from_texts`` and ``from_table`` alone
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_words", "n_tokens")
@@ -185,6 +188,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         phrase_threshold: float | None = None,
         token_pattern: str | None = None,
         normalize: str | None = None,
+        language: str | None = None,
         lowercase: bool | None = None,
         tokenizer: str | None = None,
         vocabulary: Vocabulary | None = None,
@@ -225,6 +229,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         phrase_threshold: float | None = None,
         token_pattern: str | None = None,
         normalize: str | None = None,
+        language: str | None = None,
         lowercase: bool | None = None,
         tokenizer: str | None = None,
         vocabulary: Vocabulary | None = None,

@@ -18,9 +18,11 @@ from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.ingest_options import IngestOptions, settled_tokenizer
 from sparsetopics.corpora.readers.blocks import (
+    NO_ACCOUNT,
     CountedBlock,
     Named,
     PendingBlock,
+    ReadingAccount,
     numbered,
     with_error_last,
 )
@@ -47,7 +49,8 @@ from sparsetopics.corpora.store.unfinished import (
     paths_of,
     work_folder,
 )
-from sparsetopics.corpora.text.pruning import PruningOptions, prune, tally_words
+from sparsetopics.corpora.text.account import WordAccount
+from sparsetopics.corpora.text.pruning import PruningOptions, n_left_out, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, tokens_of
 from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
@@ -68,14 +71,17 @@ class IngestSummary(NamedTuple):
     n_unknown_tokens: int  # tokens outside a given vocabulary
     fields: Mapping[str, FieldType]  # that are kept, ``text`` among them
     files: FileAccount  # what was read as what, and what was left out
+    account: WordAccount | None  # what became of the words that were read now
 
     @classmethod
-    def of(cls, manifest: DocumentManifest, files: FileAccount) -> IngestSummary:
+    def of(
+        cls, manifest: DocumentManifest, files: FileAccount, account: WordAccount | None = None
+    ) -> IngestSummary:
         """What the corpus of this manifest holds, of which ``files`` were read now."""
         totals = {**manifest.totals, "n_tokens": int(manifest.sizes.n_tokens)}
-        *names, _, _ = cls._fields
+        *names, _, _, _ = cls._fields
         numbers = {name: int(totals[name]) for name in names}
-        return cls(fields=manifest.fields, files=files, **numbers)
+        return cls(fields=manifest.fields, files=files, account=account, **numbers)
 
 
 class IngestProgress(NamedTuple):
@@ -160,7 +166,7 @@ def ingest(
         open_local_map(options.where) as here,  # its threads end before the folder is cleared
     ):
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
-        given = options.given
+        given, left_out = options.given, None
         tokenizer = _settled_once(place, reading, given)
         types: Mapping[str, FieldType] = {}
         if given is not None and not options.read.keep:
@@ -170,7 +176,10 @@ def ingest(
             spool, told = Spool(place.spool, place.job), FieldTypes(options.read.kept)
             counted = told.watch(_spooled_blocks(spool, reading, tokenizer))
             counted = reported(counted, "reading", "document", on_progress)
-            vocabulary = given or _learn_vocabulary(counted, collection, options.pruning)
+            if given is None:
+                vocabulary, left_out = _learn_vocabulary(counted, collection, options.pruning)
+            else:
+                vocabulary = given
             deque(counted, maxlen=0)  # those that nobody needed for a vocabulary
             types = told.types
             encoded = _encoded(spool.blocks(), vocabulary, types, here)
@@ -179,9 +188,10 @@ def ingest(
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
         written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
-        shards, n_skipped, n_unknown, _ = written
-        manifest = write_manifest(place.corpus, vocabulary, shards, n_skipped, n_unknown, types)
-        return IngestSummary.of(manifest, collection.account)
+        left_over = len(written.skipped), written.n_unknown_tokens
+        manifest = write_manifest(place.corpus, vocabulary, written.shards, *left_over, types)
+        account = written.account_of(None if given else vocabulary, left_out)
+        return IngestSummary.of(manifest, collection.account, account)
 
 
 def job_for(
@@ -296,12 +306,13 @@ def _spooled_blocks(
 
 def _learn_vocabulary(
     blocks: Iterable[CountedBlock], collection: TextCollection, pruning: PruningOptions
-) -> Vocabulary:
-    """Add up the blocks and choose the words to keep."""
-    totals = tally_words(blocks)
+) -> tuple[Vocabulary, dict[str, int]]:
+    """Add up the blocks and choose the words to keep; return how many tokens each rule left out."""
+    totals, counted = tally_words(blocks), collection.format.counted
     if not totals.n_docs:
         raise SourceError(names_of(collection.files), "there are no documents")
-    return prune(totals, pruning, counted=collection.format.counted)
+    vocabulary = prune(totals, pruning, counted=counted)
+    return vocabulary, n_left_out(totals, pruning, vocabulary, counted=counted)
 
 
 def _counted_blocks(
@@ -334,9 +345,19 @@ class WrittenShards(NamedTuple):
     """Documents on disk, not yet in a manifest."""
 
     shards: tuple[ShardEntry, ...]
-    n_skipped: int
+    skipped: Sequence[str]  # ids
     n_unknown_tokens: int
     n_unlabelled: int  # documents without a label
+    n_tokens: int
+    reading: ReadingAccount
+
+    def account_of(
+        self, vocabulary: Vocabulary | None, left_out: Mapping[str, int] | None
+    ) -> WordAccount:
+        """The account of their words; ``vocabulary`` and ``left_out`` are None if it was given."""
+        if left_out is None:
+            left_out = {"vocabulary": self.n_unknown_tokens}
+        return WordAccount.of(vocabulary, self.n_tokens, left_out, self.reading, self.skipped)
 
 
 def write_shards(
@@ -349,18 +370,22 @@ def write_shards(
 ) -> WrittenShards:
     """Write the documents into shards numbered from ``first``; SourceError if none has a word of
     the vocabulary."""
-    n_skipped = n_unknown_tokens = n_documents = n_unlabelled = 0
+    n_unknown_tokens = n_documents = n_unlabelled = n_tokens = 0
+    skipped: list[str] = []
+    account = NO_ACCOUNT
     with ShardWriter(folder, DocumentKind(n_words), types, first) as writer:
         for block in encoded:
             writer.append(block.rows)
-            n_skipped += block.n_skipped
+            skipped += block.skipped
+            account = account + block.account
             n_unknown_tokens += block.n_unknown_tokens
             n_documents += block.rows.batch.n_docs
             n_unlabelled += block.rows.labels.null_count
+            n_tokens += int(block.rows.batch.n_tokens)
             reading.report("writing", n_documents)
         shards = writer.finish()
     if not shards:
-        problem = f"none of {quantity(n_skipped, 'document')} has a word of the vocabulary"
+        problem = f"none of {quantity(len(skipped), 'document')} has a word of the vocabulary"
         hint = "Check the sources, --vocabulary and --token-pattern."
         raise SourceError("documents", problem, hint)
-    return WrittenShards(shards, n_skipped, n_unknown_tokens, n_unlabelled)
+    return WrittenShards(shards, skipped, n_unknown_tokens, n_unlabelled, n_tokens, account)

@@ -12,7 +12,8 @@ from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
 from sparsetopics.corpora.text.phrases import PhraseOptions, learn_phrases
 from sparsetopics.corpora.text.pruning import PruningOptions
-from sparsetopics.corpora.text.stop_words import stop_words_of
+from sparsetopics.corpora.text.segmenting import check_segmenter
+from sparsetopics.corpora.text.stop_words import stop_words_of, stop_words_of_language
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for
 from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer
 from sparsetopics.corpora.text.tokens import Tokens
@@ -104,6 +105,8 @@ def settled_tokenizer(
     cannot be used, VocabularyError if the vocabulary needs one that is not named.
     """
     tokenizer = options_for(given, options.tokenizer)
+    if tokenizer.language is not None:
+        check_segmenter(tokenizer.language)
     if tokenizer.function is not None:
         load_tokenizer(tokenizer.function)  # so that a function that cannot be used fails at once
     if given is None and (options.phrases is not None or tokenizer.ngrams > 1):
@@ -127,9 +130,13 @@ def document_options(
     None stands for the default. Stop words may be given as ``english`` or the code of a language.
     Raises OptionError for wrong values, and for options that do not go together.
     """
-    language = given.get("stop-words")
+    stop_words, language = given.get("stop-words"), given.get("language")
+    if isinstance(stop_words, str):
+        given = {**given, "stop-words": stop_words_of(stop_words)}
     if isinstance(language, str):
-        given = {**given, "stop-words": stop_words_of(language)}
+        of_language = stop_words_of_language(language)
+        if stop_words is None and vocabulary is None:
+            given = {**given, "stop-words": of_language}
     said = taken(INGEST_OPTION, given)
     own = fields_by_part(INGEST_OPTION, said)
     # A function gets the text as it is.

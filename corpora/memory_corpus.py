@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.base.errors import ShapeError, SourceError
+from sparsetopics.base.errors import ShapeError, SourceError, SparsetopicsWarning
 from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.ingest_options import IngestOptions, settled_tokenizer
 from sparsetopics.corpora.memory_arrays import (
@@ -27,7 +28,7 @@ from sparsetopics.corpora.memory_arrays import (
     strings_of,
     widened,
 )
-from sparsetopics.corpora.readers.blocks import TextBlock, numbered
+from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, numbered
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.options import ReadOptions
@@ -35,7 +36,8 @@ from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, encode, sizes_of_batch
 from sparsetopics.corpora.store.shards import NO_TYPES, MemoryRowGroup, RowGroup
-from sparsetopics.corpora.text.pruning import prune, tally_words
+from sparsetopics.corpora.text.account import WordAccount
+from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, tokens_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import refuse, shown
@@ -44,10 +46,10 @@ _ROWS_AT_ONCE = 1_024
 _TABLE = "table"  # in messages
 
 T = TypeVar("T")
-#: Makes the corpus from vocabulary, row groups, documents and tokens left out, and kept fields.
-Make = Callable[
-    [Vocabulary, tuple[RowGroup[DocumentBatch], ...], int, int, Mapping[str, FieldType]], T
-]
+Groups = tuple[RowGroup[DocumentBatch], ...]
+#: Makes the corpus from vocabulary, row groups, documents and tokens left out, kept fields, and the
+#: account of its words.
+Make = Callable[[Vocabulary, Groups, int, int, Mapping[str, FieldType], WordAccount | None], T]
 
 
 def _corpus_of_blocks(
@@ -56,8 +58,10 @@ def _corpus_of_blocks(
     where: str,
     options: IngestOptions,
 ) -> T:
-    """Tokenise, prune and encode; SourceError if nothing is left, OptionError if the vocabulary is
-    none."""
+    """Tokenise, prune and encode; warn of what may have gone wrong with the words.
+
+    Raises SourceError if nothing is left, OptionError if the vocabulary is none.
+    """
     given, kept = options.vocabulary, options.read.kept
     if given is not None and not isinstance(given, Vocabulary):
         refuse("vocabulary", f"must be the Vocabulary of a corpus or None, but is {shown(given)}")
@@ -69,9 +73,11 @@ def _corpus_of_blocks(
     told = FieldTypes(kept)
     counted = (count_texts(block, tokenizer, keep_texts=kept.text) for block in texts)
     blocks = list(told.watch(counted))
-    vocabulary = given
+    vocabulary, left_out = given, {}
     if vocabulary is None:
-        vocabulary = prune(tally_words(blocks), options.pruning, counted=False)
+        totals = tally_words(blocks)
+        vocabulary = prune(totals, options.pruning, counted=False)
+        left_out = n_left_out(totals, options.pruning, vocabulary, counted=False)
     vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
     words = pa.array(vocabulary.words, pa.string())
     types = told.types
@@ -84,15 +90,25 @@ def _corpus_of_blocks(
             rows.labels.to_pylist(),
             rows.fields,
         )
-        for rows, _, _ in encoded
+        for rows, *_ in encoded
         if rows.batch.n_docs
     )
-    n_skipped = sum(block.n_skipped for block in encoded)
+    skipped = [doc_id for block in encoded for doc_id in block.skipped]
     if not groups:
-        problem = f"none of {quantity(n_skipped, 'document')} has a word of the vocabulary"
+        problem = f"none of {quantity(len(skipped), 'document')} has a word of the vocabulary"
         raise SourceError(where, problem)
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
-    return make(vocabulary, groups, n_skipped, n_unknown, types)
+    n_tokens = sum(int(group.sizes.n_tokens) for group in groups)
+    account = WordAccount.of(
+        vocabulary if given is None else None,
+        n_tokens,
+        left_out if given is None else {"vocabulary": n_unknown},
+        sum((block.account for block in blocks), NO_ACCOUNT),
+        skipped,
+    )
+    for sentence in account.warnings():
+        warnings.warn(sentence, SparsetopicsWarning, stacklevel=5)  # the call of ``from_texts``
+    return make(vocabulary, groups, len(skipped), n_unknown, types, account)
 
 
 def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
@@ -219,7 +235,7 @@ def corpus_of_csr(
         rows = kept[start : start + DOCS_PER_ROW_GROUP]
         batch, ids = whole.take(rows), [names[i] for i in rows]
         groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
-    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES)
+    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES, None)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:

@@ -24,6 +24,13 @@ Values = Mapping[str, pa.StringArray]
 NO_VALUES: Values = {}
 
 
+# What happened to the words of documents before they were counted: documents with a token, tokens
+# that were stop words, letters in tokens, other letters, and of these those of words that nothing
+# divided.
+ReadingAccount = NDArray[np.int64]  # (5,)
+NO_ACCOUNT: ReadingAccount = np.zeros(5, np.int64)
+
+
 class TextBlock(NamedTuple):
     """Documents as text."""
 
@@ -42,6 +49,7 @@ class CountedBlock(NamedTuple):
     indptr: IntArray  # (n_docs + 1,)
     word_ids: NDArray[np.int32]  # (n_pairs,) rows of ``words``; each once in a document
     word_counts: NDArray[np.uint32]  # (n_pairs,)
+    account: ReadingAccount = NO_ACCOUNT  # zeros for documents that came as counts
     fields: Values = NO_VALUES  # to keep, the text among them
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock, ReadingAccount
 from sparsetopics.corpora.readers.fields import MOST_FIELDS, TEXT, FieldType, table_of_fields
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
@@ -242,8 +242,9 @@ class EncodedBlock(NamedTuple):
     """Documents under the word ids of the corpus, and how much was left out."""
 
     rows: Rows[DocumentBatch]
-    n_skipped: int  # documents without a known word
+    skipped: Sequence[str]  # ids of documents without a known word
     n_unknown_tokens: int
+    account: ReadingAccount
 
 
 def encode(
@@ -267,8 +268,9 @@ def encode(
     values = {name: column.filter(kept_mask) for name, column in block.fields.items()}
     return EncodedBlock(
         Rows(ids, block.labels.filter(kept_mask), batch, table_of_fields(values, types, ids)),
-        n_skipped=int(len(kept) - kept.sum()),
+        skipped=block.ids.filter(pa.array(~kept)).to_pylist(),
         n_unknown_tokens=_total(block.word_counts) - _total(word_counts),
+        account=block.account,
     )
 
 

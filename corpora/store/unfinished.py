@@ -304,5 +304,5 @@ def _unpacked(source: pa.NativeFile) -> CountedBlock:
     columns = [table["column"].combine_chunks() for table in tables]
     fields = {name: kept[name].combine_chunks() for name in kept.column_names}
     ids, labels, words = columns[:3]
-    indptr, word_ids, counts = (np.asarray(column) for column in columns[3:])
-    return CountedBlock(ids, labels, words, indptr, word_ids, counts, fields)
+    indptr, word_ids, counts, account = (np.asarray(column) for column in columns[3:])
+    return CountedBlock(ids, labels, words, indptr, word_ids, counts, account, fields)

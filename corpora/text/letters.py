@@ -8,7 +8,8 @@ words, such as Han or Devanagari, counts as two, because words have fewer of the
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Literal
 
 import numpy as np
@@ -111,18 +112,24 @@ def offsets_and_bytes(texts: pa.StringArray) -> tuple[NDArray[np.int32], NDArray
 def in_form(texts: pa.StringArray, form: Form) -> pa.StringArray:
     """Texts as words are read from them, in the normal form NFC or NFKC.
 
-    What is invisible goes, and a word that a hyphen broke at the end of a line is joined. Most
-    texts stay as they are, and a kernel tells which.
+    What is invisible goes, and a word that a hyphen broke at the end of a line is joined.
     """
+    return changed_where(texts, _unusual(form), partial(_in_form, form=form))
+
+
+def changed_where(
+    texts: pa.StringArray, unusual: NDArray[np.bool_], change: Callable[[str], str]
+) -> pa.StringArray:
+    """Texts with ``change`` applied to those that ``find_unusual`` finds; most stay as they are."""
     offsets, data = offsets_and_bytes(texts)
-    numbers = np.flatnonzero(find_unusual(data, offsets, _unusual(form)))
+    numbers = np.flatnonzero(find_unusual(data, offsets, unusual))
     if not len(numbers):
         return texts
     lengths, done = np.diff(offsets).astype(np.int64), offsets[0]
     parts: list[bytes | memoryview] = []
     for number in numbers:  # parts of bytes, because most of a block is copied as it is
         start, stop = offsets[number], offsets[number + 1]
-        changed = _in_form(data[start:stop].tobytes().decode(), form).encode()
+        changed = change(data[start:stop].tobytes().decode()).encode()
         lengths[number] = len(changed)
         parts += [data[done:start].data, changed]
         done = stop

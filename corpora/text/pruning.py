@@ -8,26 +8,32 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import CountedBlock
+from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, CountedBlock, ReadingAccount
+from sparsetopics.corpora.text.account import STOPPED
+from sparsetopics.corpora.text.segmenting import check_divided
+from sparsetopics.corpora.text.stop_words import are_stop_words
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values
 
+MIN_DF, MAX_DF = "min_df", "max_df"  # rules, as ``STOPPED``
 _COMPACT_ABOVE = 1_000_000  # rows: fewer are not worth adding up yet
 
 
 class WordTotals(NamedTuple):
-    """Every word of a collection, before pruning."""
+    """Every word of a collection, before pruning, and what happened to others."""
 
     words: pa.StringArray  # in no order that matters
     document_frequency: IntArray  # (n_words,)
     term_frequency: IntArray  # (n_words,)
     n_docs: int
+    n_with_words: int  # documents that have any
+    account: ReadingAccount
 
 
 def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
@@ -37,7 +43,8 @@ def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
     """
     columns = {"word": pa.string(), "document": pa.int64(), "term": pa.int64()}
     tables = [pa.schema(columns).empty_table()]
-    n_docs = n_rows = 0
+    n_docs = n_with_words = n_rows = 0
+    account = NO_ACCOUNT
     compact_at = _COMPACT_ABOVE
     for block in blocks:
         n_words = len(block.words)
@@ -45,13 +52,16 @@ def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
         terms = np.bincount(block.word_ids, block.word_counts, n_words).astype(np.int64)
         tables.append(pa.table({"word": block.words, "document": documents, "term": terms}))
         n_docs += len(block.ids)
+        account = account + block.account
+        n_with_words += int(block.account[0] or np.count_nonzero(np.diff(block.indptr)))
         n_rows += n_words
         if n_rows > compact_at:
             tables = [_compacted(tables)]
             n_rows = len(tables[0])
             compact_at = max(_COMPACT_ABOVE, 2 * n_rows)
     words, documents, terms = (column.combine_chunks() for column in _compacted(tables).columns)
-    return WordTotals(words, documents.to_numpy(), terms.to_numpy(), n_docs)
+    frequencies = documents.to_numpy(), terms.to_numpy()
+    return WordTotals(words, *frequencies, n_docs, n_with_words, account)
 
 
 def _compacted(tables: list[pa.Table]) -> pa.Table:
@@ -95,22 +105,22 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
     """Choose the words to keep, ordered by falling term frequency, ties by word.
 
     ``counted`` says that the collection came as counts. Raises SourceError if no word is left; it
-    says how many words each limit removed.
+    says how many words each limit removed. Raises SourceError, too, if most letters are of words
+    that nothing divided.
     """
+    _, _, *n_letters, n_uncut = totals.account
+    check_divided(sum(n_letters), n_uncut)
     if not len(totals.words):
         problem = f"there are no words in {quantity(totals.n_docs, 'document')}"
         raise SourceError("documents", problem, "Check the sources and --token-pattern.")
-    least, most = _limits(totals.n_docs, options, counted=counted)
-    too_rare = totals.document_frequency < least
-    too_common = totals.document_frequency > most
-    stop_words = pa.array(sorted(options.stop_words), pa.string())
-    stopped = np.asarray(pc.is_in(totals.words, value_set=stop_words))
-    kept = np.flatnonzero(~(too_rare | too_common | stopped))
+    least, most = limits = _limits(totals.n_with_words, options, counted=counted)
+    rules = _rules(totals, options, limits)
+    kept = np.flatnonzero(~np.any([*rules.values()], axis=0))
     if not len(kept):
         problem = (
             f"none of {len(totals.words)} words is left in {quantity(totals.n_docs, 'document')} "
-            f"({too_rare.sum()} in fewer than {quantity(least, 'document')}, "
-            f"{too_common.sum()} in more than {most}, {stopped.sum()} stop words)"
+            f"({rules[MIN_DF].sum()} in fewer than {quantity(least, 'document')}, "
+            f"{rules[MAX_DF].sum()} in more than {most}, {rules[STOPPED].sum()} stop words)"
         )
         hint = "Relax --min-df, --max-df, --stop-words or --token-pattern."
         raise SourceError("vocabulary", problem, hint)
@@ -124,6 +134,33 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
     return Vocabulary(
         tuple(table["word"].to_pylist()), table["document"].to_numpy(), table["term"].to_numpy()
     )
+
+
+def n_left_out(
+    totals: WordTotals, options: PruningOptions, vocabulary: Vocabulary, *, counted: bool
+) -> dict[str, int]:
+    """How many tokens each rule left out of the ``vocabulary`` that ``prune`` chose; a token that
+    several rules would leave out counts for the first."""
+    left, found = np.ones(len(totals.words), np.bool_), {}
+    limits = _limits(totals.n_with_words, options, counted=counted)
+    for rule, mask in _rules(totals, options, limits).items():
+        found[rule] = int(totals.term_frequency[left & mask].sum())
+        left &= ~mask
+    kept = int(totals.term_frequency[left].sum())
+    found["max_words"] = kept - int(vocabulary.term_frequency.sum())
+    return found
+
+
+def _rules(
+    totals: WordTotals, options: PruningOptions, limits: tuple[int, int]
+) -> dict[str, NDArray[np.bool_]]:
+    """Which words each rule leaves out, (n_words,) each."""
+    least, most = limits
+    return {
+        STOPPED: are_stop_words(totals.words, options.stop_words),
+        MIN_DF: totals.document_frequency < least,
+        MAX_DF: totals.document_frequency > most,
+    }
 
 
 def _limits(n_docs: int, options: PruningOptions, *, counted: bool) -> tuple[int, int]:

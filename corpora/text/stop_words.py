@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import regex
+from numpy.typing import NDArray
+
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.sources.byte_stream import BYTE_ORDER_MARK, read_whole
+from sparsetopics.corpora.text.letters import Form, in_form
+from sparsetopics.corpora.text.segmenting import SEGMENTED
 from sparsetopics.options.option import shown
 
 ENGLISH = "english"
-_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTERS = regex.compile(r"[\p{L}\p{M}\u200C\u200D]+")
+_FORMS: tuple[Form, Form] = ("NFC", "NFKC")
 
 
 def stop_words_of(language: str) -> frozenset[str]:
@@ -34,6 +44,21 @@ def stop_words_of(language: str) -> frozenset[str]:
     return frozenset(words | parts)
 
 
+def stop_words_of_language(language: str) -> frozenset[str]:
+    """The stop words of a language by its code; OptionError for one that this release does not
+    know. English has the bundled list, and a language may have none.
+    """
+    if language == "en":
+        return stop_words_of(ENGLISH)
+    if language in language_codes():
+        return stop_words_of(language)
+    if language not in SEGMENTED:
+        codes = ", ".join(sorted({*language_codes(), *SEGMENTED}))
+        problem = f"must be the code of a language, but is {shown(language)}"
+        raise OptionError("language", problem, f"Codes: {codes}.")
+    return frozenset()
+
+
 def language_codes() -> frozenset[str]:
     """The languages that have a list, by their codes in ISO 639-1."""
     import stopwordsiso
@@ -51,3 +76,19 @@ def read_stop_words(path: Path) -> frozenset[str]:
     except UnicodeDecodeError as error:
         raise OptionError("stop_words", f"{path} is not UTF-8 text") from error
     return frozenset(text.split())
+
+
+def are_stop_words(words: pa.StringArray, stop_words: Collection[str]) -> NDArray[np.bool_]:
+    """Which words are stop words, in whatever case and normal form either is, (n_words,)."""
+    if not stop_words:
+        return np.zeros(len(words), np.bool_)
+    found: NDArray[np.bool_] = np.asarray(
+        pc.is_in(pc.utf8_lower(words), value_set=_all_forms(frozenset(stop_words)))
+    )
+    return found
+
+
+@lru_cache(maxsize=4)  # once for all blocks
+def _all_forms(stop_words: frozenset[str]) -> pa.StringArray:
+    given = pa.array(sorted(stop_words), pa.string())
+    return pc.utf8_lower(pa.concat_arrays([given, *(in_form(given, form) for form in _FORMS)]))

@@ -7,16 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import regex
+from numpy.typing import NDArray
 
 from sparsetopics.base.errors import OptionError, VocabularyError
 from sparsetopics.base.wording import without_middle
-from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
+from sparsetopics.corpora.readers.blocks import CountedBlock, ReadingAccount, TextBlock
 from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.text.letters import LEAST_WEIGHT, Form, in_form, letter_weights
 from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
+from sparsetopics.corpora.text.segmenting import SEGMENTED, with_words_divided
+from sparsetopics.corpora.text.stop_words import are_stop_words
 from sparsetopics.corpora.text.token_kernels import count_words
 from sparsetopics.corpora.text.tokenizer_functions import call_tokenizer
 from sparsetopics.corpora.text.tokens import (
@@ -49,7 +53,8 @@ class TokenizerOptions:
     found by a compiled scan, about ten times faster than any other pattern. Text is first brought
     into the normal form ``normalize``, NFC by default, and put in lower case by Unicode's simple
     mapping, one character to one. ``function`` names a function ``MODULE:NAME`` that takes a text
-    as it is and returns its words; it replaces the pattern.
+    as it is and returns its words; it replaces the pattern. If ``language`` is one whose script
+    writes no spaces, ICU first divides the words of such scripts.
 
     ``ngrams`` adds all runs of up to that many tokens as words, ``phrases`` joins pairs of tokens.
     Two tokens are neighbours if no third stands between them; ``stop_words`` are removed first.
@@ -63,6 +68,7 @@ class TokenizerOptions:
     phrases: tuple[Phrase, ...] = ()
     stop_words: tuple[str, ...] = ()
     normalize: str | None = None
+    language: str | None = None
     rule: int = RULE
 
     def __post_init__(self) -> None:
@@ -173,24 +179,46 @@ def count_texts(
     block: TextBlock, options: TokenizerOptions, *, keep_texts: bool = False
 ) -> CountedBlock:
     """Tokenise and count the documents of a block; the texts become a field if they are kept."""
-    tokens = tokens_of(block, options)
+    tokens, account = _tokens_and_account(block, options)
     if options.phrases:
         tokens = with_phrases(tokens, options.phrases)
     if options.ngrams > 1:
         tokens = with_ngrams(tokens, options.ngrams)
     counted = count_words(tokens.indptr, tokens.word_of, len(tokens.words))
     fields = {TEXT: block.texts, **block.fields} if keep_texts else block.fields
-    return CountedBlock(block.ids, block.labels, tokens.words, *counted, fields)
+    return CountedBlock(block.ids, block.labels, tokens.words, *counted, account, fields)
 
 
 def tokens_of(block: TextBlock, options: TokenizerOptions) -> Tokens:
     """The tokens of the documents of a block, before any are joined."""
-    texts = block.texts.fill_null("")
+    return _tokens_and_account(block, options)[0]
+
+
+def _tokens_and_account(
+    block: TextBlock, options: TokenizerOptions
+) -> tuple[Tokens, ReadingAccount]:
+    """The tokens of the documents of a block without stop words, and what was left out."""
+    tokens = _cut(_ready(block.texts.fill_null(""), options), options)
+    kept = without(tokens, _stopped(tokens.words, options)) if options.stop_words else tokens
+    n_docs = np.count_nonzero(np.diff(tokens.indptr))
+    n_stopped = len(tokens.word_of) - len(kept.word_of)
+    return kept, np.array([n_docs, n_stopped, *tokens.letters], np.int64)
+
+
+def _stopped(words: pa.StringArray, options: TokenizerOptions) -> NDArray[np.bool_]:
+    """Which words are stop words; by the first rule, only those that are written the same."""
+    if options.rule == FIRST_RULE:
+        return np.asarray(pc.is_in(words, value_set=pa.array(options.stop_words, pa.string())))
+    return are_stop_words(words, options.stop_words)
+
+
+def _ready(texts: pa.StringArray, options: TokenizerOptions) -> pa.StringArray:
+    """Texts in the form that is cut into tokens."""
     if options.form is not None:
         texts = in_form(texts, options.form)
-    if options.lowercase:
-        texts = pc.utf8_lower(texts)
-    return without(_cut(texts, options), options.stop_words)
+    if options.language in SEGMENTED:
+        texts = with_words_divided(texts, options.language)
+    return pc.utf8_lower(texts) if options.lowercase else texts
 
 
 def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
@@ -199,7 +227,8 @@ def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
     if pattern is None and options.rule == FIRST_RULE:
         pattern = FIRST_PATTERN
     if options.function is None and pattern is None:
-        return scan_tokens(texts, (letter_weights(are_words_divided=False), LEAST_WEIGHT))
+        weights = letter_weights(are_words_divided=options.language in SEGMENTED)
+        return scan_tokens(texts, (weights, LEAST_WEIGHT))
     if options.function is not None:
         tokens = tokens_of_lists(call_tokenizer(options.function, texts.to_pylist()))
     else:

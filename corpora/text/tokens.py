@@ -9,7 +9,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import regex
 from numpy.typing import NDArray
 
@@ -94,12 +93,9 @@ def tokens_of_lists(documents: Sequence[Sequence[str]]) -> Tokens:
     return Tokens(encoded.dictionary, indptr, np.array(encoded.indices, np.int32), NO_LETTERS)
 
 
-def without(tokens: Tokens, stop_words: Sequence[str]) -> Tokens:
-    """The tokens without ``stop_words``."""
-    if not stop_words:
-        return tokens
-    is_stop_word = pc.is_in(tokens.words, value_set=pa.array(stop_words, pa.string()))
-    kept = ~np.asarray(is_stop_word)[tokens.word_of]
+def without(tokens: Tokens, is_left_out: NDArray[np.bool_]) -> Tokens:
+    """The tokens without those of some words, (n_block_words,)."""
+    kept = ~is_left_out[tokens.word_of]
     indptr = np.concatenate(([0], np.cumsum(kept)))[tokens.indptr]
     return tokens._replace(indptr=indptr, word_of=tokens.word_of[kept])
 

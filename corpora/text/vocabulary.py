@@ -73,6 +73,11 @@ class Vocabulary:
         """SHA-256 of the words in order. Two corpora can share a model only if it is equal."""
         return hashlib.sha256("".join(f"{word}\0" for word in self.words).encode()).hexdigest()
 
+    def commonest(self, n_words: int) -> tuple[str, ...]:
+        """The words with the highest frequencies."""
+        best = np.argsort(-self.term_frequency, kind="stable")[:n_words]
+        return tuple(self.words[number] for number in best)
+
     def save(self, folder: Path) -> None:
         table = pa.table(
             {

@@ -47,6 +47,10 @@ _ROWS = in_sections({
                metavar="english|none|CODE|FILE", help=(
             "Words to remove: the bundled English list, that of a language by its code (de, fr, es "
             "and others), or a file. Can be given several times. Default: none.")),
+        Option("language", str, None, "tokenizer.language", everyday=True, metavar="CODE", help=(
+            "Language of the texts, by its code: de, fr, hi, zh and others. Removes its stop words "
+            "unless --stop-words is given, and divides the words of scripts without spaces (ja, "
+            "km, lo, my, th and zh; pip install 'sparsetopics[languages]').")),
         Option("min-df", SHARE_OR_COUNT, None, "pruning.min_df", everyday=True,
                metavar="SHARE|COUNT", help=(
             "Remove words that occur in fewer than this share or number of documents. Default: "

@@ -99,6 +99,7 @@ def test_a_real_dataset():
     assert documents_of(stream) == documents_of(Corpus.from_table(TABLE))
 
 
+@pytest.mark.filterwarnings("ignore:Skipped")
 def test_named_fields_options_and_a_vocabulary(tmp_path):
     table = pa.table({"key": [7, None], "body": ["One two", None], "topic": ["a", "b"]})
     fields = {"text_field": "body", "id_field": "key", "label_field": "topic"}

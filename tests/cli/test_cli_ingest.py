@@ -35,6 +35,9 @@ def test_ingest_and_info_report_the_same_totals(source, tmp_path):
     info = json.loads(run("corpus", "info", tmp_path / "corpus", "--json").stdout)
 
     assert set(TOTALS) <= set(made)
+    account = made.pop("account")
+    assert account["n_kept"] == made["n_tokens"]
+    assert len(account["skipped"]) == made["n_skipped"]
     assert made == info | {
         "read": [{"kind": "jsonl", "n_files": 1, "names": [source.name]}],
         "left_out": [],

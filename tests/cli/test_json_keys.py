@@ -163,6 +163,7 @@ def expected():
     corpora = keys["`ingest` of documents, `corpus info`"]
     vectors = keys["`ingest` of vectors, `corpus info`"]
     files = keys["… of `ingest`"]
+    made = corpora | files | keys["… of `ingest` of documents"]
     paths = keys["`path`, `resume` of a topic path"]
     path, trained = keys["`corpus export`, `export`, `report`"], keys["`train`, `resume`"]
     topics, mixtures = keys["`evaluate` of topics"], keys["`evaluate` of mixtures"]
@@ -173,8 +174,8 @@ def expected():
     return {
         "quickstart": keys["`quickstart`"],
         "warmup": keys["`warmup`"],
-        "ingest": corpora | files,
-        "ingest --append": corpora | files | {"n_added"},
+        "ingest": made,
+        "ingest --append": made | {"n_added"},
         "ingest of vectors": vectors | files,
         "corpus info": corpora,
         "corpus info of vectors": vectors,
@@ -219,6 +220,10 @@ def test_the_keys_are_exactly_those_of_the_page(world):
     for case, document in world.items():
         for record in records_of(document):
             assert set(record) == wanted[case], case
+
+
+def test_the_account_of_ingest_is_as_the_page_says(world):
+    assert set(world["ingest"]["account"]) == listed()["… `account`"]
 
 
 def test_models_of_compare_are_as_the_page_says(world):

@@ -585,6 +585,7 @@ def test_texts_are_read_only_for_texts(whole):
         corpus.documents(["d0"])
 
 
+@pytest.mark.filterwarnings("ignore:Skipped", "ignore:.*letters are in no word")
 def test_an_unknown_field_is_named_with_those_that_there_are(whole):
     corpus = Corpus.open(whole)
 
@@ -598,6 +599,7 @@ def test_an_unknown_field_is_named_with_those_that_there_are(whole):
 
 
 # --- in memory ------------------------------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore:Skipped")
 def test_a_table_in_memory_keeps_what_files_keep(whole):
     corpus = Corpus.from_table(pa.Table.from_pylist(ROWS), keep=["all"], min_df=1, max_df=1.0)
 
@@ -605,6 +607,7 @@ def test_a_table_in_memory_keeps_what_files_keep(whole):
     assert kept_of(corpus) == kept_of(Corpus.open(whole))
 
 
+@pytest.mark.filterwarnings("ignore:Skipped")
 def test_a_data_frame_keeps_its_columns():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ROWS)
@@ -620,6 +623,7 @@ def test_a_data_frame_keeps_its_columns():
     assert kept_of(corpus) == expected
 
 
+@pytest.mark.filterwarnings("ignore:Skipped")
 def test_texts_in_memory_are_kept_if_asked():
     assert Corpus.from_texts(["the owl", "", "the cat"], keep=["text"]).documents(["2"])[
         "text"
@@ -628,6 +632,7 @@ def test_texts_in_memory_are_kept_if_asked():
         Corpus.from_texts(["the owl"], keep=["section"])
 
 
+@pytest.mark.filterwarnings("ignore:Skipped")
 def test_a_saved_corpus_is_the_one_in_memory(whole, tmp_path):
     in_memory = Corpus.from_table(pa.Table.from_pylist(ROWS), keep=["all"], min_df=1, max_df=1.0)
 

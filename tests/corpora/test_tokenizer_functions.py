@@ -72,7 +72,8 @@ def test_a_function_cuts_the_text(module, source, tmp_path):
 
     assert found == {"doc-0": {"New York": 1, "Times": 1}, "doc-1": {"a": 2}}
     vocabulary = Corpus.open(tmp_path / "corpus").vocabulary
-    assert vocabulary.tokenizer == {"lowercase": False, "function": f"{module}:Cutter.cut"}
+    settings = {"lowercase": False, "function": f"{module}:Cutter.cut", "rule": 2}
+    assert vocabulary.tokenizer == settings
 
 
 def test_empty_words_are_left_out(module, source, tmp_path):

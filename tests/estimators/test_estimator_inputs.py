@@ -443,6 +443,7 @@ def texts_as(kind):
     }[kind]
 
 
+@pytest.mark.filterwarnings("ignore:Skipped")
 @pytest.mark.parametrize(
     "kind",
     [

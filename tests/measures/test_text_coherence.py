@@ -16,6 +16,7 @@ from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.measures.coherence import text_coherence
 from worlds.collections_on_disk import make_texts, plain_counts, write_jsonl
 
+pytestmark = pytest.mark.filterwarnings("ignore:Skipped")
 SENTENCES = ["Cats and dogs.", "Dogs, bones", "", "42!", "cats AND bones and dogs"]
 
 

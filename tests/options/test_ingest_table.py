@@ -53,6 +53,7 @@ DOORS = {FROM_TEXTS: Corpus.from_texts, FROM_TABLE: Corpus.from_table}
 # A value of each option of Python: as a parameter, and as words of the command.
 VALUES = {
     "stop_words": ("english", "--stop-words english"),
+    "language": ("zh", "--language zh"),
     "min_df": (0.3, "--min-df 0.3"),
     "max_df": (0.3, "--max-df 0.3"),
     "max_words": (9, "--max-words 9"),
@@ -163,6 +164,7 @@ def content(corpus):
     )
 
 
+@pytest.mark.filterwarnings("ignore:Skipped", "ignore:.*letters are in no word")
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("key", VALUES)
 def test_an_option_means_the_same_at_every_door(world, tmp_path, monkeypatch, door, key):

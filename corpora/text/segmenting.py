@@ -1,0 +1,56 @@
+"""Words of scripts that write no spaces between them, found with the dictionaries of ICU."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+
+import numpy as np
+import pyarrow as pa
+import regex
+from numpy.typing import NDArray
+
+from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.wording import listed
+from sparsetopics.corpora.text.letters import UNSPACED, changed_where, members
+
+SEGMENTED = ("ja", "km", "lo", "my", "th", "zh")  # languages by their codes in ISO 639-1
+_SEPARATOR = "\x1f"  # of the information in a line, by ASCII; no word has it
+_AT_UNSPACED = regex.compile(rf"(?<={UNSPACED}){_SEPARATOR}|{_SEPARATOR}(?={UNSPACED})", regex.V1)
+
+
+def check_segmenter(language: str) -> None:
+    """OptionError if the words of a language cannot be found, because ICU is not installed."""
+    if language in SEGMENTED:
+        try:
+            import icu4py.breakers  # noqa: F401
+        except ImportError as error:
+            problem = f"{language} needs icu4py, which is not installed"
+            hint = "Install it with: pip install 'sparsetopics[languages]'."
+            raise OptionError("language", problem, hint) from error
+
+
+def with_words_divided(texts: pa.StringArray, language: str) -> pa.StringArray:
+    """Texts with spaces between the words of scripts without spaces, whatever the script."""
+    return changed_where(texts, _unspaced(), partial(_divided, language=language))
+
+
+@lru_cache(maxsize=1)
+def _unspaced() -> NDArray[np.bool_]:
+    return members(regex.compile(f"{UNSPACED}+", regex.V1))
+
+
+def _divided(text: str, language: str) -> str:
+    from icu4py.breakers import WordBreaker
+
+    pieces = WordBreaker(text.replace(_SEPARATOR, " "), language)
+    marked: str = _AT_UNSPACED.sub(" ", _SEPARATOR.join(pieces))
+    return marked.replace(_SEPARATOR, "")
+
+
+def check_divided(n_letters: int, n_uncut: int) -> None:
+    """SourceError if most letters of a collection are of scripts whose words were not divided."""
+    if 2 * n_uncut > n_letters:
+        problem = "most letters are of a script that writes no spaces between words"
+        codes = listed(SEGMENTED, "or")
+        hint = f"Pass --language {codes}, or --token-pattern '\\w+' if spaces divide the words."
+        raise SourceError("documents", problem, hint)
