@@ -28,7 +28,7 @@ from sparsetopics.cli.shared_options import (
     row_option,
 )
 from sparsetopics.options.ingest_table import INGEST_OPTION, MOST_WORKERS
-from sparsetopics.options.option import NO_NAMES, Given, Value, refuse, shown
+from sparsetopics.options.option import Given, Value, refuse
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestProgress, IngestSummary, OnProgress
@@ -146,36 +146,13 @@ def _checked_kind(sources: Sources, given: Given, kind: str | None) -> str:
 def _document_options(given: dict[str, Value | None], *, overwrite: bool) -> IngestOptions:
     """The options of the library; raises OptionError if they do not fit together."""
     from sparsetopics.corpora.ingest_options import document_options
+    from sparsetopics.corpora.text.stop_words import stop_words_of_lists
 
     choices, folder = given.get("stop-words"), given.pop("vocabulary", None)
     if isinstance(choices, tuple):
-        given["stop-words"] = _stop_words(tuple(map(str, choices)))
+        given["stop-words"] = stop_words_of_lists([str(choice) for choice in choices])
     vocabulary = _vocabulary(folder) if isinstance(folder, Path) else None
     return document_options(given, vocabulary=vocabulary, overwrite=overwrite)
-
-
-def _stop_words(choices: tuple[str, ...]) -> frozenset[str]:
-    """The words of several lists, each named by a language or by its file."""
-    from sparsetopics.corpora.text.stop_words import (
-        ENGLISH,
-        language_codes,
-        read_stop_words,
-        stop_words_of,
-    )
-
-    words: frozenset[str] = frozenset()
-    if NO_NAMES in choices and len(set(choices)) > 1:
-        refuse("stop-words", f"{NO_NAMES} cannot be combined with others")
-    for choice in choices:
-        if choice == ENGLISH or choice in language_codes():
-            words |= stop_words_of(choice)
-        elif choice != NO_NAMES:
-            if not os.path.exists(choice):  # which is False, too, for names that no file can have
-                hint = "A code is de for German, for example; a file has one word per line."
-                expected = "english, none, the code of a language or a file"
-                refuse("stop-words", f"must be {expected}, but is {shown(choice)}", hint)
-            words |= read_stop_words(Path(choice))
-    return words
 
 
 def _vocabulary(folder: Path) -> Path | Vocabulary:

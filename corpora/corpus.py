@@ -190,14 +190,15 @@ class Corpus(RowCorpus[DocumentBatch]):
         normalize: str | None = None,
         language: str | None = None,
         lowercase: bool | None = None,
+        remove: Sequence[str] | None = None,
         tokenizer: str | None = None,
         vocabulary: Vocabulary | None = None,
         keep: Sequence[str] = (),
     ) -> Corpus:
         """Make a corpus in memory; document ids are running numbers. None is an empty document.
 
-        The options are those of ``sparsetopics ingest``. ``stop_words`` is a list of words, or
-        ``"english"`` or the code of another language. ``tokenizer`` is a function
+        The options are those of ``sparsetopics ingest``. ``stop_words`` is a list of words, or a
+        string that names lists, such as ``"english,de"``. ``tokenizer`` is a function
         ``"MODULE:NAME"``. With ``vocabulary``, its words are used as they are and nothing is
         pruned; without an option for tokens, text is cut as it was for that vocabulary.
         ``keep=["text"]`` keeps the texts. Raises SourceError if no word or no document is left,
@@ -231,6 +232,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         normalize: str | None = None,
         language: str | None = None,
         lowercase: bool | None = None,
+        remove: Sequence[str] | None = None,
         tokenizer: str | None = None,
         vocabulary: Vocabulary | None = None,
     ) -> Corpus:

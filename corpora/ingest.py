@@ -51,7 +51,7 @@ from sparsetopics.corpora.store.unfinished import (
 )
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import PruningOptions, n_left_out, prune, tally_words
-from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, tokens_of
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, sentences_of
 from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -279,16 +279,17 @@ def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
     """The tokens of all files in order."""
     cut = where_function_is_same(partial(_cut, tokenizer=tokenizer), tokenizer.function)
     n_documents = 0
-    for tokens in reading.ordered_map(cut, reading.pending()):
-        n_documents += len(tokens.indptr) - 1
+    for tokens, n_more in reading.ordered_map(cut, reading.pending()):
+        n_documents += n_more
         reading.report("finding phrases", n_documents)
         yield tokens
 
 
-def _cut(pending: PendingBlock, tokenizer: TokenizerOptions) -> Tokens:
+def _cut(pending: PendingBlock, tokenizer: TokenizerOptions) -> tuple[Tokens, int]:
+    """The tokens of a block, and its number of documents."""
     block = pending()
     assert not isinstance(block, CountedBlock)  # readers of text make text
-    return tokens_of(block, tokenizer)
+    return sentences_of(block, tokenizer), len(block.ids)
 
 
 def _spooled_blocks(

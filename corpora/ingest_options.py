@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, SparsetopicsWarning
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
 from sparsetopics.corpora.text.phrases import PhraseOptions, learn_phrases
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.segmenting import check_segmenter
-from sparsetopics.corpora.text.stop_words import stop_words_of, stop_words_of_language
+from sparsetopics.corpora.text.stop_words import (
+    are_languages,
+    stop_words_of_language,
+    stop_words_of_lists,
+)
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for
 from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer
 from sparsetopics.corpora.text.tokens import Tokens
@@ -127,12 +132,16 @@ def document_options(
 ) -> IngestOptions:
     """The options for documents with the values that a user gives, by the names of the table.
 
-    None stands for the default. Stop words may be given as ``english`` or the code of a language.
+    None stands for the default. A string for stop words names lists, as ``stop_words_of_lists``
+    has them.
     Raises OptionError for wrong values, and for options that do not go together.
     """
     stop_words, language = given.get("stop-words"), given.get("language")
     if isinstance(stop_words, str):
-        given = {**given, "stop-words": stop_words_of(stop_words)}
+        given = {**given, "stop-words": stop_words_of_lists([stop_words])}
+    elif isinstance(stop_words, list | tuple) and are_languages(names := [*map(str, stop_words)]):
+        hint = f"for the lists of languages, pass {','.join(names)!r}"
+        warnings.warn(f"stop_words are these words alone; {hint}", SparsetopicsWarning, 5)
     if isinstance(language, str):
         of_language = stop_words_of_language(language)
         if stop_words is None and vocabulary is None:

@@ -38,7 +38,7 @@ from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, encode,
 from sparsetopics.corpora.store.shards import NO_TYPES, MemoryRowGroup, RowGroup
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
-from sparsetopics.corpora.text.tokenizer import count_texts, tokens_of
+from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import refuse, shown
 
@@ -68,7 +68,7 @@ def _corpus_of_blocks(
     if options.phrases is not None:
         texts = list(texts)  # read twice
     tokenizer = settled_tokenizer(
-        options, given, lambda how: (tokens_of(block, how) for block in texts)
+        options, given, lambda how: (sentences_of(block, how) for block in texts)
     )
     told = FieldTypes(kept)
     counted = (count_texts(block, tokenizer, keep_texts=kept.text) for block in texts)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.sources.byte_stream import BYTE_ORDER_MARK, read_whole
 from sparsetopics.corpora.text.letters import Form, in_form
 from sparsetopics.corpora.text.segmenting import SEGMENTED
-from sparsetopics.options.option import shown
+from sparsetopics.options.option import NO_NAMES, refuse, shown
 
 ENGLISH = "english"
 _LETTERS = regex.compile(r"[\p{L}\p{M}\u200C\u200D]+")
@@ -42,6 +44,36 @@ def stop_words_of(language: str) -> frozenset[str]:
     words = stopwordsiso.stopwords(language)
     parts = {part for word in words if " " not in word for part in _LETTERS.findall(word)}
     return frozenset(words | parts)
+
+
+def stop_words_of_lists(choices: Sequence[str]) -> frozenset[str]:
+    """The words of lists, each named by ``english``, by the code of a language or by its file; one
+    string may name several, divided by commas, and ``none`` is no list.
+
+    Raises OptionError for others, and what ``read_stop_words`` raises.
+    """
+    # The name of a file may have a comma.
+    split = ([each] if os.path.exists(each) else each.split(",") for each in choices)
+    names = list(chain.from_iterable(split))
+    if NO_NAMES in names and len(set(names)) > 1:
+        refuse("stop-words", f"{NO_NAMES} cannot be combined with others")
+    lists = [_list_of(name) for name in names if name != NO_NAMES]
+    return frozenset[str]().union(*lists)
+
+
+def _list_of(name: str) -> frozenset[str]:
+    if are_languages([name]):
+        return stop_words_of(name)
+    if not os.path.exists(name):  # which is False, too, for names that no file can have
+        hint = "A code is de for German, for example; a file has one word per line."
+        expected = "english, none, the code of a language or a file"
+        refuse("stop-words", f"must be {expected}, but is {shown(name)}", hint)
+    return read_stop_words(Path(name))
+
+
+def are_languages(words: Sequence[str]) -> bool:
+    """Whether all of one or more words are names of languages that have lists."""
+    return len(words) > 0 and all(word == ENGLISH or word in language_codes() for word in words)
 
 
 def stop_words_of_language(language: str) -> frozenset[str]:

@@ -94,57 +94,55 @@ def find_tokens(
     equal if their keys are.
     """
     n_docs = len(offsets) - 1
-    most = len(text) // 2 + n_docs + 1  # a token ends in a gap or a document end
+    # A token ends in a gap or a document end, and no character weighs more than its bytes.
+    most = len(text) // (least + 1) + n_docs + 1
     starts = np.empty(most, np.int32)
     lengths = np.empty(most, np.int32)
     keys = np.empty(most, np.uint64)
     indptr = np.zeros(n_docs + 1, np.int64)
     n_tokens = 0
-    n_in_tokens = n_outside = n_uncut = 0
+    n_read = n_kept = n_uncut = 0  # letters
     for d in range(n_docs):
         weight = 0
         length = 0
-        total = 0
+        excess = 0  # of the length of a run over its weight; ASCII letters have none
         key = _KEY_START
         for position in range(offsets[d], offsets[d + 1]):
             byte = text[position]
             if byte < 0x80:
                 weight = int(weights[byte])
-                total += weight
             elif byte >= 0xC0:  # otherwise a later byte of the same character
                 weight = int(weights[_code_point(text, position)])
                 if weight == UNCUT:
                     n_uncut += 2
-                    weight = -1
                 elif weight == 0 and length == 0:
                     weight = -1
-                total += weight
+                elif weight >= 0:
+                    excess += (2 if byte < 0xE0 else (3 if byte < 0xF0 else 4)) - weight
             if weight >= 0:
                 key = _longer_key(key, length, byte)
                 length += 1
-            else:
-                if length > 0 and total >= least - 1:  # the character after the run has taken 1
+            elif length > 0:
+                n_read += length - excess
+                if length - excess >= least:
                     starts[n_tokens] = position - length
                     lengths[n_tokens] = length
                     keys[n_tokens] = key
                     n_tokens += 1
-                    n_in_tokens += total + 1
-                elif length > 0:
-                    n_outside += total + 1
+                    n_kept += length - excess
                 length = 0
-                total = 0
+                excess = 0
                 key = _KEY_START
         if length > 0:
-            if total >= least:
+            n_read += length - excess
+            if length - excess >= least:
                 starts[n_tokens] = offsets[d + 1] - length
                 lengths[n_tokens] = length
                 keys[n_tokens] = key
                 n_tokens += 1
-                n_in_tokens += total
-            else:
-                n_outside += total
+                n_kept += length - excess
         indptr[d + 1] = n_tokens
-    letters = np.array([n_in_tokens, n_outside + n_uncut, n_uncut], np.int64)
+    letters = np.array([n_kept, n_read - n_kept + n_uncut, n_uncut], np.int64)
     return starts[:n_tokens], lengths[:n_tokens], keys[:n_tokens], indptr, letters
 
 

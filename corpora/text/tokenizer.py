@@ -13,11 +13,13 @@ import pyarrow.compute as pc
 import regex
 from numpy.typing import NDArray
 
+from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, VocabularyError
 from sparsetopics.base.wording import without_middle
 from sparsetopics.corpora.readers.blocks import CountedBlock, ReadingAccount, TextBlock
 from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.text.letters import LEAST_WEIGHT, Form, in_form, letter_weights
+from sparsetopics.corpora.text.parts import without_parts
 from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
 from sparsetopics.corpora.text.segmenting import SEGMENTED, with_words_divided
 from sparsetopics.corpora.text.stop_words import are_stop_words
@@ -54,10 +56,12 @@ class TokenizerOptions:
     into the normal form ``normalize``, NFC by default, and put in lower case by Unicode's simple
     mapping, one character to one. ``function`` names a function ``MODULE:NAME`` that takes a text
     as it is and returns its words; it replaces the pattern. If ``language`` is one whose script
-    writes no spaces, ICU first divides the words of such scripts.
+    writes no spaces, ICU first divides the words of such scripts. ``remove`` takes parts of texts
+    out before.
 
     ``ngrams`` adds all runs of up to that many tokens as words, ``phrases`` joins pairs of tokens.
-    Two tokens are neighbours if no third stands between them; ``stop_words`` are removed first.
+    Two tokens are neighbours if neither a third nor the end of a sentence stands between them;
+    ``stop_words`` are removed first.
     ``rule`` is that of the release which chose the settings.
     """
 
@@ -69,6 +73,7 @@ class TokenizerOptions:
     stop_words: tuple[str, ...] = ()
     normalize: str | None = None
     language: str | None = None
+    remove: tuple[str, ...] = ()
     rule: int = RULE
 
     def __post_init__(self) -> None:
@@ -179,30 +184,56 @@ def count_texts(
     block: TextBlock, options: TokenizerOptions, *, keep_texts: bool = False
 ) -> CountedBlock:
     """Tokenise and count the documents of a block; the texts become a field if they are kept."""
-    tokens, account = _tokens_and_account(block, options)
-    if options.phrases:
-        tokens = with_phrases(tokens, options.phrases)
-    if options.ngrams > 1:
-        tokens = with_ngrams(tokens, options.ngrams)
+    tokens, account = words_of(block, options)
     counted = count_words(tokens.indptr, tokens.word_of, len(tokens.words))
     fields = {TEXT: block.texts, **block.fields} if keep_texts else block.fields
     return CountedBlock(block.ids, block.labels, tokens.words, *counted, account, fields)
 
 
-def tokens_of(block: TextBlock, options: TokenizerOptions) -> Tokens:
-    """The tokens of the documents of a block, before any are joined."""
-    return _tokens_and_account(block, options)[0]
+def words_of(block: TextBlock, options: TokenizerOptions) -> tuple[Tokens, ReadingAccount]:
+    """The words of the documents of a block in their order, and what was left out."""
+    joins = bool(options.phrases) or options.ngrams > 1
+    tokens, firsts, account = _tokens_of(block, options, by_sentence=joins)
+    if options.phrases:
+        tokens = with_phrases(tokens, options.phrases)
+    if options.ngrams > 1:
+        tokens = with_ngrams(tokens, options.ngrams)
+    return tokens._replace(indptr=tokens.indptr[firsts]), account
 
 
-def _tokens_and_account(
-    block: TextBlock, options: TokenizerOptions
-) -> tuple[Tokens, ReadingAccount]:
-    """The tokens of the documents of a block without stop words, and what was left out."""
-    tokens = _cut(_ready(block.texts.fill_null(""), options), options)
+def sentences_of(block: TextBlock, options: TokenizerOptions) -> Tokens:
+    """The tokens of a block, a row for each sentence, before any are joined."""
+    return _tokens_of(block, options, by_sentence=True)[0]
+
+
+def _tokens_of(
+    block: TextBlock, options: TokenizerOptions, *, by_sentence: bool
+) -> tuple[Tokens, IntArray, ReadingAccount]:
+    """Tokens without stop words in rows, the first row of each document and the end of all,
+    (n_docs + 1,), and what was left out.
+
+    Rows are documents, or sentences; but the first rule knows no sentences, and functions get
+    whole documents.
+    """
+    texts = _ready(block.texts.fill_null(""), options)
+    firsts = np.arange(len(texts) + 1)
+    if by_sentence and options.rule != FIRST_RULE and options.function is None:
+        rows = [_SENTENCE_END.split(text) for text in texts.to_pylist()]
+        firsts = np.cumsum([0, *map(len, rows)])
+        texts = pa.array([sentence for row in rows for sentence in row], pa.string())
+    tokens = _cut(pc.utf8_lower(texts) if options.lowercase else texts, options)
     kept = without(tokens, _stopped(tokens.words, options)) if options.stop_words else tokens
-    n_docs = np.count_nonzero(np.diff(tokens.indptr))
+    n_docs = np.count_nonzero(np.diff(tokens.indptr[firsts]))
     n_stopped = len(tokens.word_of) - len(kept.word_of)
-    return kept, np.array([n_docs, n_stopped, *tokens.letters], np.int64)
+    return kept, firsts, np.array([n_docs, n_stopped, *tokens.letters], np.int64)
+
+
+# A full stop after a capital and three letters at most ends an abbreviation, such as Prof., as a
+# rule; the next sentence begins with anything but a small letter.
+_SENTENCE_END = regex.compile(
+    r"(?<=[.!?…؟۔]['\"’”)\]]*)(?<!\b\p{Lu}\p{Ll}{0,3}\.)\s+(?!\p{Ll})|(?<=[。！？।॥])|\n\s*\n",
+    regex.V1,
+)
 
 
 def _stopped(words: pa.StringArray, options: TokenizerOptions) -> NDArray[np.bool_]:
@@ -213,12 +244,14 @@ def _stopped(words: pa.StringArray, options: TokenizerOptions) -> NDArray[np.boo
 
 
 def _ready(texts: pa.StringArray, options: TokenizerOptions) -> pa.StringArray:
-    """Texts in the form that is cut into tokens."""
+    """Texts in the form that is cut into sentences and tokens."""
+    if options.remove:
+        texts = without_parts(texts, options.remove)
     if options.form is not None:
         texts = in_form(texts, options.form)
     if options.language in SEGMENTED:
         texts = with_words_divided(texts, options.language)
-    return pc.utf8_lower(texts) if options.lowercase else texts
+    return texts
 
 
 def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:

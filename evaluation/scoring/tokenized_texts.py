@@ -13,8 +13,7 @@ from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources.source_files import names_of
-from sparsetopics.corpora.text.phrases import with_phrases
-from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for, tokens_of
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for, words_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 
@@ -63,7 +62,7 @@ class TokenizedTexts:
             yield from self._documents(block)
 
     def _documents(self, block: TextBlock) -> Iterator[list[str]]:
-        tokens = with_phrases(tokens_of(block, self.tokenizer), self.tokenizer.phrases)
+        tokens, _ = words_of(block, self.tokenizer)
         words = tokens.words.to_pylist()
         is_known = np.array([word in self.words for word in words], np.bool_)
         # word_of holds the word number of each token; indptr cuts tokens into documents.

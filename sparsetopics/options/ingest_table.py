@@ -80,6 +80,9 @@ _ROWS = in_sections({
         Option("normalize", OneOf(("nfc", "nfkc")), None, "tokenizer.normalize", help=(
             "Unicode normal form of texts; nfkc also joins ligatures and full-width forms. "
             "Default: nfc, or none if --tokenizer is given.")),
+        Option("remove", SomeOf(lambda: ("urls", "mentions", "hashtags", "emails"), "part"), None,
+               "tokenizer.remove", metavar="urls,mentions,hashtags,emails", help=(
+            "Remove these parts of texts first. Default: none.")),
         Option("tokenizer", str, None, "tokenizer.function", metavar="MODULE:NAME", help=(
             "Python function that takes a text and returns its words, instead of --token-pattern. "
             "The module may be in the current folder.")),

@@ -232,3 +232,30 @@ def test_damaged_settings_are_refused(settings, tmp_path):
 
     with pytest.raises(VocabularyError, match="does not know its tokeniser settings"):
         ingest([source], tmp_path / "out", IngestOptions(vocabulary=tmp_path / "corpus"))
+
+
+# --- sentences ------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("An owl. Cats sleep", {"cats_sleep"}),
+        ("An owl! “Cats sleep?” Dogs", {"cats_sleep"}),
+        ("see Prof. Smith, of St. Louis", {"see_prof", "prof_smith", "smith_louis"}),
+        ("about 3.5 owls, e.g. cats", {"about_owls", "owls_cats"}),
+        ("Owls sleep\n\nCats eat", {"owls_sleep", "cats_eat"}),
+        ("उल्लू सोता। बिल्ली खाती।", {"उल्लू_सोता", "बिल्ली_खाती"}),
+    ],
+)
+def test_words_do_not_join_across_the_end_of_a_sentence(text, pairs):
+    words = Corpus.from_texts([text], ngrams=2, stop_words=["the"]).vocabulary.words
+
+    assert {word for word in words if "_" in word} == pairs
+
+
+def test_phrases_are_neither_learned_nor_joined_across_sentences():
+    texts = ["the old Falcon. Nest of Falcon. Nest new"] * 9 + ["big owl far", "new cat far"] * 9
+    options = {"phrases": True, "phrase_threshold": 0.1, "max_df": 1.0}
+
+    assert "falcon_nest" not in Corpus.from_texts(texts, **options).vocabulary.words
+    joined = [text.replace("Falcon. Nest", "Falcon Nest") for text in texts]
+    assert "falcon_nest" in Corpus.from_texts(joined, **options).vocabulary.words

@@ -1,9 +1,11 @@
 """Lists of stop words by language, from files, and as Python gives them."""
 
+import unicodedata
+
 import pytest
 
 from sparsetopics import Corpus
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, SparsetopicsWarning
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.text.stop_words import language_codes, stop_words_of
 from worlds.collections_on_disk import write_jsonl
@@ -46,6 +48,8 @@ def test_a_language_without_a_list_is_refused_with_those_that_have_one():
     [
         (None, {"der", "hund", "und", "the", "owl"}),
         ("de", {"hund", "the", "owl"}),
+        ("english,de", {"hund", "owl"}),
+        ("none", {"der", "hund", "und", "the", "owl"}),
         (["owl", "hund"], {"der", "und", "the"}),
         ({"owl"}, {"der", "hund", "und", "the"}),
     ],
@@ -74,6 +78,38 @@ def test_the_command_adds_up_languages_and_files(tmp_path):
 
     assert result.exit_code == 0, result.output
     assert set(Corpus.open(tmp_path / "c").vocabulary.words) == {"hund", "owl"}
+
+
+def test_a_file_is_a_list_in_python_too(tmp_path):
+    (tmp_path / "own,list.txt").write_text("owl\n")
+
+    corpus = Corpus.from_texts(["the owl", "hund the"], stop_words=str(tmp_path / "own,list.txt"))
+
+    assert set(corpus.vocabulary.words) == {"the", "hund"}
+
+
+def test_a_list_of_codes_gives_a_hint():
+    with pytest.warns(SparsetopicsWarning, match=r"stop_words has these words .*pass 'english,de'"):
+        corpus = Corpus.from_texts(["der hund und the owl"], stop_words=["english", "de"])
+
+    assert len(corpus.vocabulary.words) == 5
+
+
+@pytest.mark.parametrize("options", [{}, {"ngrams": 2}, {"token_pattern": r"[\p{L}\p{M}]+"}])
+def test_case_and_normal_form_do_not_matter(options):
+    decomposed = [unicodedata.normalize("NFD", word) for word in ("Über", "हिन्दी", "क़लम")]
+    texts = ["Über The OWL über क़लम हिन्दी", "the OWL the"]
+
+    corpus = Corpus.from_texts(texts, stop_words=["THE", *decomposed], lowercase=False, **options)
+
+    assert set(corpus.vocabulary.words) - {"OWL_OWL"} == {"OWL"}
+
+
+def test_stop_words_of_scripts_with_marks_are_whole_words():
+    words = stop_words_of("hi")
+
+    assert "के" in words
+    assert "क" not in words
 
 
 def test_options_of_texts_are_those_of_ingest():

@@ -45,6 +45,7 @@ HOLDERS = {
 USUAL = {
     "stop-words": frozenset(),
     "ngrams": 1,
+    "remove": (),
     "phrase-threshold": 0.5,
     "lowercase": True,
     "workers": 1,
@@ -61,6 +62,7 @@ VALUES = {
     "phrases": (True, "--phrases"),
     "phrase_threshold": (-0.5, "--phrases --phrase-threshold -0.5"),
     "token_pattern": ("[a-z]{4,}", "--token-pattern [a-z]{4,}"),
+    "remove": (["urls", "mentions"], "--remove urls,mentions"),
     "normalize": ("nfkc", "--normalize nfkc"),
     "tokenizer": ("shlex:split", "--tokenizer shlex:split"),
     "lowercase": (False, "--no-lowercase"),
@@ -83,7 +85,7 @@ def run(*words, status=0):
 def world(tmp_path_factory):
     """Texts of a table, in a file and as a list, and a corpus with words."""
     folder = tmp_path_factory.mktemp("world")
-    first = ("The New York", "A \ufb01ne", "Some")
+    first = ("The New York", "A \ufb01ne", "Some ftp://owl.org")
     texts = [f"{first[n % 3]} {text} CAT" for n, text in enumerate(make_texts(120))]
     names = {"body": texts, "key": [f"k{n}" for n in range(120)], "kind": ["a", "b"] * 60}
     rows = [dict(zip(names, row, strict=True)) for row in zip(*names.values(), strict=True)]
