@@ -11,6 +11,7 @@ from sparsetopics.base.errors import OptionError, SparsetopicsWarning
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
+from sparsetopics.corpora.text.lemmas import check_lemmas
 from sparsetopics.corpora.text.phrases import PhraseOptions, learn_phrases
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.segmenting import check_segmenter
@@ -112,9 +113,12 @@ def settled_tokenizer(
     tokenizer = options_for(given, options.tokenizer)
     if tokenizer.language is not None:
         check_segmenter(tokenizer.language)
+    if tokenizer.lemmas is not None:
+        check_lemmas(tokenizer.lemmas)
     if tokenizer.function is not None:
         load_tokenizer(tokenizer.function)  # so that a function that cannot be used fails at once
-    if given is None and (options.phrases is not None or tokenizer.ngrams > 1):
+    joins = options.phrases is not None or tokenizer.ngrams > 1
+    if given is None and (joins or tokenizer.lemmas is not None):
         tokenizer = tokenizer.before_joining(options.pruning.stop_words)
     if options.phrases is None:
         return tokenizer

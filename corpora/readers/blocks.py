@@ -50,6 +50,7 @@ class CountedBlock(NamedTuple):
     word_ids: NDArray[np.int32]  # (n_pairs,) rows of ``words``; each once in a document
     word_counts: NDArray[np.uint32]  # (n_pairs,)
     account: ReadingAccount = NO_ACCOUNT  # zeros for documents that came as counts
+    forms: Values = NO_VALUES  # of lemmas, see ``lemmas.lemmatized``
     fields: Values = NO_VALUES  # to keep, the text among them
 
 

@@ -287,10 +287,11 @@ def _read(path: Path) -> CountedBlock:
 
 def _packed(block: CountedBlock) -> pa.Buffer:
     sink = pa.BufferOutputStream()
-    *columns, fields = block  # strings, then arrays of numpy
+    *columns, forms, fields = block  # strings, then arrays of numpy
     for column in (*columns[:3], *map(pa.array, columns[3:])):
         _write_batch(sink, pa.record_batch([column], names=["column"]))
-    _write_batch(sink, pa.record_batch(dict(fields)))
+    for values in (forms, fields):
+        _write_batch(sink, pa.record_batch(dict(values)))
     return sink.getvalue()
 
 
@@ -300,9 +301,12 @@ def _write_batch(sink: pa.NativeFile, batch: pa.RecordBatch) -> None:
 
 
 def _unpacked(source: pa.NativeFile) -> CountedBlock:
-    *tables, kept = (pa.ipc.open_stream(source).read_all() for _ in CountedBlock._fields)
+    *tables, forms, fields = (pa.ipc.open_stream(source).read_all() for _ in CountedBlock._fields)
     columns = [table["column"].combine_chunks() for table in tables]
-    fields = {name: kept[name].combine_chunks() for name in kept.column_names}
+    named = [
+        {name: table[name].combine_chunks() for name in table.column_names}
+        for table in (forms, fields)
+    ]
     ids, labels, words = columns[:3]
     indptr, word_ids, counts, account = (np.asarray(column) for column in columns[3:])
-    return CountedBlock(ids, labels, words, indptr, word_ids, counts, account, fields)
+    return CountedBlock(ids, labels, words, indptr, word_ids, counts, account, *named)

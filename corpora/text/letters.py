@@ -146,8 +146,3 @@ def _in_form(text: str, form: Form) -> str:
         return text
     text = _REMOVED_ONES.sub("", _DIVIDING_SPACE.sub(" ", text))
     return unicodedata.normalize(form, _STRAY_JOINERS.sub("", text))
-
-
-def words_in_form(words: frozenset[str], form: Form) -> frozenset[str]:
-    """Words of a list as they are in texts of a normal form."""
-    return frozenset(_in_form(word, form) for word in words)

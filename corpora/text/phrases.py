@@ -44,7 +44,7 @@ def with_ngrams(tokens: Tokens, longest: int) -> Tokens:
     together = np.concatenate(documents)
     order = np.argsort(together, kind="stable")
     indptr = np.searchsorted(together[order], np.arange(len(tokens.indptr)))
-    return _distinct(words, indptr, np.concatenate(ids)[order], tokens.letters)
+    return _distinct(tokens, words, indptr, np.concatenate(ids)[order])
 
 
 def with_phrases(tokens: Tokens, phrases: Sequence[Phrase]) -> Tokens:
@@ -72,7 +72,7 @@ def with_phrases(tokens: Tokens, phrases: Sequence[Phrase]) -> Tokens:
         tokens.words.take(pa.array(firsts[order])), tokens.words.take(pa.array(seconds[order]))
     )
     indptr = np.concatenate(([0], np.cumsum(remains)))[tokens.indptr]
-    return _distinct([tokens.words, words], indptr, ids[remains], tokens.letters)
+    return _distinct(tokens, [tokens.words, words], indptr, ids[remains])
 
 
 def _from_left(joinable: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -89,15 +89,15 @@ def _joined(firsts: pa.StringArray, seconds: pa.StringArray) -> pa.StringArray:
 
 
 def _distinct(
+    tokens: Tokens,
     words: Sequence[pa.StringArray],
     indptr: NDArray[np.int64],
     ids: NDArray[np.int64],
-    letters: NDArray[np.int64],
 ) -> Tokens:
     """Give equal words equal numbers: a token may look like two that were joined."""
     encoded = pa.concat_arrays(words).dictionary_encode()
     numbers = np.asarray(encoded.indices)[ids].astype(np.int32)
-    return Tokens(encoded.dictionary, indptr, numbers, letters)
+    return tokens._replace(words=encoded.dictionary, indptr=indptr, word_of=numbers)
 
 
 _DELIMITER = "\x1f"  # between the words of a pair while it is learned; no token has it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, CountedBlock, ReadingAccount
 from sparsetopics.corpora.text.account import STOPPED
+from sparsetopics.corpora.text.lemmas import commonest_forms
 from sparsetopics.corpora.text.segmenting import check_divided
 from sparsetopics.corpora.text.stop_words import are_stop_words
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -34,6 +35,7 @@ class WordTotals(NamedTuple):
     n_docs: int
     n_with_words: int  # documents that have any
     account: ReadingAccount
+    forms: pa.Table | None  # of lemmas, and how often they occur in each block
 
 
 def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
@@ -45,6 +47,7 @@ def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
     tables = [pa.schema(columns).empty_table()]
     n_docs = n_with_words = n_rows = 0
     account = NO_ACCOUNT
+    forms: list[pa.Table] = []
     compact_at = _COMPACT_ABOVE
     for block in blocks:
         n_words = len(block.words)
@@ -53,6 +56,7 @@ def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
         tables.append(pa.table({"word": block.words, "document": documents, "term": terms}))
         n_docs += len(block.ids)
         account = account + block.account
+        forms += [pa.table(dict(block.forms))] if block.forms else []
         n_with_words += int(block.account[0] or np.count_nonzero(np.diff(block.indptr)))
         n_rows += n_words
         if n_rows > compact_at:
@@ -61,7 +65,8 @@ def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
             compact_at = max(_COMPACT_ABOVE, 2 * n_rows)
     words, documents, terms = (column.combine_chunks() for column in _compacted(tables).columns)
     frequencies = documents.to_numpy(), terms.to_numpy()
-    return WordTotals(words, *frequencies, n_docs, n_with_words, account)
+    added = pa.concat_tables(forms) if forms else None
+    return WordTotals(words, *frequencies, n_docs, n_with_words, account, added)
 
 
 def _compacted(tables: list[pa.Table]) -> pa.Table:
@@ -131,9 +136,12 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
             "term": totals.term_frequency[kept],
         }
     ).sort_by([("term", "descending"), ("word", "ascending")])[: options.max_words]
-    return Vocabulary(
+    vocabulary = Vocabulary(
         tuple(table["word"].to_pylist()), table["document"].to_numpy(), table["term"].to_numpy()
     )
+    if totals.forms is None:
+        return vocabulary
+    return replace(vocabulary, forms=commonest_forms(vocabulary, totals.forms))
 
 
 def n_left_out(

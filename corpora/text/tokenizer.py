@@ -18,6 +18,7 @@ from sparsetopics.base.errors import OptionError, VocabularyError
 from sparsetopics.base.wording import without_middle
 from sparsetopics.corpora.readers.blocks import CountedBlock, ReadingAccount, TextBlock
 from sparsetopics.corpora.readers.fields import TEXT
+from sparsetopics.corpora.text.lemmas import lemmatized
 from sparsetopics.corpora.text.letters import LEAST_WEIGHT, Form, in_form, letter_weights
 from sparsetopics.corpora.text.parts import without_parts
 from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
@@ -60,7 +61,8 @@ class TokenizerOptions:
     out before.
 
     ``ngrams`` adds all runs of up to that many tokens as words, ``phrases`` joins pairs of tokens.
-    Two tokens are neighbours if neither a third nor the end of a sentence stands between them;
+    With ``lemmas``, the dictionary of a language first makes forms of a word one token. Two tokens
+    are neighbours if neither a third nor the end of a sentence stands between them;
     ``stop_words`` are removed first.
     ``rule`` is that of the release which chose the settings.
     """
@@ -74,6 +76,7 @@ class TokenizerOptions:
     normalize: str | None = None
     language: str | None = None
     remove: tuple[str, ...] = ()
+    lemmas: str | None = None
     rule: int = RULE
 
     def __post_init__(self) -> None:
@@ -187,7 +190,8 @@ def count_texts(
     tokens, account = words_of(block, options)
     counted = count_words(tokens.indptr, tokens.word_of, len(tokens.words))
     fields = {TEXT: block.texts, **block.fields} if keep_texts else block.fields
-    return CountedBlock(block.ids, block.labels, tokens.words, *counted, account, fields)
+    words, forms = tokens.words, tokens.forms
+    return CountedBlock(block.ids, block.labels, words, *counted, account, forms, fields)
 
 
 def words_of(block: TextBlock, options: TokenizerOptions) -> tuple[Tokens, ReadingAccount]:
@@ -209,11 +213,11 @@ def sentences_of(block: TextBlock, options: TokenizerOptions) -> Tokens:
 def _tokens_of(
     block: TextBlock, options: TokenizerOptions, *, by_sentence: bool
 ) -> tuple[Tokens, IntArray, ReadingAccount]:
-    """Tokens without stop words in rows, the first row of each document and the end of all,
-    (n_docs + 1,), and what was left out.
+    """Tokens in rows, the first row of each document and the end of all, (n_docs + 1,), and what
+    was left out.
 
-    Rows are documents, or sentences; but the first rule knows no sentences, and functions get
-    whole documents.
+    Stop words are gone, and tokens are lemmas if asked. Rows are documents or sentences; but the
+    first rule knows no sentences, and functions get whole documents.
     """
     texts = _ready(block.texts.fill_null(""), options)
     firsts = np.arange(len(texts) + 1)
@@ -225,6 +229,8 @@ def _tokens_of(
     kept = without(tokens, _stopped(tokens.words, options)) if options.stop_words else tokens
     n_docs = np.count_nonzero(np.diff(tokens.indptr[firsts]))
     n_stopped = len(tokens.word_of) - len(kept.word_of)
+    if options.lemmas is not None:
+        kept = lemmatized(kept, options.lemmas)
     return kept, firsts, np.array([n_docs, n_stopped, *tokens.letters], np.int64)
 
 
@@ -259,13 +265,12 @@ def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
     pattern = options.token_pattern
     if pattern is None and options.rule == FIRST_RULE:
         pattern = FIRST_PATTERN
-    if options.function is None and pattern is None:
-        weights = letter_weights(are_words_divided=options.language in SEGMENTED)
-        return scan_tokens(texts, (weights, LEAST_WEIGHT))
     if options.function is not None:
         tokens = tokens_of_lists(call_tokenizer(options.function, texts.to_pylist()))
+    elif pattern is None:
+        weights = letter_weights(are_words_divided=options.language in SEGMENTED)
+        return scan_tokens(texts, (weights, LEAST_WEIGHT))
     else:
-        assert pattern is not None
         run = character_run(pattern, options.compiled)
         compiled = options.compiled(pattern)
         tokens = match_tokens(texts, compiled) if run is None else scan_tokens(texts, run)

@@ -13,6 +13,7 @@ import regex
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
+from sparsetopics.corpora.readers.blocks import NO_VALUES, Values
 from sparsetopics.corpora.text.letters import members, offsets_and_bytes
 from sparsetopics.corpora.text.token_kernels import find_tokens, number_words, weigh_texts
 
@@ -55,6 +56,7 @@ class Tokens(NamedTuple):
     indptr: IntArray  # (n_docs + 1,)
     word_of: NDArray[np.int32]  # (n_tokens,) row of ``words``
     letters: NDArray[np.int64]  # (3,) weight of those in tokens, of others, of others not cut
+    forms: Values = NO_VALUES  # of lemmas: how often each occurs that is none itself
 
 
 def scan_tokens(texts: pa.StringArray, run: CharacterRun) -> Tokens:

@@ -32,6 +32,7 @@ _MOST_UNPACKED = 1 << 26  # bytes of a file that is small on disk
 _TOKENIZER_KEY = b"tokenizer"  # in the metadata of the file
 _SHOWN_WORDS = 10  # in a notebook
 _LONGEST_SHOWN = 30  # characters of a word in ``repr``
+_FORM = "form"  # a column that only vocabularies of lemmas have
 _COLUMNS = ("word", "document_frequency", "term_frequency")
 
 #: A setting of the tokeniser in JSON; lists hold stop words, or phrases as pairs of words.
@@ -49,6 +50,7 @@ class Vocabulary:
     document_frequency: IntArray  # (n_words,)
     term_frequency: IntArray  # (n_words,)
     tokenizer: Mapping[str, Setting] | None = None  # None: made from counts, or not known
+    forms: tuple[str, ...] | None = None  # (n_words,) commonest form of each, if words are lemmas
 
     def __repr__(self) -> str:
         first = ", ".join(shortened(repr(word), _LONGEST_SHOWN) for word in self.words[:3])
@@ -73,19 +75,27 @@ class Vocabulary:
         """SHA-256 of the words in order. Two corpora can share a model only if it is equal."""
         return hashlib.sha256("".join(f"{word}\0" for word in self.words).encode()).hexdigest()
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The words as people read them: lemmas by their commonest form."""
+        return self.words if self.forms is None else self.forms
+
     def commonest(self, n_words: int) -> tuple[str, ...]:
         """The words with the highest frequencies."""
         best = np.argsort(-self.term_frequency, kind="stable")[:n_words]
         return tuple(self.words[number] for number in best)
 
     def save(self, folder: Path) -> None:
-        table = pa.table(
-            {
-                "word": arrow_strings(self.words),
-                "document_frequency": arrow_numbers(self.document_frequency),
-                "term_frequency": arrow_numbers(self.term_frequency),
-            }
-        ).replace_schema_metadata({_TOKENIZER_KEY: json.dumps(self.tokenizer)})
+        columns = {
+            "word": arrow_strings(self.words),
+            "document_frequency": arrow_numbers(self.document_frequency),
+            "term_frequency": arrow_numbers(self.term_frequency),
+        }
+        if self.forms is not None:
+            columns[_FORM] = arrow_strings(self.forms)
+        table = pa.table(columns).replace_schema_metadata(
+            {_TOKENIZER_KEY: json.dumps(self.tokenizer)}
+        )
         pq.write_table(table, folder / FILE_NAME, compression="zstd")
 
     @classmethod
@@ -103,18 +113,21 @@ class Vocabulary:
             words = tuple(_words(table["word"]))
             document_frequency = _frequencies(table, "document_frequency")
             term_frequency = _frequencies(table, "term_frequency")
+            has_forms = _FORM in table.column_names
+            forms = tuple(map(str, table[_FORM].to_pylist())) if has_forms else None
         except (OSError, KeyError, ValueError, pa.ArrowException) as error:
             raise CorpusFormatError(
                 str(path), f"cannot be read as a vocabulary: {reason_of(error)}"
             ) from error
-        return cls(words, document_frequency, term_frequency, tokenizer)
+        return cls(words, document_frequency, term_frequency, tokenizer, forms)
 
 
 def _read_table(path: Path) -> pa.Table:
     """The columns; words stay a dictionary, so that a short file cannot claim much memory."""
     with path.open("rb") as raw, open_parquet(raw, dictionary_columns=["word"]) as file:
         check_sizes(raw, _MOST_UNPACKED)
-        return file.read(list(_COLUMNS), use_threads=False)
+        known = [name for name in (*_COLUMNS, _FORM) if name in file.schema_arrow.names]
+        return file.read(known, use_threads=False)
 
 
 def _words(column: pa.ChunkedArray) -> list[str]:

@@ -79,7 +79,7 @@ def topic_subject(
         if coherence is None:
             coherence = coherence_in(corpus, topic_word)
         shares = proportions_under(topic_word, topics.doc_concentration, workers=workers)
-        found = _examples(shares, topic_word, topics.words, corpus)
+        found = _examples(shares, topic_word, topics.vocabulary.shown, corpus)
         note = examples_note(found.n_seen, found.n_docs, "documents")
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
@@ -105,7 +105,7 @@ def topic_subject(
         topics=report_topics(
             topic_word, weights, topics.vocabulary, coherence, is_empty, found, names
         ),
-        words=topics.words,
+        words=topics.vocabulary.shown,
         topic_map=_topic_map(topic_word[~is_empty]),
         n_empty=int(is_empty.sum()),
         examples_note=note,
@@ -202,7 +202,7 @@ def mixture_subject(
     """
     model, of_words = run.model, run.vocabulary is not None
     datum = "token" if of_words else "item"
-    words = run.words.words if of_words or names else ()
+    words = run.words.shown if of_words or names else ()
     is_empty = _are_empty(run, model.n_topics)
     topics: Sequence[ReportTopic] = ()
     note, columns, nearest = "", None, None
@@ -288,9 +288,9 @@ def report_topics(
 ) -> list[ReportTopic]:
     """Return one entry per topic, with its words for every place of the page's slider."""
     unigram = unigram_probabilities(vocabulary.term_frequency)
-    names = with_given(topic_names(topic_word, unigram, vocabulary.words), given)
+    names = with_given(topic_names(topic_word, unigram, vocabulary.shown), given)
     best = top_words(topic_word, DETAIL_WORDS)
-    rows = topic_table(topic_word, weights, vocabulary.words, names, best)
+    rows = topic_table(topic_word, weights, vocabulary.shown, names, best)
     heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0
     return [
         ReportTopic(

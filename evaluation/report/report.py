@@ -185,7 +185,7 @@ def _groups(
 
     With groups and periods, documents are divided by groups alone, too.
     """
-    words = () if run.vocabulary is None else run.vocabulary.words
+    words = () if run.vocabulary is None else run.vocabulary.shown
     if not isinstance(corpus, Corpus):
         refuse("by" if grouping.over is None else "over", "needs a corpus of documents")
     found = prevalence(run.model, corpus, words, grouping, workers=workers)

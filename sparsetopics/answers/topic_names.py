@@ -31,7 +31,7 @@ def topic_rows(
     Words are ordered by relevance at λ = ``balance``, or by probability without it. Raises RunError
     for a mixture of vectors, and OptionError for names that ``with_given`` refuses.
     """
-    words, unigram = run.words.words, _unigram(run)  # first: a mixture of vectors has no topics
+    words, unigram = run.words.shown, _unigram(run)  # first: a mixture of vectors has no topics
     topic_word = run.model.topic_word_mean
     if balance is None:
         best = top_words(topic_word, n_words)
@@ -43,7 +43,7 @@ def topic_rows(
 
 def names_of(run: AnyRun, given: GivenNames = NONE_GIVEN) -> list[str]:
     """Return the name of each topic of a run, (n_topics,); raises what ``topic_rows`` raises."""
-    words, unigram = run.words.words, _unigram(run)
+    words, unigram = run.words.shown, _unigram(run)
     return with_given(topic_names(run.model.topic_word_mean, unigram, words), given)
 
 

@@ -63,6 +63,10 @@ _ROWS = in_sections({
             "Keep only this many most frequent words.")),
         Option("vocabulary", Path, None, "vocabulary", everyday=True, help=(
             "Use the words and the tokenizer settings of this corpus or run unchanged.")),
+        Option("lemmas", str, None, "tokenizer.lemmas", everyday=True, metavar="CODE", help=(
+            "Make forms of a word one word, their lemma, by the dictionary of a language (de, es, "
+            "nl and others; pip install 'sparsetopics[languages]'). Stop words are removed "
+            "first.")),
         Option("ngrams", Interval(1, 5, whole=True), None, "tokenizer.ngrams", metavar="N", help=(
             "Add sequences of up to N tokens as words, joined by _. Stop words are removed "
             "first.")),

@@ -250,7 +250,7 @@ def tree_of(
 
 
 def _tree_rung(model: TopicPosterior, parents: IntArray | None, vocabulary: Vocabulary) -> TreeRung:
-    n_topics, posterior, words = model.n_topics, model.topic_word_posterior, vocabulary.words
+    n_topics, posterior, words = model.n_topics, model.topic_word_posterior, vocabulary.shown
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
     best = top_words(posterior, CANDIDATES)

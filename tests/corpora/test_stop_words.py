@@ -89,7 +89,7 @@ def test_a_file_is_a_list_in_python_too(tmp_path):
 
 
 def test_a_list_of_codes_gives_a_hint():
-    with pytest.warns(SparsetopicsWarning, match=r"stop_words has these words .*pass 'english,de'"):
+    with pytest.warns(SparsetopicsWarning, match=r"stop_words are these words .*pass 'english,de'"):
         corpus = Corpus.from_texts(["der hund und the owl"], stop_words=["english", "de"])
 
     assert len(corpus.vocabulary.words) == 5

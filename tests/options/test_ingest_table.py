@@ -58,6 +58,7 @@ VALUES = {
     "min_df": (0.3, "--min-df 0.3"),
     "max_df": (0.3, "--max-df 0.3"),
     "max_words": (9, "--max-words 9"),
+    "lemmas": ("en", "--lemmas en"),
     "ngrams": (2, "--ngrams 2"),
     "phrases": (True, "--phrases"),
     "phrase_threshold": (-0.5, "--phrases --phrase-threshold -0.5"),
@@ -85,7 +86,7 @@ def run(*words, status=0):
 def world(tmp_path_factory):
     """Texts of a table, in a file and as a list, and a corpus with words."""
     folder = tmp_path_factory.mktemp("world")
-    first = ("The New York", "A \ufb01ne", "Some ftp://owl.org")
+    first = ("The New York owls", "A \ufb01ne", "Some ftp://owl.org")
     texts = [f"{first[n % 3]} {text} CAT" for n, text in enumerate(make_texts(120))]
     names = {"body": texts, "key": [f"k{n}" for n in range(120)], "kind": ["a", "b"] * 60}
     rows = [dict(zip(names, row, strict=True)) for row in zip(*names.values(), strict=True)]

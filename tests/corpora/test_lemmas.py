@@ -1,0 +1,128 @@
+"""Forms of a word become one word, here, in held-out texts and on pages."""
+
+import json
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from sparsetopics import LDA, Corpus
+from sparsetopics.base.errors import OptionError
+from sparsetopics.cli.main import main
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from worlds.collections_on_disk import write_jsonl
+
+TEXTS = ["The owl saw houses", "owls went by many houses", "An owl and the house", "houses of OWLS"]
+OPTIONS = {"lemmas": "en", "stop_words": "english"}
+
+
+def run(*words):
+    result = CliRunner().invoke(main, [str(word) for word in words])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("en", "Owls went through houses in Texas with Jones", "owl go through house texas jones"),
+        ("de", "Häuser, Bücher und schönes in Berlin", "haus buch und schön berlin"),
+        ("es", "Las casas de los niños en Madrid", "casa niño madrid"),
+        ("nl", "De huizen en boeken van Amsterdam", "huis boek van amsterdam"),
+    ],
+)
+def test_words_become_their_lemmas_and_names_stay(language, text, words):
+    found = Corpus.from_texts([text], lemmas=language).vocabulary.words
+
+    assert set(words.split()) <= set(found)
+
+
+def test_capitals_stay_where_they_are_kept():
+    words = Corpus.from_texts(["Häuser Houses gingen"], lemmas="de", lowercase=False).vocabulary
+
+    assert set(words.words) == {"Haus", "Houses", "gehen"}
+
+
+def test_stop_words_go_first_and_are_no_lemmas_either():
+    corpus = Corpus.from_texts(["owls owl went home"], lemmas="en", stop_words=["go", "owls"])
+
+    assert set(corpus.vocabulary.words) == {"owl", "home"}
+    assert corpus.n_tokens == 2
+
+
+def test_pairs_and_phrases_are_of_lemmas():
+    texts = ["the old trees grow", "an old tree grows", "old trees", "rivers flow"] * 9
+
+    pairs = Corpus.from_texts(texts, lemmas="en", ngrams=2).vocabulary
+    phrases = Corpus.from_texts(texts, lemmas="en", phrases=True, phrase_threshold=0.2).vocabulary
+
+    assert "old_tree" in pairs.words
+    assert "old_tree" in phrases.words
+    assert pairs.shown[pairs.words.index("old_tree")] == "old_trees"
+    assert phrases.shown[phrases.words.index("old_tree")] == "old_trees"
+
+
+def test_the_commonest_form_is_shown():
+    vocabulary = Corpus.from_texts(TEXTS, **OPTIONS).vocabulary
+
+    assert dict(zip(vocabulary.words, vocabulary.shown, strict=True)) == {
+        "house": "houses",
+        "owl": "owl",
+        "see": "saw",
+        "go": "went",
+    }
+
+
+def test_files_and_texts_agree_and_held_out_texts_follow(tmp_path):
+    source = write_jsonl(tmp_path / "a.jsonl", TEXTS)
+    run("ingest", source, "--lemmas", "en", "--stop-words", "english", "--out", tmp_path / "c")
+    corpus, texts = Corpus.open(tmp_path / "c"), Corpus.from_texts(TEXTS, **OPTIONS)
+
+    held_out = Corpus.from_texts(["an owl seeing housed houses"], vocabulary=corpus.vocabulary)
+
+    assert corpus.vocabulary.shown == texts.vocabulary.shown
+    assert (corpus.to_csr().toarray() == texts.to_csr().toarray()).all()
+    assert held_out.to_csr().toarray().sum() == held_out.n_tokens >= 3
+    run("ingest", source, "--append", tmp_path / "c")
+    assert Corpus.open(tmp_path / "c").vocabulary.shown == texts.vocabulary.shown
+
+
+def test_infer_evaluate_and_pages_follow(tmp_path):
+    source = write_jsonl(tmp_path / "a.jsonl", TEXTS * 5)
+    run("ingest", source, "--lemmas", "en", "--stop-words", "english", "--out", tmp_path / "c")
+    run("train", tmp_path / "c", "--topics", 2, "--laps", 2, "--quiet", "--out", tmp_path / "r")
+
+    said = json.loads(run("infer", tmp_path / "r", "--text", "an owl saw houses", "--json").stdout)
+    scored = run("evaluate", tmp_path / "r", tmp_path / "c", "--texts", source, "--json").stdout
+    run("report", tmp_path / "r", "--out", tmp_path / "page.html")
+    topics = json.loads(run("topics", tmp_path / "r", "--json").stdout)
+
+    assert (said["n_tokens"], said["n_unknown_tokens"]) == (3, 0)
+    assert json.loads(scored)[0]["c_v"] is not None
+    assert "houses" in (tmp_path / "page.html").read_text()
+    assert {word for topic in topics for word, _ in topic["words"]} == {
+        "houses",
+        "owl",
+        "saw",
+        "went",
+    }
+
+
+def test_a_fitted_model_keeps_the_forms(tmp_path):
+    LDA(2, max_iter=1).fit(Corpus.from_texts(TEXTS, **OPTIONS)).save(tmp_path / "r")
+
+    assert "houses" in Vocabulary.read(tmp_path / "r").shown
+
+
+@pytest.mark.parametrize("language", ["xx", "english", ""])
+def test_an_unknown_language_is_refused(language):
+    with pytest.raises(OptionError, match=r"^lemmas: must be the code.*Codes: ar, ast, "):
+        Corpus.from_texts(TEXTS, lemmas=language)
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    name = "simplemma.strategies.dictionaries.dictionary_factory"
+    monkeypatch.setitem(sys.modules, name, None)
+
+    with pytest.raises(OptionError, match=r"^lemmas: needs simplemma, which is not installed"):
+        Corpus.from_texts(TEXTS, lemmas="en")
