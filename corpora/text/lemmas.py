@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparsetopics.base.errors import OptionError
+from sparsetopics.corpora.text.letters import offsets_and_bytes
 from sparsetopics.corpora.text.phrases import JOINT
+from sparsetopics.corpora.text.token_kernels import count_written, find_strings, key_strings
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import shown
@@ -32,66 +35,93 @@ def check_lemmas(language: str) -> None:
         raise OptionError("lemmas", problem, f"Codes: {codes}.")
 
 
-def lemmatized(tokens: Tokens, language: str) -> Tokens:
-    """Tokens with the lemma of each word, and how often each form of another word occurs.
+class _Dictionary(NamedTuple):
+    """Words in lower case, in a hash table, and the number of the lemma of each, (n_words,)."""
 
-    A word that no dictionary has is its own lemma. Lower case stays so, because words in lower case
-    are looked up among names and nouns in capitals only if nothing else has them.
-    """
-    own = _lemmas(language)
-    lower, found = pc.utf8_lower(tokens.words), _looked_up(tokens.words, own)
-    if not lower.equals(tokens.words):
-        found = pc.coalesce(found, _looked_up(lower, own))
-    lemmas = pc.coalesce(found, tokens.words)
-    encoded = lemmas.dictionary_encode()
-    numbers = np.asarray(encoded.indices)[tokens.word_of].astype(np.int32)
-    changed = np.flatnonzero(np.asarray(pc.not_equal(tokens.words, lemmas)))
-    counts = np.bincount(tokens.word_of, minlength=len(lemmas))[changed]
-    forms = {
-        FORM: tokens.words.take(pa.array(changed)),
-        LEMMA: lemmas.take(pa.array(changed)),
-        COUNT: pa.array(counts),
-    }
-    return tokens._replace(words=encoded.dictionary, word_of=numbers, forms=forms)
+    words: pa.StringArray
+    table: tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]
+    lemmas: NDArray[np.int32]
+    lemmas_of_names: NDArray[np.int32]  # of words that are written with a capital in a sentence
 
 
 @lru_cache(maxsize=1)  # German has a million words
-def _lemmas(language: str) -> Mapping[str, str]:
-    """The lemmas of words that are not their own, by word; of names also by word in lower case."""
+def _dictionary(language: str) -> _Dictionary:
     from simplemma.strategies import DefaultDictionaryFactory
 
     given = DefaultDictionaryFactory().get_dictionary(language)
-    found = {word: lemma for word, lemma in given.items() if " " not in lemma}
-    names = [word for word in found if word[:1].isupper()]
-    own = {word: lemma if word[:1].isupper() else lemma.lower() for word, lemma in found.items()}
-    for name in names:
-        word = name.lower()
-        lemma = own.get(word)
-        # A name stays although a verb looks like it, but not a noun that is an adjective's form.
-        if lemma is None or (found[name] == name and not word.startswith(lemma)):
-            own[word] = found[name].lower()
-    return {word: lemma for word, lemma in own.items() if word != lemma}
+    written = list(given)
+    rows = pa.table({FORM: written, LEMMA: pa.array(map(given.get, written), pa.string())})
+    rows = rows.filter(pc.invert(pc.match_substring(rows[LEMMA], " ")))
+    forms = rows[FORM].combine_chunks()
+    lower = pc.utf8_lower(pa.concat_arrays([forms, rows[LEMMA].combine_chunks()]))
+    encoded = lower.dictionary_encode()
+    words, numbers = encoded.dictionary, np.asarray(encoded.indices)
+    form, lemma = numbers[: len(rows)], numbers[len(rows) :]
+    is_lower = np.asarray(pc.equal(forms, lower[: len(rows)]))
+    is_name = np.asarray(pc.equal(forms, pc.utf8_capitalize(lower[: len(rows)]))) & ~is_lower
+    of_names = np.arange(len(words), dtype=np.int32)
+    of_names[form[is_name]] = lemma[is_name]
+    lemmas = of_names.copy()
+    lemmas[form[is_lower]] = lemma[is_lower]
+    packed = _packed(words)
+    return _Dictionary(words, (*packed, *key_strings(*packed)), lemmas, of_names)
 
 
-def _looked_up(words: pa.StringArray, own: Mapping[str, str]) -> pa.StringArray:
-    """The lemma of each word, null where there is none."""
-    return pa.array(list(map(own.get, words.to_pylist())), pa.string())
+def lemmatized(tokens: Tokens, language: str) -> Tokens:
+    """Tokens with the lemma of each word, and how often each form of another word occurs.
+
+    A word that the dictionary lacks is its own lemma. One with a capital inside a sentence is
+    looked up among names, and nouns of languages that give them capitals.
+    """
+    known, words = _dictionary(language), tokens.words
+    lower = pc.utf8_lower(words)
+    number = find_strings(*_packed(lower), known.table)
+    is_name = np.zeros(len(tokens.word_of), np.bool_) if tokens.is_name is None else tokens.is_name
+    written, counts = count_written(tokens.word_of, is_name, len(words))
+    lemma = np.column_stack([known.lemmas[number], known.lemmas_of_names[number]]).ravel()
+    number = np.repeat(number, 2)
+    changed = np.flatnonzero((number >= 0) & (number != lemma) & (counts > 0))
+    forms, lemmas = words.take(pa.array(changed // 2)), known.words.take(pa.array(lemma[changed]))
+    is_capital = pc.not_equal(forms, lower.take(pa.array(changed // 2)))
+    lemmas = pc.if_else(is_capital, pc.utf8_capitalize(lemmas), lemmas)
+
+    encoded, own = lemmas.dictionary_encode(), _packed(words)
+    row = find_strings(*_packed(encoded.dictionary), (*own, *key_strings(*own)))
+    is_new = row < 0
+    row[is_new] = len(words) + np.arange(is_new.sum())
+    new = np.repeat(np.arange(len(words)), 2)
+    new[changed] = row[np.asarray(encoded.indices)]
+    words = pa.concat_arrays([words, encoded.dictionary.filter(pa.array(is_new))])
+    is_left = np.bincount(new, counts, len(words)) > 0
+    return tokens._replace(
+        words=words.filter(pa.array(is_left)),
+        word_of=(np.cumsum(is_left, dtype=np.int32) - 1)[new][written],
+        forms={FORM: forms, LEMMA: lemmas, COUNT: pa.array(counts[changed])},
+    )
+
+
+def _packed(strings: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    return offsets_and_bytes(strings)[::-1]
 
 
 def commonest_forms(vocabulary: Vocabulary, forms: pa.Table) -> tuple[str, ...]:
     """The commonest form of each word, (n_words,); ``forms`` has how often others than the lemma
     occur. Of a word of several tokens, it has the forms of its parts."""
-    best = dict(zip(vocabulary.words, vocabulary.words, strict=True))
-    rest = dict(zip(vocabulary.words, vocabulary.term_frequency.tolist(), strict=True))
     grouped = forms.group_by([LEMMA, FORM], use_threads=False).aggregate([(COUNT, "sum")])
-    order = [(COUNT, "descending"), (FORM, "ascending")]
-    rows = grouped.rename_columns([LEMMA, FORM, COUNT]).sort_by(order)
-    most: dict[str, int] = {}
-    columns = (rows[name].to_pylist() for name in (LEMMA, FORM, COUNT))
-    for lemma, form, count in zip(*columns, strict=True):
-        rest[lemma] = rest.get(lemma, 0) - count
-        if lemma not in most:  # the first form of a lemma is its commonest
-            most[lemma], best[lemma] = count, form
-    best |= {lemma: lemma for lemma, count in most.items() if rest[lemma] >= count}
-    parts = (word.split(JOINT) if word not in most else [word] for word in vocabulary.words)
-    return tuple(JOINT.join(best.get(part, part) for part in own) for own in parts)
+    order = [(f"{COUNT}_sum", "descending"), (FORM, "ascending")]
+    rows = grouped.sort_by(order).group_by(LEMMA, use_threads=False)
+    best = rows.aggregate([(FORM, "first"), (f"{COUNT}_sum", "first"), (f"{COUNT}_sum", "sum")])
+    _, form, most, changed = (best[name] for name in best.column_names)
+    words = pa.array(vocabulary.words, pa.string())
+    total = pc.coalesce(
+        pa.array(vocabulary.term_frequency).take(pc.index_in(best[LEMMA], words)), 0
+    )
+    shown = pc.if_else(pc.greater(most, pc.subtract(total, changed)), form, best[LEMMA])
+    found = pc.coalesce(shown.take(pc.index_in(words, best[LEMMA].combine_chunks())), words)
+    joint = np.flatnonzero(np.asarray(pc.match_substring(found, JOINT)))
+    names = found.to_pylist()
+    if len(joint):
+        by_lemma = dict(zip(best[LEMMA].to_pylist(), shown.to_pylist(), strict=True))
+    for n in joint:
+        names[n] = JOINT.join(by_lemma.get(part, part) for part in names[n].split(JOINT))
+    return tuple(names)

@@ -95,6 +95,14 @@ def letter_weights(*, are_words_divided: bool) -> NDArray[np.int8]:
     return weights
 
 
+@lru_cache(maxsize=1)
+def letter_kinds() -> NDArray[np.int8]:
+    """What each code point means for ``find_names``, (N_CODE_POINTS,)."""
+    kinds = _members(r"[\p{L}\p{M}\p{N},]").astype(np.int8)
+    kinds[_members(r"[\p{Lu}\p{Lt}]")] = 2
+    return kinds
+
+
 @lru_cache(maxsize=2)
 def _unusual(form: Form) -> NDArray[np.bool_]:
     """What changes under a normal form, and what ``_in_form`` changes or looks at."""

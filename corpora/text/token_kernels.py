@@ -165,9 +165,9 @@ def weigh_texts(
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _same_bytes(text: Bytes, one: int, other: int, length: int) -> bool:
+def _same_bytes(text: Bytes, one: int, other_text: Bytes, other: int, length: int) -> bool:
     for i in range(length):  # noqa: SIM110  all() over a generator does not compile
-        if text[one + i] != text[other + i]:
+        if text[one + i] != other_text[other + i]:
             return False
     return True
 
@@ -216,7 +216,7 @@ def number_words(
                 first = firsts[word]
                 if key < _IS_HASH or (
                     lengths[first] == lengths[token]
-                    and _same_bytes(text, starts[first], starts[token], lengths[token])
+                    and _same_bytes(text, starts[first], text, starts[token], lengths[token])
                 ):
                     break
             slot = (slot + np.uint64(1)) & mask
@@ -232,6 +232,108 @@ def number_words(
                 mask = np.uint64(len(table) - 1)
         word_of[token] = word
     return word_of, firsts[:n_words].copy()
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def key_strings(text: Bytes, offsets: Offsets) -> tuple[Keys, Ids]:
+    """The key of each string, (n_strings,), and a hash table of them for ``find_strings``; the
+    strings, end to end in ``text``, are distinct."""
+    keys = np.empty(len(offsets) - 1, np.uint64)
+    for n in range(len(keys)):
+        keys[n] = _key_of(text, offsets[n], offsets[n + 1] - offsets[n])
+    size = FIRST_TABLE_SIZE
+    while size < 2 * len(keys):
+        size *= 4
+    return keys, _grown_table(np.empty(size // 4, np.int32), keys)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _key_of(text: Bytes, start: int, length: int) -> np.uint64:
+    key = _KEY_START
+    for n in range(length):
+        key = _longer_key(key, n, text[start + n])
+    return key
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def find_strings(
+    text: Bytes,  # strings to find, end to end
+    offsets: Offsets,  # (n_strings + 1,)
+    known: tuple[Bytes, Offsets, Keys, Ids],  # others, and what ``key_strings`` gives for them
+) -> Ids:
+    """The number of each string among the known ones, (n_strings,); -1 for others."""
+    known_text, known_offsets, keys, table = known
+    mask = np.uint64(len(table) - 1)
+    found = np.full(len(offsets) - 1, -1, np.int32)
+    for n in range(len(found)):
+        start, length = offsets[n], offsets[n + 1] - offsets[n]
+        key = _key_of(text, start, length)
+        slot = _slot(key, mask)
+        while table[slot] >= 0:
+            other = table[slot]
+            if keys[other] == key and (
+                key < _IS_HASH or _same_bytes(text, start, known_text, known_offsets[other], length)
+            ):
+                found[n] = other
+                break
+            slot = (slot + np.uint64(1)) & mask
+    return found
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def count_written(word_of: Ids, is_name: Flags, n_words: int) -> tuple[Ids, Counts]:
+    """The words of tokens, (n_tokens,), and their frequencies, (2 n_words,), where each word has
+    two numbers: the even one, and the next for names."""
+    written = np.empty(len(word_of), np.int32)
+    counts = np.zeros(2 * n_words, np.int64)
+    for token in range(len(word_of)):
+        written[token] = 2 * word_of[token] + is_name[token]
+        counts[written[token]] += 1
+    return written, counts
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def find_names(
+    written: Bytes,  # texts before they were put in lower case
+    written_offsets: Offsets,  # (n_docs + 1,)
+    offsets: Offsets,  # (n_docs + 1,) of the texts in lower case
+    indptr: Counts,  # (n_docs + 1,) documents as rows of tokens
+    starts: Ids,  # (n_tokens,) of the tokens in lower case
+    kinds: Weights,  # (0x110000,) 2 for capitals, 1 for what may stand before one in a sentence
+) -> Flags:
+    """Which tokens are written with one capital inside a sentence, (n_tokens,).
+
+    Nothing is known of documents whose letters have other lengths in lower case.
+    """
+    found = np.zeros(len(starts), np.bool_)
+    for d in range(len(indptr) - 1):
+        begin, end = written_offsets[d], written_offsets[d + 1]
+        if end - begin != offsets[d + 1] - offsets[d]:
+            continue
+        for token in range(indptr[d], indptr[d + 1]):
+            place = starts[token] + begin - offsets[d]
+            if _kind_at(written, place, end, kinds) == 2:
+                width = 1
+                while place + width < end and (written[place + width] & 0xC0) == 0x80:
+                    width += 1
+                before = place - 1
+                while before > begin and written[before] == 0x20:
+                    before -= 1
+                while before > begin and (written[before] & 0xC0) == 0x80:
+                    before -= 1
+                found[token] = (
+                    before >= begin
+                    and _kind_at(written, before, end, kinds) > 0
+                    and _kind_at(written, place + width, end, kinds) != 2
+                )
+    return found
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _kind_at(text: Bytes, place: int, end: int, kinds: Weights) -> int:
+    if place >= end:
+        return 0
+    return kinds[text[place]] if text[place] < 0x80 else kinds[_code_point(text, place)]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

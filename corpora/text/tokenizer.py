@@ -225,7 +225,7 @@ def _tokens_of(
         rows = [_SENTENCE_END.split(text) for text in texts.to_pylist()]
         firsts = np.cumsum([0, *map(len, rows)])
         texts = pa.array([sentence for row in rows for sentence in row], pa.string())
-    tokens = _cut(pc.utf8_lower(texts) if options.lowercase else texts, options)
+    tokens = _cut(texts, options)
     kept = without(tokens, _stopped(tokens.words, options)) if options.stop_words else tokens
     n_docs = np.count_nonzero(np.diff(tokens.indptr[firsts]))
     n_stopped = len(tokens.word_of) - len(kept.word_of)
@@ -261,7 +261,10 @@ def _ready(texts: pa.StringArray, options: TokenizerOptions) -> pa.StringArray:
 
 
 def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
-    """The tokens of texts that are ready to be cut."""
+    """The tokens of texts that are ready to be cut, but not yet in lower case."""
+    written = None if options.lemmas is None else texts
+    if options.lowercase:
+        texts = pc.utf8_lower(texts)
     pattern = options.token_pattern
     if pattern is None and options.rule == FIRST_RULE:
         pattern = FIRST_PATTERN
@@ -269,9 +272,9 @@ def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
         tokens = tokens_of_lists(call_tokenizer(options.function, texts.to_pylist()))
     elif pattern is None:
         weights = letter_weights(are_words_divided=options.language in SEGMENTED)
-        return scan_tokens(texts, (weights, LEAST_WEIGHT))
+        return scan_tokens(texts, (weights, LEAST_WEIGHT), written)
     else:
         run = character_run(pattern, options.compiled)
         compiled = options.compiled(pattern)
-        tokens = match_tokens(texts, compiled) if run is None else scan_tokens(texts, run)
+        tokens = match_tokens(texts, compiled) if run is None else scan_tokens(texts, run, written)
     return with_letters(tokens, texts, letter_weights(are_words_divided=True))

@@ -14,8 +14,13 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.corpora.readers.blocks import NO_VALUES, Values
-from sparsetopics.corpora.text.letters import members, offsets_and_bytes
-from sparsetopics.corpora.text.token_kernels import find_tokens, number_words, weigh_texts
+from sparsetopics.corpora.text.letters import letter_kinds, members, offsets_and_bytes
+from sparsetopics.corpora.text.token_kernels import (
+    find_names,
+    find_tokens,
+    number_words,
+    weigh_texts,
+)
 
 Pattern: TypeAlias = re.Pattern[str] | regex.Pattern[str]
 Compile = Callable[[str], Pattern]
@@ -57,15 +62,24 @@ class Tokens(NamedTuple):
     word_of: NDArray[np.int32]  # (n_tokens,) row of ``words``
     letters: NDArray[np.int64]  # (3,) weight of those in tokens, of others, of others not cut
     forms: Values = NO_VALUES  # of lemmas: how often each occurs that is none itself
+    is_name: NDArray[np.bool_] | None = None  # (n_tokens,) see ``find_names``; None: not known
 
 
-def scan_tokens(texts: pa.StringArray, run: CharacterRun) -> Tokens:
-    """Cut texts into the longest runs of characters."""
+def scan_tokens(
+    texts: pa.StringArray, run: CharacterRun, written: pa.StringArray | None = None
+) -> Tokens:
+    """Cut texts into the longest runs of characters; find names if given as they were ``written``
+    before they were put in lower case."""
     offsets, text = offsets_and_bytes(texts)
     starts, lengths, keys, indptr, letters = find_tokens(text, offsets, *run)
     word_of, firsts = number_words(text, starts, lengths, keys)
     words = _strings_at(text, starts[firsts], lengths[firsts])
-    return Tokens(words, indptr, word_of, letters)
+    tokens = Tokens(words, indptr, word_of, letters)
+    if written is None:
+        return tokens
+    before, as_written = offsets_and_bytes(written)
+    names = find_names(as_written, before, offsets, indptr, starts, letter_kinds())
+    return tokens._replace(is_name=names)
 
 
 def _strings_at(
@@ -99,7 +113,8 @@ def without(tokens: Tokens, is_left_out: NDArray[np.bool_]) -> Tokens:
     """The tokens without those of some words, (n_block_words,)."""
     kept = ~is_left_out[tokens.word_of]
     indptr = np.concatenate(([0], np.cumsum(kept)))[tokens.indptr]
-    return tokens._replace(indptr=indptr, word_of=tokens.word_of[kept])
+    is_name = None if tokens.is_name is None else tokens.is_name[kept]
+    return tokens._replace(indptr=indptr, word_of=tokens.word_of[kept], is_name=is_name)
 
 
 def documents_of_tokens(tokens: Tokens) -> NDArray[np.int64]:
