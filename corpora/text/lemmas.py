@@ -13,12 +13,18 @@ from numpy.typing import NDArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.text.letters import offsets_and_bytes
 from sparsetopics.corpora.text.phrases import JOINT
-from sparsetopics.corpora.text.token_kernels import count_written, find_strings, key_strings
+from sparsetopics.corpora.text.token_kernels import (
+    count_names,
+    find_strings,
+    key_strings,
+    renumber_tokens,
+)
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import shown
 
 FORM, LEMMA, COUNT = "form", "lemma", "count"  # columns of the forms of a block
+_LEAST_NOUNS = 1 / 2  # of a dictionary, with capitals: so has German, others have a few names
 
 
 def check_lemmas(language: str) -> None:
@@ -35,67 +41,72 @@ def check_lemmas(language: str) -> None:
         raise OptionError("lemmas", problem, f"Codes: {codes}.")
 
 
-class _Dictionary(NamedTuple):
-    """Words in lower case, in a hash table, and the number of the lemma of each, (n_words,)."""
+class _Forms(NamedTuple):
+    """Words in lower case that have another lemma, in a hash table, and their lemmas."""
 
-    words: pa.StringArray
     table: tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]
-    lemmas: NDArray[np.int32]
-    lemmas_of_names: NDArray[np.int32]  # of words that are written with a capital in a sentence
+    lemmas: pa.StringArray  # (n_words,)
+
+    @classmethod
+    def of(cls, words: pa.StringArray, lemmas: pa.StringArray) -> _Forms:
+        is_form = pc.not_equal(words, lemmas)
+        packed = _packed(words.filter(is_form))
+        return cls((*packed, *key_strings(*packed)), lemmas.filter(is_form))
 
 
 @lru_cache(maxsize=1)  # German has a million words
-def _dictionary(language: str) -> _Dictionary:
+def _dictionary(language: str) -> tuple[_Forms, ...]:
+    """The forms of a language; where nouns have capitals, also the forms of nouns."""
     from simplemma.strategies import DefaultDictionaryFactory
 
     given = DefaultDictionaryFactory().get_dictionary(language)
     written = list(given)
     rows = pa.table({FORM: written, LEMMA: pa.array(map(given.get, written), pa.string())})
     rows = rows.filter(pc.invert(pc.match_substring(rows[LEMMA], " ")))
-    forms = rows[FORM].combine_chunks()
-    lower = pc.utf8_lower(pa.concat_arrays([forms, rows[LEMMA].combine_chunks()]))
-    encoded = lower.dictionary_encode()
-    words, numbers = encoded.dictionary, np.asarray(encoded.indices)
-    form, lemma = numbers[: len(rows)], numbers[len(rows) :]
-    is_lower = np.asarray(pc.equal(forms, lower[: len(rows)]))
-    is_name = np.asarray(pc.equal(forms, pc.utf8_capitalize(lower[: len(rows)]))) & ~is_lower
-    of_names = np.arange(len(words), dtype=np.int32)
-    of_names[form[is_name]] = lemma[is_name]
-    lemmas = of_names.copy()
-    lemmas[form[is_lower]] = lemma[is_lower]
-    packed = _packed(words)
-    return _Dictionary(words, (*packed, *key_strings(*packed)), lemmas, of_names)
+    forms, lemmas = (rows[name].combine_chunks() for name in (FORM, LEMMA))
+    words, lemmas = pc.utf8_lower(forms), pc.utf8_lower(lemmas)
+    is_lower = pc.equal(forms, words)
+    is_noun = pc.and_not(pc.equal(forms, pc.utf8_capitalize(words)), is_lower)
+    if pc.mean(is_noun).as_py() < _LEAST_NOUNS:
+        return (_Forms.of(words.filter(is_lower), lemmas.filter(is_lower)),)
+    others = pc.is_in(words, value_set=words.filter(is_lower))
+    either = pc.or_(is_lower, pc.and_not(is_noun, others))
+    return tuple(_Forms.of(words.filter(each), lemmas.filter(each)) for each in (either, is_noun))
 
 
 def lemmatized(tokens: Tokens, language: str) -> Tokens:
     """Tokens with the lemma of each word, and how often each form of another word occurs.
 
-    A word that the dictionary lacks is its own lemma. One with a capital inside a sentence is
-    looked up among names, and nouns of languages that give them capitals.
+    A word that the dictionary lacks is its own lemma. So is one with a capital inside a sentence,
+    which is a name as a rule; but where nouns have capitals, it is looked up among these.
     """
-    known, words = _dictionary(language), tokens.words
-    lower = pc.utf8_lower(words)
-    number = find_strings(*_packed(lower), known.table)
+    words, lower = tokens.words, pc.utf8_lower(tokens.words)
     is_name = np.zeros(len(tokens.word_of), np.bool_) if tokens.is_name is None else tokens.is_name
-    written, counts = count_written(tokens.word_of, is_name, len(words))
-    lemma = np.column_stack([known.lemmas[number], known.lemmas_of_names[number]]).ravel()
-    number = np.repeat(number, 2)
-    changed = np.flatnonzero((number >= 0) & (number != lemma) & (counts > 0))
-    forms, lemmas = words.take(pa.array(changed // 2)), known.words.take(pa.array(lemma[changed]))
-    is_capital = pc.not_equal(forms, lower.take(pa.array(changed // 2)))
+    counts = count_names(tokens.word_of, is_name, len(words))
+    known = _dictionary(language)
+    numbers = np.stack([find_strings(*_packed(lower), each.table) for each in known])
+    is_changed = (numbers >= 0) & (counts[: len(known)] > 0)
+    changed = np.nonzero(is_changed)
+    rows = [pa.array(number[mask]) for number, mask in zip(numbers, is_changed, strict=True)]
+    found = (each.lemmas.take(own) for each, own in zip(known, rows, strict=True))
+    lemmas = pa.concat_arrays(list(found))
+    forms = words.take(pa.array(changed[1]))
+    is_capital = pc.not_equal(forms, lower.take(pa.array(changed[1])))
     lemmas = pc.if_else(is_capital, pc.utf8_capitalize(lemmas), lemmas)
 
     encoded, own = lemmas.dictionary_encode(), _packed(words)
     row = find_strings(*_packed(encoded.dictionary), (*own, *key_strings(*own)))
-    is_new = row < 0
-    row[is_new] = len(words) + np.arange(is_new.sum())
-    new = np.repeat(np.arange(len(words)), 2)
+    is_added = row < 0
+    row[is_added] = len(words) + np.arange(is_added.sum())
+    words = pa.concat_arrays([words, encoded.dictionary.filter(pa.array(is_added))])
+    new = np.tile(np.arange(counts.shape[1], dtype=np.int32), (2, 1))
     new[changed] = row[np.asarray(encoded.indices)]
-    words = pa.concat_arrays([words, encoded.dictionary.filter(pa.array(is_new))])
-    is_left = np.bincount(new, counts, len(words)) > 0
+    is_left = np.zeros(len(words), np.bool_)
+    is_left[new[counts > 0]] = True
+    new = (np.cumsum(is_left, dtype=np.int32) - 1)[new]
     return tokens._replace(
         words=words.filter(pa.array(is_left)),
-        word_of=(np.cumsum(is_left, dtype=np.int32) - 1)[new][written],
+        word_of=renumber_tokens(tokens.word_of, is_name, new),
         forms={FORM: forms, LEMMA: lemmas, COUNT: pa.array(counts[changed])},
     )
 

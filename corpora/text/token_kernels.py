@@ -281,15 +281,21 @@ def find_strings(
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def count_written(word_of: Ids, is_name: Flags, n_words: int) -> tuple[Ids, Counts]:
-    """The words of tokens, (n_tokens,), and their frequencies, (2 n_words,), where each word has
-    two numbers: the even one, and the next for names."""
-    written = np.empty(len(word_of), np.int32)
-    counts = np.zeros(2 * n_words, np.int64)
+def count_names(word_of: Ids, is_name: Flags, n_words: int) -> Counts:
+    """How often each word occurs, not as a name and as one, (2, n_words)."""
+    counts = np.zeros((2, n_words), np.int64)
     for token in range(len(word_of)):
-        written[token] = 2 * word_of[token] + is_name[token]
-        counts[written[token]] += 1
-    return written, counts
+        counts[np.uint8(is_name[token]), word_of[token]] += 1
+    return counts
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def renumber_tokens(word_of: Ids, is_name: Flags, new: Ids) -> Ids:
+    """The number ``new`` (2, n_words) of each token, (n_tokens,), for others and for names."""
+    renumbered = np.empty(len(word_of), np.int32)
+    for token in range(len(word_of)):
+        renumbered[token] = new[np.uint8(is_name[token]), word_of[token]]
+    return renumbered
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
