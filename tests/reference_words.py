@@ -33,9 +33,7 @@ def at(text, place):
 
 
 def after_line_end(text, place):
-    """Where the next line begins if only spaces are left on this one; None for others."""
-    while at(text, place) in " \t" and place < len(text):
-        place += 1
+    """Where the text of the next line begins, if this one ends here; None for others."""
     if at(text, place) == "\r":
         place += 1
     if at(text, place) != "\n":

@@ -42,19 +42,15 @@ _JOINERS = r"[\u200C\u200D]"
 _MARKS = rf"[\p{{M}}{_JOINERS}[\p{{L}}&&[\p{{GCB=EX}}\p{{GCB=SM}}\p{{GCB=V}}\p{{GCB=T}}]]]"
 UNSPACED = _of_scripts(_UNSPACED)
 _REMOVED = rf"[\p{{Cf}}&&\p{{Default_Ignorable_Code_Point}}--{_JOINERS}]"  # soft hyphens and others
-_LINE_END = r"[ \t]*\r?\n[ \t]*"
 
 
 def _compiled(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern, regex.V1)  # sets of sets
 
 
-_HYPHEN_AT_LINE_END = _compiled(rf"[\u2010\u00AD](?={_LINE_END})")
-# What stands before is looked at last, because few characters begin the rest.
-_WORD_AT_LINE_END = _compiled(
-    rf"-{_LINE_END}(?:(?=[\p{{L}}--\p{{Lu}}])(?<=[\p{{L}}\p{{M}}]-{_LINE_END})"
-    rf"|(?=\p{{Lu}})(?<=\p{{Lu}}\p{{M}}*-{_LINE_END}))"
-)
+_HYPHEN_AT_LINE_END = _compiled(r"[\u2010\u00AD](?=\r?\n)")
+_LONGEST_LETTER = 32  # characters, for a letter with its marks
+_INSIDE_WORD = _compiled(r"(?<=[\p{L}\p{M}])-[\p{L}--\p{Lu}]|(?<=\p{Lu}\p{M}*)-\p{Lu}")
 # Between two letters of these scripts, a space without width divides words.
 _DIVIDING_SPACE = _compiled(rf"\u200B+(?={UNSPACED})(?<={UNSPACED}\u200B+)")
 _REMOVED_ONES = _compiled(rf"{_REMOVED}+")
@@ -149,8 +145,19 @@ def changed_where(
 def _in_form(text: str, form: Form) -> str:
     if not text.isascii():
         text = _HYPHEN_AT_LINE_END.sub("-", text)
-    text = _WORD_AT_LINE_END.sub("", text)
+    text = _without_breaks(text)
     if text.isascii():
         return text
     text = _REMOVED_ONES.sub("", _DIVIDING_SPACE.sub(" ", text))
     return unicodedata.normalize(form, _STRAY_JOINERS.sub("", text))
+
+
+def _without_breaks(text: str) -> str:
+    """The text with words joined that a hyphen breaks at the end of a line."""
+    done, *rest = text.replace("-\r\n", "-\n").split("-\n")
+    parts = [done]
+    for line in rest:
+        start, end = line.lstrip(" \t"), parts[-1][-_LONGEST_LETTER:]
+        is_joined = _INSIDE_WORD.match(f"{end}-{start[:1]}", len(end))
+        parts.append(start if is_joined else f"-\n{line}")
+    return "".join(parts)
