@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import regex
 from numpy.typing import NDArray
 
@@ -59,13 +60,28 @@ _STRAY_JOINERS = _compiled(
 )
 
 
+_CODES = np.r_[:0xD800, 0xE000:N_CODE_POINTS]  # without surrogates, which are no characters
+_UTF_32 = "utf-32-le"
+
+
+def _characters() -> str:
+    return _CODES.astype("<u4").tobytes().decode(_UTF_32)
+
+
 def members(pattern: regex.Pattern[str]) -> NDArray[np.bool_]:
     """Which code points are in runs that ``pattern`` matches, (N_CODE_POINTS,)."""
-    codes = np.r_[:0xD800, 0xE000:N_CODE_POINTS]  # without surrogates, which are no characters
-    characters = codes.astype("<u4").tobytes().decode("utf-32-le")
     found = np.zeros(N_CODE_POINTS, np.bool_)
-    for run in pattern.finditer(characters):
-        found[codes[run.start() : run.end()]] = True
+    for run in pattern.finditer(_characters()):
+        found[_CODES[run.start() : run.end()]] = True
+    return found
+
+
+@lru_cache(maxsize=1)
+def small_letters() -> NDArray[np.uint32]:
+    """The small letter of each code point, or itself, (N_CODE_POINTS,)."""
+    found = np.arange(N_CODE_POINTS, dtype=np.uint32)
+    lower = pc.utf8_lower(pa.scalar(_characters())).as_py()
+    found[_CODES] = np.frombuffer(lower.encode(_UTF_32), np.uint32)
     return found
 
 

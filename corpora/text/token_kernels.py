@@ -29,6 +29,10 @@ _IS_HASH = np.uint64(1 << 63)  # set in the keys of longer tokens
 _FNV_PRIME = np.uint64(0x100000001B3)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # of multiplicative hashing (Knuth, TAOCP 3, 6.4)
 _HALF = np.uint64(32)
+AS_IT_IS = np.arange(256, dtype=np.uint8)
+IN_LOWER_CASE = np.where((AS_IT_IS >= 65) & (AS_IT_IS <= 90), AS_IT_IS + 32, AS_IT_IS).astype(
+    np.uint8
+)
 
 
 @numba.njit(cache=True, nogil=True, inline="always")
@@ -84,6 +88,7 @@ def find_tokens(
     offsets: Offsets,  # (n_docs + 1,) byte positions
     weights: Weights,  # (0x110000,) of each code point in a token
     least: int,
+    fold: Bytes,  # (256,) what each byte counts as in keys: itself, or a small letter of ASCII
 ) -> tuple[Ids, Ids, Keys, Counts, Counts]:
     """Longest runs of characters that begin with a weight above 0, go on with none below 0, and
     weigh ``least`` or more.
@@ -120,7 +125,7 @@ def find_tokens(
                 elif weight >= 0:
                     excess += (2 if byte < 0xE0 else (3 if byte < 0xF0 else 4)) - weight
             if weight >= 0:
-                key = _longer_key(key, length, byte)
+                key = _longer_key(key, length, fold[byte])
                 length += 1
             elif length > 0:
                 n_read += length - excess
@@ -165,9 +170,11 @@ def weigh_texts(
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _same_bytes(text: Bytes, one: int, other_text: Bytes, other: int, length: int) -> bool:
+def _same_bytes(
+    text: Bytes, one: int, other_text: Bytes, other: int, length: int, fold: Bytes
+) -> bool:
     for i in range(length):  # noqa: SIM110  all() over a generator does not compile
-        if text[one + i] != other_text[other + i]:
+        if fold[text[one + i]] != fold[other_text[other + i]]:
             return False
     return True
 
@@ -196,6 +203,7 @@ def number_words(
     starts: Ids,  # (n_tokens,)
     lengths: Ids,  # (n_tokens,)
     keys: Keys,  # (n_tokens,)
+    fold: Bytes,  # (256,) as in the keys
 ) -> tuple[Ids, Ids]:
     """Number the distinct tokens in order of appearance, with a hash table of open addressing.
 
@@ -216,7 +224,7 @@ def number_words(
                 first = firsts[word]
                 if key < _IS_HASH or (
                     lengths[first] == lengths[token]
-                    and _same_bytes(text, starts[first], text, starts[token], lengths[token])
+                    and _same_bytes(text, starts[first], text, starts[token], lengths[token], fold)
                 ):
                     break
             slot = (slot + np.uint64(1)) & mask
@@ -272,7 +280,8 @@ def find_strings(
         while table[slot] >= 0:
             other = table[slot]
             if keys[other] == key and (
-                key < _IS_HASH or _same_bytes(text, start, known_text, known_offsets[other], length)
+                key < _IS_HASH
+                or _same_bytes(text, start, known_text, known_offsets[other], length, AS_IT_IS)
             ):
                 found[n] = other
                 break
@@ -300,37 +309,31 @@ def renumber_tokens(word_of: Ids, is_name: Flags, new: Ids) -> Ids:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def find_names(
-    written: Bytes,  # texts before they were put in lower case
-    written_offsets: Offsets,  # (n_docs + 1,)
-    offsets: Offsets,  # (n_docs + 1,) of the texts in lower case
+    text: Bytes,
+    offsets: Offsets,  # (n_docs + 1,)
     indptr: Counts,  # (n_docs + 1,) documents as rows of tokens
-    starts: Ids,  # (n_tokens,) of the tokens in lower case
+    starts: Ids,  # (n_tokens,)
     kinds: Weights,  # (0x110000,) 2 for capitals, 1 for what may stand before one in a sentence
 ) -> Flags:
-    """Which tokens are written with one capital inside a sentence, (n_tokens,).
-
-    Nothing is known of documents whose letters have other lengths in lower case.
-    """
+    """Which tokens are written with one capital inside a sentence, (n_tokens,)."""
     found = np.zeros(len(starts), np.bool_)
     for d in range(len(indptr) - 1):
-        begin, end = written_offsets[d], written_offsets[d + 1]
-        if end - begin != offsets[d + 1] - offsets[d]:
-            continue
+        begin, end = offsets[d], offsets[d + 1]
         for token in range(indptr[d], indptr[d + 1]):
-            place = starts[token] + begin - offsets[d]
-            if _kind_at(written, place, end, kinds) == 2:
+            place = starts[token]
+            if _kind_at(text, place, end, kinds) == 2:
                 width = 1
-                while place + width < end and (written[place + width] & 0xC0) == 0x80:
+                while place + width < end and (text[place + width] & 0xC0) == 0x80:
                     width += 1
                 before = place - 1
-                while before > begin and written[before] == 0x20:
+                while before > begin and text[before] == 0x20:
                     before -= 1
-                while before > begin and (written[before] & 0xC0) == 0x80:
+                while before > begin and (text[before] & 0xC0) == 0x80:
                     before -= 1
                 found[token] = (
                     before >= begin
-                    and _kind_at(written, before, end, kinds) > 0
-                    and _kind_at(written, place + width, end, kinds) != 2
+                    and _kind_at(text, before, end, kinds) > 0
+                    and _kind_at(text, place + width, end, kinds) != 2
                 )
     return found
 

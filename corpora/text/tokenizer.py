@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -262,19 +263,18 @@ def _ready(texts: pa.StringArray, options: TokenizerOptions) -> pa.StringArray:
 
 def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
     """The tokens of texts that are ready to be cut, but not yet in lower case."""
-    written = None if options.lemmas is None else texts
-    if options.lowercase:
-        texts = pc.utf8_lower(texts)
-    pattern = options.token_pattern
+    lowercase, pattern = options.lowercase, options.token_pattern
+    scan = partial(scan_tokens, texts, lowercase=lowercase, with_names=options.lemmas is not None)
     if pattern is None and options.rule == FIRST_RULE:
         pattern = FIRST_PATTERN
+    if options.function is None and pattern is None:
+        weights = letter_weights(are_words_divided=options.language in SEGMENTED)
+        return scan((weights, LEAST_WEIGHT))
+    texts = pc.utf8_lower(texts) if lowercase else texts
     if options.function is not None:
         tokens = tokens_of_lists(call_tokenizer(options.function, texts.to_pylist()))
-    elif pattern is None:
-        weights = letter_weights(are_words_divided=options.language in SEGMENTED)
-        return scan_tokens(texts, (weights, LEAST_WEIGHT), written)
     else:
-        run = character_run(pattern, options.compiled)
-        compiled = options.compiled(pattern)
-        tokens = match_tokens(texts, compiled) if run is None else scan_tokens(texts, run, written)
+        assert pattern is not None
+        run = character_run(pattern, options.compiled, lowercase=lowercase)
+        tokens = match_tokens(texts, options.compiled(pattern)) if run is None else scan(run)
     return with_letters(tokens, texts, letter_weights(are_words_divided=True))

@@ -9,13 +9,21 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import regex
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.corpora.readers.blocks import NO_VALUES, Values
-from sparsetopics.corpora.text.letters import letter_kinds, members, offsets_and_bytes
+from sparsetopics.corpora.text.letters import (
+    letter_kinds,
+    members,
+    offsets_and_bytes,
+    small_letters,
+)
 from sparsetopics.corpora.text.token_kernels import (
+    AS_IT_IS,
+    IN_LOWER_CASE,
     find_names,
     find_tokens,
     number_words,
@@ -37,8 +45,10 @@ CharacterRun = tuple[NDArray[np.int8], int]
 
 
 @lru_cache(maxsize=4)
-def character_run(pattern: str, compiled: Compile) -> CharacterRun | None:
+def character_run(pattern: str, compiled: Compile, *, lowercase: bool) -> CharacterRun | None:
     r"""The run that ``pattern`` describes, such as ``[a-z]{3,}`` or ``\b\w\w+\b``; None for others.
+
+    With ``lowercase``, a character is in the run if its small letter is in the class.
 
     The table is filled by the module ``re`` or ``regex`` whose ``compile`` is given, so the meaning
     of the class is that of the module.
@@ -51,6 +61,8 @@ def character_run(pattern: str, compiled: Compile) -> CharacterRun | None:
     n_before = len(match["again"]) // len(match["first"])  # classes before the repeated one
     least = 1 if match["least"] is None else int(match["least"])
     in_class = members(compiled(f"(?:{match['first']})+"))
+    if lowercase:
+        in_class = in_class[small_letters()]
     return np.where(in_class, 1, -1).astype(np.int8), max(n_before + least, 1)
 
 
@@ -66,20 +78,22 @@ class Tokens(NamedTuple):
 
 
 def scan_tokens(
-    texts: pa.StringArray, run: CharacterRun, written: pa.StringArray | None = None
+    texts: pa.StringArray, run: CharacterRun, *, lowercase: bool, with_names: bool
 ) -> Tokens:
-    """Cut texts into the longest runs of characters; find names if given as they were ``written``
-    before they were put in lower case."""
+    """Cut texts into the longest runs of characters, and put these in lower case if asked."""
+    fold = IN_LOWER_CASE if lowercase else AS_IT_IS
     offsets, text = offsets_and_bytes(texts)
-    starts, lengths, keys, indptr, letters = find_tokens(text, offsets, *run)
-    word_of, firsts = number_words(text, starts, lengths, keys)
+    starts, lengths, keys, indptr, letters = find_tokens(text, offsets, *run, fold)
+    word_of, firsts = number_words(text, starts, lengths, keys, fold)
     words = _strings_at(text, starts[firsts], lengths[firsts])
-    tokens = Tokens(words, indptr, word_of, letters)
-    if written is None:
-        return tokens
-    before, as_written = offsets_and_bytes(written)
-    names = find_names(as_written, before, offsets, indptr, starts, letter_kinds())
-    return tokens._replace(is_name=names)
+    if lowercase:
+        written, words = words, pc.utf8_lower(words)
+        is_ascii, is_lower = pc.string_is_ascii(words), pc.equal(written, words)
+        if not pc.all(pc.or_(is_ascii, is_lower)).as_py():  # then several may be one word
+            encoded = words.dictionary_encode()
+            words, word_of = encoded.dictionary, np.asarray(encoded.indices)[word_of]
+    names = find_names(text, offsets, indptr, starts, letter_kinds()) if with_names else None
+    return Tokens(words, indptr, word_of, letters, is_name=names)
 
 
 def _strings_at(

@@ -59,12 +59,12 @@ def test_tokens_are_those_of_the_module(pattern, rule, module, documents):
 
 @pytest.mark.parametrize("pattern", RUNS)
 def test_a_run_of_one_class_is_recognised(pattern):
-    assert character_run(pattern, re.compile) is not None
+    assert character_run(pattern, re.compile, lowercase=False) is not None
 
 
 @pytest.mark.parametrize("pattern", NOT_RUNS)
 def test_other_patterns_are_not(pattern):
-    assert character_run(pattern, re.compile) is None
+    assert character_run(pattern, re.compile, lowercase=False) is None
 
 
 @pytest.mark.parametrize("pattern", [FIRST_PATTERN, r"\w+|-"])
