@@ -170,7 +170,9 @@ def _in_form(text: str, form: Form) -> str:
 
 def _without_breaks(text: str) -> str:
     """The text with words joined that a hyphen breaks at the end of a line."""
-    done, *rest = text.replace("-\r\n", "-\n").split("-\n")
+    if "\r" in text:
+        text = text.replace("-\r\n", "-\n")
+    done, *rest = text.split("-\n")
     parts = [done]
     for line in rest:
         start, end = line.lstrip(" \t"), parts[-1][-_LONGEST_LETTER:]

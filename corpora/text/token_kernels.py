@@ -68,11 +68,12 @@ def find_unusual(
         together = broken = np.uint8(0)
         for byte in document:  # this loop and the next do not branch, so many bytes go at once
             together |= byte
-        before, middle, after = document[:-2], document[1:-1], document[2:]
+        before, hyphen, end, after = document[:-3], document[1:-2], document[2:-1], document[3:]
         for i in range(np.uint64(len(after))):
-            ends_line = (after[i] == np.uint8(0x0A)) | (after[i] == np.uint8(0x0D))
-            follows = (before[i] >= np.uint8(0x41)) & (middle[i] == np.uint8(0x2D))
-            broken |= np.uint8(follows & ends_line)
+            follows = (before[i] >= np.uint8(0x41)) & (hyphen[i] == np.uint8(0x2D))
+            ends_line = (end[i] == np.uint8(0x0A)) | (end[i] == np.uint8(0x0D))
+            goes_on = (after[i] >= np.uint8(0x41)) | (after[i] <= np.uint8(0x20))
+            broken |= np.uint8(follows & ends_line & goes_on)
         found[d] = broken > 0
         if together >= 0x80:
             for position in range(offsets[d], offsets[d + 1]):

@@ -91,7 +91,8 @@ def scan_tokens(
         is_ascii, is_lower = pc.string_is_ascii(words), pc.equal(written, words)
         if not pc.all(pc.or_(is_ascii, is_lower)).as_py():  # then several may be one word
             encoded = words.dictionary_encode()
-            words, word_of = encoded.dictionary, np.asarray(encoded.indices)[word_of]
+            if len(encoded.dictionary) < len(words):
+                words, word_of = encoded.dictionary, np.asarray(encoded.indices)[word_of]
     names = find_names(text, offsets, indptr, starts, letter_kinds()) if with_names else None
     return Tokens(words, indptr, word_of, letters, is_name=names)
 
