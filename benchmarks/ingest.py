@@ -3,6 +3,7 @@
     python benchmarks/ingest.py --data FOLDER [--workers 2]
     python benchmarks/ingest.py --data FOLDER --repeats 3
     python benchmarks/ingest.py --data FOLDER --repeats 7 --keep text,year,venue
+    python benchmarks/ingest.py --data FOLDER --repeats 21 --lemmas en
 
 FOLDER holds JSON lines with a field ``text`` (.jsonl or .jsonl.gz). With ``--repeats``, a file of
 any format may be named instead. Each contender runs in its own process, which reads the files
@@ -10,8 +11,8 @@ itself. MB are megabytes of decoded text, and CPU seconds those of all threads. 
 includes the start of the process and, for CountVectorizer, reading the files. The ingest call
 reads, tokenises and writes the corpus; ``fit_transform`` has its texts in memory. With
 ``--repeats``, the script compares one thread with ``--workers`` threads instead, in turn, in a
-process that has already loaded its libraries and kernels. With ``--keep`` too, it compares one
-thread that keeps these fields with one that keeps none.
+process that has already loaded its libraries and kernels. With ``--keep`` or ``--lemmas`` too, it
+compares one thread with and without these options; the dictionary is loaded before.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ import pyarrow.compute as pc
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.readers.formats import find_collection
 from sparsetopics.corpora.readers.options import ReadOptions
-from sparsetopics.corpora.text.tokenizer import FIRST_PATTERN
+from sparsetopics.corpora.text.tokenizer import FIRST_PATTERN, TokenizerOptions
 from sparsetopics.options.workplace import Workplace
 
 _SECONDS_BETWEEN_LOOKS = 0.02
@@ -62,9 +63,15 @@ def _megabytes(files: list[Path]) -> float:
     return sum(length or 0 for length in lengths) / 1e6
 
 
-def run_ingest(files: list[Path], workers: int, keep: tuple[str, ...] = ()) -> float:
+def run_ingest(
+    files: list[Path], workers: int, keep: tuple[str, ...] = (), lemmas: str | None = None
+) -> float:
     """Everything: read, tokenise, count, prune, write."""
-    options = IngestOptions(where=Workplace(workers=workers), read=ReadOptions(keep=keep))
+    options = IngestOptions(
+        where=Workplace(workers=workers),
+        read=ReadOptions(keep=keep),
+        tokenizer=TokenizerOptions(lemmas=lemmas),
+    )
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         ingest(files, Path(folder) / "corpus", options)
@@ -128,14 +135,15 @@ def print_threads(files: list[Path], workers: int, repeats: int, megabytes: floa
         print(f"{n_threads:>8}{wall:>8.2f}{cpu:>8.2f}{megabytes / cpu:>10.1f}")
 
 
-def print_kept(files: list[Path], keep: tuple[str, ...], repeats: int) -> None:
-    """Medians of calls in this process without and with fields, in turn, and of their ratios."""
-    turns = [(run_ingest(files, 1), run_ingest(files, 1, keep)) for _ in range(repeats)]
-    without, kept = map(statistics.median, zip(*turns, strict=True))
+def print_compared(
+    files: list[Path], keep: tuple[str, ...], lemmas: str | None, repeats: int
+) -> None:
+    """Medians of calls in this process without and with options, in turn, and of their ratios."""
+    run_ingest(files[:1], 1, keep, lemmas)
+    turns = [(run_ingest(files, 1), run_ingest(files, 1, keep, lemmas)) for _ in range(repeats)]
+    without, own = map(statistics.median, zip(*turns, strict=True))
     ratio = statistics.median(own / plain for plain, own in turns)
-    print(
-        f"CPU s: {without:.2f} without fields, {kept:.2f} with {', '.join(keep)}; {ratio:.2f} times"
-    )
+    print(f"CPU s: {without:.3f} without, {own:.3f} with; {ratio:.3f} times")
 
 
 def main() -> None:
@@ -144,6 +152,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeats", type=int, help="time ingest alone, so many times")
     parser.add_argument("--keep", help="with --repeats: compare ingest with and without fields")
+    parser.add_argument("--lemmas", help="with --repeats: compare ingest with and without lemmas")
     options = parser.parse_args()
     files = sorted([*options.data.glob("*.jsonl"), *options.data.glob("*.jsonl.gz")])
     if options.repeats is not None and options.data.is_file():
@@ -154,8 +163,9 @@ def main() -> None:
     run_ingest(files[:1], 1)  # compile, so that the kernels come from the cache below
 
     print(f"{options.data}: {megabytes:.1f} MB of text, {options.workers} workers")
-    if options.repeats is not None and options.keep is not None:
-        print_kept(files, tuple(options.keep.split(",")), options.repeats)
+    if options.repeats is not None and (options.keep or options.lemmas):
+        keep = tuple(options.keep.split(",")) if options.keep else ()
+        print_compared(files, keep, options.lemmas, options.repeats)
         return
     if options.repeats is not None:
         print_threads(files, options.workers, options.repeats, megabytes)

@@ -134,7 +134,7 @@ def command(
         documents = Corpus.open(where.seen_from_there(corpus))
         trained.check_corpus(documents, str(corpus))
         found = prevalence(
-            trained.model, documents, trained.words.words, grouping, n_words,
+            trained.model, documents, trained.words.shown, grouping, n_words,
             workers=where.threads, broadcast=broadcast,
         )  # fmt: skip
     named = names_of(trained, names)

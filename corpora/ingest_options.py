@@ -145,7 +145,7 @@ def document_options(
         given = {**given, "stop-words": stop_words_of_lists([stop_words])}
     elif isinstance(stop_words, list | tuple) and are_languages(names := [*map(str, stop_words)]):
         hint = f"for the lists of languages, pass {','.join(names)!r}"
-        warnings.warn(f"stop_words are these words alone; {hint}", SparsetopicsWarning, 5)
+        warnings.warn(f"stop_words are these words alone; {hint}", SparsetopicsWarning, 4)
     if isinstance(language, str):
         of_language = stop_words_of_language(language)
         if stop_words is None and vocabulary is None:

@@ -118,13 +118,29 @@ def weight(character):
 def words_of(text, form="NFC"):
     """The words of a text in their order, without lower case."""
     text = without_stray_joiners(without_invisible(without_breaks(text)))
+    return [word for word, _ in placed_words(unicodedata.normalize(form, text))]
+
+
+def placed_words(text):
+    """The words of a text in a normal form, and the place where each begins."""
     words, word, total = [], "", 0
-    for character in [*unicodedata.normalize(form, text), " "]:
+    for place, character in enumerate([*text, " "]):
         found = weight(character)
         if found is None or (not word and found == 0):
             if total >= 3:
-                words.append(word)
+                words.append((word, place - len(word)))
             word, total = "", 0
         else:
             word, total = word + character, total + found
     return words
+
+
+def are_names(text):
+    """Which words have one capital, and follow another word, a number or a comma."""
+    found = []
+    for word, place in placed_words(text):
+        before = text[:place].rstrip(" ")[-1:]
+        is_inside = before != "" and (before == "," or has(before, "L", "M", "N"))
+        is_capital = has(word[0], "Lu", "Lt") and not has(word[1], "Lu", "Lt")
+        found.append(is_inside and is_capital)
+    return found

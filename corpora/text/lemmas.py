@@ -14,9 +14,10 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.text.letters import offsets_and_bytes
 from sparsetopics.corpora.text.phrases import JOINT
 from sparsetopics.corpora.text.token_kernels import (
+    Known,
     count_names,
     find_strings,
-    key_strings,
+    known_strings,
     renumber_tokens,
 )
 from sparsetopics.corpora.text.tokens import Tokens
@@ -42,16 +43,15 @@ def check_lemmas(language: str) -> None:
 
 
 class _Forms(NamedTuple):
-    """Words in lower case that have another lemma, in a hash table, and their lemmas."""
+    """Words in lower case that have another lemma, and their lemmas."""
 
-    table: tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.uint64], NDArray[np.int32]]
+    words: Known
     lemmas: pa.StringArray  # (n_words,)
 
     @classmethod
     def of(cls, words: pa.StringArray, lemmas: pa.StringArray) -> _Forms:
         is_form = pc.not_equal(words, lemmas)
-        packed = _packed(words.filter(is_form))
-        return cls((*packed, *key_strings(*packed)), lemmas.filter(is_form))
+        return cls(known_strings(*_packed(words.filter(is_form))), lemmas.filter(is_form))
 
 
 @lru_cache(maxsize=1)  # German has a million words
@@ -84,7 +84,7 @@ def lemmatized(tokens: Tokens, language: str) -> Tokens:
     is_name = np.zeros(len(tokens.word_of), np.bool_) if tokens.is_name is None else tokens.is_name
     counts = count_names(tokens.word_of, is_name, len(words))
     known = _dictionary(language)
-    numbers = np.stack([find_strings(*_packed(lower), each.table) for each in known])
+    numbers = np.stack([find_strings(*_packed(lower), each.words) for each in known])
     is_changed = (numbers >= 0) & (counts[: len(known)] > 0)
     changed = np.nonzero(is_changed)
     rows = [pa.array(number[mask]) for number, mask in zip(numbers, is_changed, strict=True)]
@@ -94,8 +94,8 @@ def lemmatized(tokens: Tokens, language: str) -> Tokens:
     is_capital = pc.not_equal(forms, lower.take(pa.array(changed[1])))
     lemmas = pc.if_else(is_capital, pc.utf8_capitalize(lemmas), lemmas)
 
-    encoded, own = lemmas.dictionary_encode(), _packed(words)
-    row = find_strings(*_packed(encoded.dictionary), (*own, *key_strings(*own)))
+    encoded = lemmas.dictionary_encode()
+    row = find_strings(*_packed(encoded.dictionary), known_strings(*_packed(words)))
     is_added = row < 0
     row[is_added] = len(words) + np.arange(is_added.sum())
     words = pa.concat_arrays([words, encoded.dictionary.filter(pa.array(is_added))])

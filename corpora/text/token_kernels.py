@@ -20,6 +20,7 @@ Offsets = NDArray[np.int32]
 Ids = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 Counts = NDArray[np.int64]
+Known = tuple[Bytes, Offsets, Keys, Ids]  # strings, their keys and a hash table of their numbers
 
 UNCUT = -2  # weight of a letter whose script does not divide words; it counts 2 where it is lost
 FIRST_TABLE_SIZE = 1 << 15
@@ -244,45 +245,48 @@ def number_words(
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def key_strings(text: Bytes, offsets: Offsets) -> tuple[Keys, Ids]:
-    """The key of each string, (n_strings,), and a hash table of them for ``find_strings``; the
-    strings, end to end in ``text``, are distinct."""
-    keys = np.empty(len(offsets) - 1, np.uint64)
+def _key_strings(text: Bytes, offsets: Offsets) -> Keys:
+    """The key of each string, (n_strings,), of strings that are end to end in ``text``."""
+    keys = np.full(len(offsets) - 1, _KEY_START)
     for n in range(len(keys)):
-        keys[n] = _key_of(text, offsets[n], offsets[n + 1] - offsets[n])
-    size = FIRST_TABLE_SIZE
-    while size < 2 * len(keys):
-        size *= 4
-    return keys, _grown_table(np.empty(size // 4, np.int32), keys)
+        for place in range(offsets[n], offsets[n + 1]):
+            keys[n] = _longer_key(keys[n], place - offsets[n], text[place])
+    return keys
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _key_of(text: Bytes, start: int, length: int) -> np.uint64:
-    key = _KEY_START
-    for n in range(length):
-        key = _longer_key(key, n, text[start + n])
-    return key
+def known_strings(text: Bytes, offsets: Offsets) -> Known:
+    """A hash table of distinct strings for ``find_strings``."""
+    keys = _key_strings(text, offsets)
+    size = FIRST_TABLE_SIZE
+    while size < 2 * len(keys):
+        size *= 4
+    return text, offsets, keys, _grown_table(np.empty(size // 4, np.int32), keys)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def find_strings(
     text: Bytes,  # strings to find, end to end
     offsets: Offsets,  # (n_strings + 1,)
-    known: tuple[Bytes, Offsets, Keys, Ids],  # others, and what ``key_strings`` gives for them
+    known: Known,
 ) -> Ids:
     """The number of each string among the known ones, (n_strings,); -1 for others."""
-    known_text, known_offsets, keys, table = known
+    known_text, known_offsets, known_keys, table = known
     mask = np.uint64(len(table) - 1)
     found = np.full(len(offsets) - 1, -1, np.int32)
+    keys = _key_strings(text, offsets)
     for n in range(len(found)):
         start, length = offsets[n], offsets[n + 1] - offsets[n]
-        key = _key_of(text, start, length)
-        slot = _slot(key, mask)
+        slot = _slot(keys[n], mask)
         while table[slot] >= 0:
             other = table[slot]
-            if keys[other] == key and (
-                key < _IS_HASH
-                or _same_bytes(text, start, known_text, known_offsets[other], length, AS_IT_IS)
+            first, stop = known_offsets[other], known_offsets[other + 1]
+            if known_keys[other] == keys[n] and (
+                keys[n] < _IS_HASH
+                or (
+                    stop - first == length
+                    and _same_bytes(text, start, known_text, first, length, AS_IT_IS)
+                )
             ):
                 found[n] = other
                 break

@@ -113,8 +113,7 @@ class Vocabulary:
             words = tuple(_words(table["word"]))
             document_frequency = _frequencies(table, "document_frequency")
             term_frequency = _frequencies(table, "term_frequency")
-            has_forms = _FORM in table.column_names
-            forms = tuple(map(str, table[_FORM].to_pylist())) if has_forms else None
+            forms = _forms(table[_FORM]) if _FORM in table.column_names else None
         except (OSError, KeyError, ValueError, pa.ArrowException) as error:
             raise CorpusFormatError(
                 str(path), f"cannot be read as a vocabulary: {reason_of(error)}"
@@ -145,6 +144,12 @@ def _words(column: pa.ChunkedArray) -> list[str]:
     if encoded.null_count or len(set(words)) < len(words):
         raise ValueError("a word is missing or occurs twice")
     return words
+
+
+def _forms(column: pa.ChunkedArray) -> tuple[str, ...]:
+    if column.type != pa.string() or column.null_count:
+        raise ValueError(f"its forms of words are of type {column.type}, or one is missing")
+    return tuple(column.to_pylist())
 
 
 def _frequencies(table: pa.Table, name: str) -> IntArray:

@@ -179,7 +179,7 @@ def topics_of_texts(
     broadcast: OrderedMap = broadcast_map_here,
 ) -> Iterator[tuple[str, list[TopicOfText]]]:
     """Yield the id of each document of ``corpus`` and its ``top`` largest topics."""
-    words = run.words.words
+    words = run.words.shown
     best = [[words[word] for word in row] for row in top_words(run.model.topic_word_mean, N_WORDS)]
     share = ShareColumns.of(run.model, corpus, top).share
     for table in share_tables(run.model, corpus, top, workers=workers, broadcast=broadcast):

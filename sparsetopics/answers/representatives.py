@@ -65,7 +65,7 @@ class TopicsToShow(NamedTuple):
 
         Raises OptionError for the number of no topic, RunError for components of vectors.
         """
-        words, model = run.words.words, run.model  # first: components of vectors have no words
+        words, model = run.words.shown, run.model  # first: components of vectors have no words
         for topic in topics or ():
             if not 0 <= topic < model.n_topics:
                 problem = f"there is no topic {shown(topic)}: the run has {model.n_topics:,}"

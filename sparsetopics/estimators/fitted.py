@@ -214,7 +214,7 @@ class FittedEstimator(Estimator):
         named = names_of(run, {} if names is None else names)
         documents = self._more_rows(corpus).documents
         found = prevalence(
-            run.model, documents, run.words.words, grouping, int(n_words), workers=self._n_threads
+            run.model, documents, run.words.shown, grouping, int(n_words), workers=self._n_threads
         )
         return found.differences(named) if differences else found.table(named)
 

@@ -3,12 +3,19 @@
 import json
 import sys
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from reference_words import are_names
 from sparsetopics import LDA, Corpus
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
+from sparsetopics.corpora.text.letters import LEAST_WEIGHT, letter_weights, offsets_and_bytes
+from sparsetopics.corpora.text.token_kernels import find_strings, known_strings
+from sparsetopics.corpora.text.tokens import scan_tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from worlds.collections_on_disk import write_jsonl
 
@@ -35,6 +42,45 @@ def test_words_become_their_lemmas_and_names_stay(language, text, words):
     found = Corpus.from_texts([text], lemmas=language).vocabulary.words
 
     assert set(words.split()) <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("es", "Vino Dolores. Dolores fuertes, y las casas de Dolores", "dolores dolor casa"),
+        ("en", "He saw Brooks and Waters at the brooks. WATERS RISE", "brooks waters brook water"),
+        ("de", "Die Häuser der Weber sah ich; er webte", "haus weber weben"),
+    ],
+)
+def test_capitals_inside_a_sentence_tell_names_from_words(language, text, words):
+    found = Corpus.from_texts([text], lemmas=language).vocabulary.words
+
+    assert set(words.split()) <= set(found)
+
+
+@example("The Owls, Jean Paul’s 3 Owls. And Él Álamo, ÉL")
+@given(
+    text=st.lists(st.sampled_from(["Owl", "owl", "ÉL", "É", "ǅa", " ", ",", ".", "3"])).map("".join)
+)
+def test_a_twin_in_plain_python_finds_the_same_names(text):
+    run = letter_weights(are_words_divided=False), LEAST_WEIGHT
+
+    tokens = scan_tokens(pa.array(["Before.", text]), run, lowercase=True, with_names=True)
+
+    assert tokens.is_name.tolist() == [False, *are_names(text)]
+
+
+@given(
+    known=st.lists(st.text("aé", max_size=12), unique=True),
+    texts=st.lists(st.text("aé", max_size=12)),
+)
+def test_strings_are_found_by_their_bytes(known, texts):
+    def packed(strings):
+        return offsets_and_bytes(pa.array(strings, pa.string()))[::-1]
+
+    found = find_strings(*packed(texts), known_strings(*packed(known)))
+
+    assert found.tolist() == [known.index(text) if text in known else -1 for text in texts]
 
 
 def test_capitals_stay_where_they_are_kept():

@@ -89,9 +89,11 @@ def test_a_file_is_a_list_in_python_too(tmp_path):
 
 
 def test_a_list_of_codes_gives_a_hint():
-    with pytest.warns(SparsetopicsWarning, match=r"stop_words are these words .*pass 'english,de'"):
+    said = r"stop_words are these words .*pass 'english,de'"
+    with pytest.warns(SparsetopicsWarning, match=said) as caught:
         corpus = Corpus.from_texts(["der hund und the owl"], stop_words=["english", "de"])
 
+    assert caught[0].filename == __file__
     assert len(corpus.vocabulary.words) == 5
 
 

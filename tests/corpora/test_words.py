@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import regex
 from hypothesis import example, given, settings
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from reference_words import weight, words_of
 from sparsetopics import Corpus
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.text.letters import letter_weights
+from sparsetopics.corpora.text.letters import letter_weights, small_letters
 from sparsetopics.corpora.text.token_kernels import UNCUT
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from worlds.collections_on_disk import histograms
@@ -83,7 +85,10 @@ def test_words_are_whole_in_all_scripts_and_forms(name, form):
 @example("ab\u00ad\u0301c e\u200d\u0301ab")
 @given(text=unicode)
 def test_a_twin_in_plain_python_finds_the_same_words(text):
-    assert found(text, lowercase=False) == Counter(words_of(text))
+    words = words_of(text)
+
+    assert found(text, lowercase=False) == Counter(words)
+    assert found(text) == Counter(pc.utf8_lower(pa.array(words, pa.string())).to_pylist())
     assert found(text, lowercase=False, normalize="nfkc") == Counter(words_of(text, "NFKC"))
 
 
@@ -101,6 +106,7 @@ def test_letters_weigh_what_plain_python_says():
     wrong = [code for code in codes if weights[code] not in EXPECTED[weight(chr(code))]]
 
     assert not wrong
+    np.testing.assert_array_equal(weights, weights[small_letters()])
 
 
 def test_a_collection_has_the_same_words_in_both_forms():
