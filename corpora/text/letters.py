@@ -65,7 +65,7 @@ _UTF_32 = "utf-32-le"
 
 
 def _characters() -> str:
-    return _CODES.astype("<u4").tobytes().decode(_UTF_32)
+    return bytes(_CODES.astype("<u4")).decode(_UTF_32)
 
 
 def members(pattern: regex.Pattern[str]) -> NDArray[np.bool_]:

@@ -347,7 +347,8 @@ def find_names(
 def _kind_at(text: Bytes, place: int, end: int, kinds: Weights) -> int:
     if place >= end:
         return 0
-    return kinds[text[place]] if text[place] < 0x80 else kinds[_code_point(text, place)]
+    code = np.int64(text[place]) if text[place] < 0x80 else _code_point(text, place)
+    return int(kinds[code])
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
