@@ -260,7 +260,6 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         self, state: MemoizedState[B, C, T], nothing: Statistics[C, T], source: Source[Batch]
     ) -> None:
         """``check`` without the sum over batches, which takes the longest."""
-        require(isinstance(state, MemoizedState), "the state of another learner")
         require(state.start is None and state.renewed is None, "a lap that is not done")
         state.total.check(nothing, source.n_docs)
         _check_changes(state.changes, nothing.components.n_topics, source.n_batches)
