@@ -204,7 +204,7 @@ def _check_parameters(
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")
     sharing = type(allocation.mixture if isinstance(allocation, ItemAllocation) else allocation)
-    ours: type = sharing_of(options.model, at_modes=options.at_modes)
+    ours: type = sharing_of(options.model, at_modes=options.learner_kind.at_modes)
     ours = NestedAllocation if options.grows else ours
     require(sharing is ours, "the weights of another model")
     allocation.check()

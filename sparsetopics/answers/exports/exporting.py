@@ -105,11 +105,7 @@ def _output(out: Path, target: str, overwrite: bool, inputs: Iterable[Path] = ()
 
 
 def _write(
-    output: Output,
-    target: str,
-    kind: RunTarget,
-    model: AnyRun | TopicPathFolder,
-    more: Arguments,
+    output: Output, target: str, kind: RunTarget, model: AnyRun | TopicPathFolder, more: Arguments
 ) -> None:
     """Write ``output`` with the arguments that the format takes.
 

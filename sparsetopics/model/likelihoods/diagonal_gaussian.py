@@ -78,7 +78,7 @@ class DiagonalGaussian(VectorLikelihood):
         return len(self.rates)
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_diagonal(n_topics, origin_of(self.mean))
+        return Moments.zeros(n_topics, origin_of(self.mean))
 
     def posterior(self, moments: Moments) -> NormalGammaPosterior:
         centred = self._centred_posterior(moments)

@@ -52,7 +52,7 @@ class Gaussian(wishart.WishartLikelihood):
         return cls(*wishart.prior_from_data(values, mean), mean, MEAN_PRECISION)
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_full(n_topics, origin_of(self.mean), with_sums=True)
+        return Moments.zeros(n_topics, origin_of(self.mean), in_pairs=True)
 
     def posterior(self, moments: Moments) -> NormalWishartPosterior:
         centred = self._centred_posterior(moments)

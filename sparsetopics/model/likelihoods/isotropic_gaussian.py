@@ -85,14 +85,14 @@ class IsotropicGaussian(VectorLikelihood):
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
         """``from_data``, which works with few items and with constant columns, too."""
-        return cls.from_data(sample, options.variance, options.at_modes)
+        return cls.from_data(sample, options.variance, options.learner_kind.at_modes)
 
     @property
     def n_columns(self) -> int:
         return len(self.mean)
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_diagonal(n_topics, origin_of(self.mean))
+        return Moments.zeros(n_topics, origin_of(self.mean))
 
     def posterior(self, moments: Moments) -> NormalPosterior:
         centred = self._centred_posterior(moments)

@@ -46,7 +46,8 @@ class ZeroMeanGaussian(wishart.WishartLikelihood):
         return cls(*wishart.prior_from_data(values, np.zeros(values.shape[1])))
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_full(n_topics, np.zeros(self.n_columns), with_sums=False)
+        origin = np.zeros(self.n_columns)
+        return Moments.zeros(n_topics, origin, in_pairs=True, with_sums=False)
 
     def posterior(self, moments: Moments) -> WishartPosterior:
         return WishartPosterior(
