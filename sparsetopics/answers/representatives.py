@@ -149,7 +149,8 @@ def representatives(
         _described(topic, own, topics, core.indices[slice(*core.indptr[k : k + 2])], names)
         for k, (topic, own) in enumerate(zip(topics.chosen, best, strict=True))
     ]
-    return Representatives(topics, by, of_topics, sum(map(_n_rows, parts)), corpus.n_docs)
+    n_seen = sum(part.group.n_docs if part.rows is None else len(part.rows) for part in parts)
+    return Representatives(topics, by, of_topics, n_seen, corpus.n_docs)
 
 
 class _Part(NamedTuple):
@@ -158,10 +159,6 @@ class _Part(NamedTuple):
     number: int
     group: RowGroup[DocumentBatch]
     rows: IntArray | None = None  # None: all
-
-
-def _n_rows(part: _Part) -> int:
-    return part.group.n_docs if part.rows is None else len(part.rows)
 
 
 def _choose_from_part(

@@ -116,7 +116,7 @@ class ArchivedArrays(Mapping[str, Array]):
         self._file = file
 
     def __getitem__(self, name: str) -> Array:
-        info = _stored(self._file, f"{name}{SUFFIX}")
+        info = stored_member(self._file, f"{name}{SUFFIX}")
         with self._file.open(info) as member:
             array = read_npy(member)
             if member.read(1):  # at the end of the data, zipfile compares the checksum
@@ -130,13 +130,11 @@ class ArchivedArrays(Mapping[str, Array]):
         return sum(1 for _ in self)
 
 
-def read_member(file: zipfile.ZipFile, name: str) -> bytes:
-    """Return the bytes of another member; raises KeyError if it is missing."""
-    return file.read(_stored(file, name))
+def stored_member(file: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
+    """Find a member; raises KeyError if it is missing.
 
-
-def _stored(file: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
-    """Refuse compressed members, because a small one may expand to fill the memory."""
+    Refuses compressed members, because a small one may expand to fill the memory.
+    """
     info = file.getinfo(name)
     if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
         raise ValueError(f"{name} is compressed")

@@ -189,17 +189,11 @@ class Source(Protocol[B_co]):
         """A batch; the same one each time."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class VectorBatch:
-    """Items as rows of finite numbers. Ingest ensures this; nothing checks it again.
+class ItemRows:
+    """What batches of items share: each item is one pair of one token."""
 
-    Training treats an item as a document of one token.
-    """
-
-    values: Vectors  # (n_items, n_columns)
-
-    def __repr__(self) -> str:
-        return short_repr(self, "values")
+    __slots__ = ()
+    values: Rows
 
     @property
     def n_docs(self) -> int:
@@ -212,6 +206,19 @@ class VectorBatch:
     @property
     def weights(self) -> FloatArray:
         return np.ones(len(self.values))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorBatch(ItemRows):
+    """Items as rows of finite numbers. Ingest ensures this; nothing checks it again.
+
+    Training treats an item as a document of one token.
+    """
+
+    values: Vectors  # (n_items, n_columns)
+
+    def __repr__(self) -> str:
+        return short_repr(self, "values")
 
     @property
     def n_items(self) -> int:

@@ -23,6 +23,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
 from sparsetopics.base.errors import OptionError, UnfittedError, naming_parameters
+from sparsetopics.base.outputs import output_folder, written
+from sparsetopics.base.own_folders import RUN
 from sparsetopics.base.showing import html_table, shortened
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.inputs import Data, InputReader, InputRows, Names
@@ -35,7 +37,6 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 
 if TYPE_CHECKING:
-    from sparsetopics.base.outputs import FolderKind
     from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.course import Model
     from sparsetopics.model.topic_posterior import TopicPosterior
@@ -83,6 +84,7 @@ class Estimator(BaseEstimator):
     _model_name: ClassVar[str]
     _likelihood_name: ClassVar[str | None] = None  # where it is not an argument
     _reads_vectors: ClassVar[bool] = False
+    _folder_kind = RUN
 
     @naming_arguments()
     def fit(self, X: Data, y: ArrayLike | None = None, *, on_lap: OnLap | None = None) -> Self:
@@ -170,19 +172,11 @@ class Estimator(BaseEstimator):
         Raises UnfittedError before ``fit``. Raises OutputError if ``path`` exists, unless
         ``overwrite``, or if it cannot be written.
         """
-        from sparsetopics.base.outputs import output_folder, written
-
         self._check_fitted()
         folder = path_of("path", path)
         check_type("overwrite", overwrite, bool, "true or false")
         with written(output_folder(folder, self._folder_kind, overwrite=overwrite)) as scratch:
             self._save_to(scratch)
-
-    @property
-    def _folder_kind(self) -> FolderKind:
-        from sparsetopics.base.own_folders import RUN
-
-        return RUN
 
     def _save_to(self, scratch: Path) -> None:
         from sparsetopics.runs.run import save_run

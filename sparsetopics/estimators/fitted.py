@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -206,7 +207,9 @@ class FittedEstimator(Estimator):
         if MODELS[run.model.name].of_items:
             problem = "is a mixture, which has responsibilities instead of proportions"
             refuse(type(self).__name__, problem, "predict_proba returns them.")
-        grouping = Grouping.parse(_column("by", by), _column("over", over))
+        for option, column in (("by", by), ("over", over)):
+            check_type(option, column, (str, NoneType), "the name of a field or None")
+        grouping = Grouping.parse(by, over)
         counts_from(0).check("n_words", n_words)
         check_type("differences", differences, bool, "true or false")
         if differences:
@@ -322,12 +325,6 @@ class FittedEstimator(Estimator):
     def _topic_path(self) -> TopicPathFolder | None:
         """The topic path that the model belongs to, if any."""
         return None
-
-
-def _column(option: str, name: str | None) -> str | None:
-    if name is not None:
-        check_type(option, name, str, "the name of a field or None")
-    return name
 
 
 def _checked(overwrite: bool) -> bool:

@@ -14,13 +14,10 @@ from sklearn.base import DensityMixin
 from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data
+from sparsetopics.options import table
 from sparsetopics.options.option import NATURAL, check_type, counts_from, refuse
 from sparsetopics.options.registry import MODELS
-from sparsetopics.options.table import (
-    DEFAULT_TOP_CONCENTRATION,
-    DEFAULT_WORD_CONCENTRATION,
-    GradientName,
-)
+from sparsetopics.options.table import GradientName
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import OnLap
 
@@ -33,7 +30,7 @@ class MixtureEstimator(DensityMixin, FittedEstimator):
     """What all mixtures share; an item is a vector or a document."""
 
     _: KW_ONLY
-    top_concentration: float = DEFAULT_TOP_CONCENTRATION
+    top_concentration: float = table.DEFAULT_TOP_CONCENTRATION
 
     model_: MixturePosterior = field(init=False)
 
@@ -210,7 +207,7 @@ class DocumentMixture(MixtureEstimator):
     """What mixtures of documents share."""
 
     _: KW_ONLY
-    word_concentration: float = DEFAULT_WORD_CONCENTRATION
+    word_concentration: float = table.DEFAULT_WORD_CONCENTRATION
 
     _likelihood_name: ClassVar[str | None] = "multinomial"
 

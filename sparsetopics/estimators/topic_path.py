@@ -9,21 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from numpy.typing import ArrayLike
 
+from sparsetopics.base.own_folders import TOPIC_PATH
 from sparsetopics.estimators.base import naming_arguments
 from sparsetopics.estimators.inputs import Data, InputRows
 from sparsetopics.estimators.topics import LDA, TopicEstimator
+from sparsetopics.options import table
 from sparsetopics.options.option import refuse, shown
-from sparsetopics.options.table import (
-    DEFAULT_FEWEST_TOPICS,
-    DEFAULT_MOST_TOPICS,
-    DEFAULT_VALIDATION_SHARE,
-    PATH_OPTION,
-)
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry
 
 if TYPE_CHECKING:
-    from sparsetopics.base.outputs import FolderKind
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.run_files import Provenance
@@ -66,13 +61,14 @@ class TopicPath(TopicEstimator):
         n_components_: The number of topics of ``model_``.
     """
 
-    n_components: int = DEFAULT_MOST_TOPICS
+    n_components: int = table.DEFAULT_MOST_TOPICS
     _: KW_ONLY
-    fewest: int = DEFAULT_FEWEST_TOPICS
+    fewest: int = table.DEFAULT_FEWEST_TOPICS
     rungs: Sequence[int] | None = None
-    validation_share: float = DEFAULT_VALIDATION_SHARE
+    validation_share: float = table.DEFAULT_VALIDATION_SHARE
 
     _model_name: ClassVar[str] = "lda"
+    _folder_kind = TOPIC_PATH
 
     scores_: Scores = field(init=False)
     tree_: TopicTree = field(init=False)
@@ -98,7 +94,7 @@ class TopicPath(TopicEstimator):
 
     @property
     def _validation_share(self) -> float:
-        PATH_OPTION["validation-share"].check(self.validation_share)
+        table.PATH_OPTION["validation-share"].check(self.validation_share)
         return self.validation_share
 
     def partial_fit(self, X: Data, y: ArrayLike | None = None) -> NoReturn:
@@ -124,12 +120,6 @@ class TopicPath(TopicEstimator):
             self.models_[number], self._trace_of(number), self._facts, self.vocabulary_
         )
         return model
-
-    @property
-    def _folder_kind(self) -> FolderKind:
-        from sparsetopics.base.own_folders import TOPIC_PATH
-
-        return TOPIC_PATH
 
     def _save_to(self, scratch: Path) -> None:
         from sparsetopics.runs.run import save_run

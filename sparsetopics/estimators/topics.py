@@ -13,16 +13,10 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data, Names
+from sparsetopics.options import table
 from sparsetopics.options.option import OneOf
 from sparsetopics.options.registry import MODELS
-from sparsetopics.options.table import (
-    DEFAULT_DOC_CONCENTRATION,
-    DEFAULT_TOP_CONCENTRATION,
-    DEFAULT_WORD_CONCENTRATION,
-    OPTION,
-    Criterion,
-    LocalUpdate,
-)
+from sparsetopics.options.table import Criterion, LocalUpdate
 
 if TYPE_CHECKING:
     from sparsetopics.model.topic_posterior import TopicPosterior
@@ -37,8 +31,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
 
     _: KW_ONLY
     local_update: LocalUpdate = "collapsed"
-    doc_concentration: float = DEFAULT_DOC_CONCENTRATION
-    word_concentration: float = DEFAULT_WORD_CONCENTRATION
+    doc_concentration: float = table.DEFAULT_DOC_CONCENTRATION
+    word_concentration: float = table.DEFAULT_WORD_CONCENTRATION
     learn_hyperparameters: bool = False
     restarts: int | None = None
     minimum_mass: float | None = None
@@ -210,7 +204,7 @@ class HDP(TopicEstimator):
 
     n_components: int = MODELS["hdp"].n_topics
     _: KW_ONLY
-    top_concentration: float = DEFAULT_TOP_CONCENTRATION
+    top_concentration: float = table.DEFAULT_TOP_CONCENTRATION
     moves: Sequence[str] | None = None
     criterion: Criterion | None = None
     validation_share: float | None = None
@@ -229,5 +223,5 @@ class HDP(TopicEstimator):
 
     @property
     def _validation_share(self) -> float | None:
-        OPTION["validation-share"].check(self.validation_share)
+        table.OPTION["validation-share"].check(self.validation_share)
         return self.validation_share

@@ -69,13 +69,17 @@ def fit_documents(
         wanted, found = f"{batch.n_docs:,}", f"{len(former.starts) - 1:,}"
         raise ShapeError("former topics", f"expected {wanted} documents, but found {found}")
     parts = [
-        _fit_chunk(batch[slice(*chunk)], former.rows(*chunk), current, options, executor)
+        part
         for chunk in chunks
+        for part in _fit_chunk(
+            batch[slice(*chunk)], former.rows(*chunk), current, options, executor
+        )
     ]
-    fitted = _joined(parts)
-    summary = summarize(batch, fitted.responsibilities, current, executor)
-    info = LocalInfo(*fitted.tallies.tolist())
-    return LocalResult(summary, fitted.responsibilities, info, fitted.doc_topics)
+    responsibilities = Responsibilities.joined([part.responsibilities for part in parts])
+    doc_topics = DocumentTopics.joined([part.doc_topics for part in parts])
+    summary = summarize(batch, responsibilities, current, executor)
+    info = LocalInfo(*map(int, sum((part.tallies for part in parts), np.zeros(3, np.int64))))
+    return LocalResult(summary, responsibilities, info, doc_topics)
 
 
 def summarize(
@@ -110,22 +114,13 @@ class _Fitted(NamedTuple):
     tallies: IntArray  # (3,)  the fields of LocalInfo
 
 
-def _joined(parts: list[_Fitted]) -> _Fitted:
-    """The results of consecutive documents."""
-    return _Fitted(
-        Responsibilities.joined([part.responsibilities for part in parts]),
-        DocumentTopics.joined([part.doc_topics for part in parts]),
-        sum((part.tallies for part in parts), np.zeros(3, np.int64)),
-    )
-
-
 def _fit_chunk(
     batch: DocumentBatch,
     former: DocumentTopics,
     current: TopicGlobals,
     options: LocalOptions,
     executor: Executor,
-) -> _Fitted:
+) -> list[_Fitted]:
     n_slots = options.n_slots(current.components.n_topics)
     weights, words = _weights(batch, current, options.update, executor)
     is_cold = (np.diff(former.starts) == 0) & (np.diff(batch.indptr) > 0)
@@ -145,7 +140,7 @@ def _fit_chunk(
         )  # fmt: skip
         return _Fitted(Responsibilities(*found), DocumentTopics(*topics), tallies)
 
-    return _joined(executor.map(fit, worker_blocks(batch.indptr)))
+    return executor.map(fit, worker_blocks(batch.indptr))
 
 
 def _weights(

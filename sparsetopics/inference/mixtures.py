@@ -56,14 +56,14 @@ def begin_mixture(
         # If few items differ, there are fewer seeds; then arbitrary items fill up.
         spare = np.setdiff1d(np.arange(len(values)), seeds)
         seeds = np.concatenate([seeds, spare[: n_seeds - len(seeds)]])
-    n_rounds = KMEANS_ROUNDS if options.at_modes else 1
+    n_rounds = KMEANS_ROUNDS if options.learner_kind.at_modes else 1
     components = components_of(values, seeds, likelihood, n_rounds)
     components = components.scaled(source.n_docs / components.counts.sum())
     if options.grows:
         components = components.joined([components, components.zeros_like()])  # and a tail
         nested = NestedAllocation(components.counts, options.prior.gamma)
         return Statistics(components, nested.zero_terms()), Parameters(nested, likelihood)
-    kind = sharing_of(options.model, at_modes=options.at_modes)
+    kind = sharing_of(options.model, at_modes=options.learner_kind.at_modes)
     allocation = ItemAllocation(kind(components.counts, options.prior.gamma))
     return Statistics(components, allocation.zero_terms()), Parameters(allocation, likelihood)
 

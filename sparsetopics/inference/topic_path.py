@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, IntArray, Source
+from sparsetopics.base.batches import DocumentBatch, Source
 from sparsetopics.inference.course import make_model
 from sparsetopics.inference.gradual_start import GradualStart, wanted_number
 from sparsetopics.inference.local_step import elbo
@@ -50,7 +50,7 @@ class Path(GradualStart):
         for batch_id in new.tolist():  # the memo frees what it keeps of them
             state.per_batch[batch_id].discard()
         order = order_by_weight(current.components.sizes)
-        parents = parents_of(self.memory.lineage, order)
+        parents = numbered(order, len(order))[self.memory.lineage]
         self.memory = self.memory._replace(lineage=order)
         judge.reached(make_model(current, self.options), parents, bound)
 
@@ -62,8 +62,3 @@ def is_rung(options: TrainingOptions, lap: int) -> bool:
     number = wanted_number(options, lap)
     is_last = lap == options.last_path_lap or wanted_number(options, lap + 1) < number
     return is_last and number in options.rungs
-
-
-def parents_of(lineage: IntArray, order: IntArray) -> IntArray:
-    """The numbers of the topics ``lineage`` in a model that has the topics in this ``order``."""
-    return numbered(order, len(order))[lineage]

@@ -25,7 +25,7 @@ from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo, StoredArrays
 from sparsetopics.model.statistics import C, P, Statistics, T
-from sparsetopics.options.registry import LIKELIHOODS, MOVE_COUNTS, imported
+from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MOVE_COUNTS, imported
 from sparsetopics.options.training import TrainingOptions
 
 LONGEST = 1e10  # seconds of training
@@ -177,6 +177,8 @@ def checked_elbo(
     ValueError, or another built-in error, unless state and parameters are sound.
     """
     _check_parameters(parameters, source, options, n_laps)
+    kind, *_ = imported(f"{LEARNERS[options.learner].where}:STATES")
+    require(type(state) is kind, "the state of another learner")
     learner.check(state, nothing_under(parameters), source)
     current = parameters.with_components(learner.components(state))
     bound = elbo(learner.statistics(state), current)
@@ -202,7 +204,7 @@ def _check_parameters(
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")
     sharing = type(allocation.mixture if isinstance(allocation, ItemAllocation) else allocation)
-    ours: type = sharing_of(options.model, at_modes=options.at_modes)
+    ours: type = sharing_of(options.model, at_modes=options.learner_kind.at_modes)
     ours = NestedAllocation if options.grows else ours
     require(sharing is ours, "the weights of another model")
     allocation.check()

@@ -121,5 +121,4 @@ def _scores(
     # gensim divides by zero, the frequency of a word that does not occur.
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.asarray(model.get_coherence_per_topic(), np.float64)
-    scores: FloatArray = np.where(np.isfinite(found), found, np.nan)
-    return scores
+    return np.where(np.isfinite(found), found, np.nan)

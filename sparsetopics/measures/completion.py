@@ -109,8 +109,7 @@ def _score_part(
     ones = np.ones(scored.n_pairs)
     values = np.stack([log_probability, log_unigram[scored.word_ids], ones])
     # No document is empty, so each sum ends where the next begins.
-    sums: FloatArray = np.add.reduceat(scored.word_counts * values, scored.indptr[:-1], axis=1)
-    return sums
+    return np.add.reduceat(scored.word_counts * values, scored.indptr[:-1], axis=1)
 
 
 def unigram_probabilities(term_frequency: IntArray) -> FloatArray:

@@ -278,5 +278,4 @@ def _inverted(t: FloatArray, skewness: FloatArray) -> FloatArray:
 def unskewed(q: FloatArray, skewness: FloatArray) -> FloatArray:
     """Return t(q) of ``skewed_interval``."""
     a = skewness
-    t: FloatArray = q + a * (q * q / 3.0 + 1.0 / 6.0) + a * a * q * q * q / 27.0
-    return t
+    return q + a * (q * q / 3.0 + 1.0 / 6.0) + a * a * q * q * q / 27.0

@@ -105,8 +105,7 @@ def share_bounds(shares: FloatArray, batch: DocumentBatch) -> FloatArray:
     n = np.add.reduceat(counts, starts) ** 2 / np.add.reduceat(counts**2, starts)
     n, z = n[:, None], QUANTILE
     spread = np.sqrt(shares * (1.0 - shares) / n + z * z / (4.0 * n * n))
-    bounds: FloatArray = (shares + z * z / (2.0 * n) - z * spread) / (1.0 + z * z / n)
-    return bounds
+    return (shares + z * z / (2.0 * n) - z * spread) / (1.0 + z * z / n)
 
 
 def has_near_duplicate(document: DocumentBatch, others: Sequence[DocumentBatch]) -> bool:

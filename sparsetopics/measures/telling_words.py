@@ -58,8 +58,7 @@ def log_odds_scores(
     """
     others = np.maximum(other_counts, 1e-9)
     log_odds = np.log(counts / (total - counts)) - np.log(others / (other_total - others))
-    scores: FloatArray = log_odds / np.sqrt(1.0 / counts + 1.0 / others)
-    return scores
+    return log_odds / np.sqrt(1.0 / counts + 1.0 / others)
 
 
 def telling_group_words(

@@ -38,7 +38,7 @@ class Assignments(NamedTuple, Generic[B]):
     def from_arrays(cls, arrays: Arrays, documents: B | None = None) -> Assignments[B]:
         """The inverse of ``to_arrays``; pass ``documents`` if they are not among the arrays."""
         if documents is None:
-            documents = cast("B", _documents_in(arrays))  # of the kind that was stored
+            documents = cast("B", documents_in(arrays))  # of the kind that was stored
         fields = (arrays[name] for name in Responsibilities._fields)
         return Assignments(documents, Responsibilities(*fields))
 
@@ -79,12 +79,8 @@ class Assignments(NamedTuple, Generic[B]):
         return self._replace(responsibilities=found)
 
 
-def check_documents(arrays: Arrays, n_columns: int) -> None:
-    """Raise ValueError or KeyError unless a file's arrays are documents as ingest makes them."""
-    _documents_in(arrays).check(n_columns)
-
-
-def _documents_in(arrays: Arrays) -> StoredBatch:
+def documents_in(arrays: Arrays) -> StoredBatch:
+    """The documents among a file's arrays, unchecked; ValueError or KeyError if there are none."""
     readers = [read for name, read in _READERS.items() if name in arrays]
     require(len(readers) > 0, "no documents")
     return readers[0](arrays)

@@ -44,10 +44,6 @@ class DocumentTopics(NamedTuple):
         """Topic k becomes ``new_topics[k]``; equal numbers merge."""
         return DocumentTopics(*summary_kernels.renumber(SparseShares(*self), new_topics))
 
-    def writable(self) -> DocumentTopics:
-        """Writable arrays; for read-only ones, as Dask sends, numba would compile kernels anew."""
-        return DocumentTopics._make(np.require(array, requirements="W") for array in self)
-
     def rows(self, first: int, last: int) -> DocumentTopics:
         """Those of consecutive documents, for kernels: all entries stay, none is copied."""
         return self._replace(starts=self.starts[first : last + 1])

@@ -121,9 +121,6 @@ class Terms(Protocol):
     def with_topics(self, by_topic: FloatArray) -> Self:
         """The same data with other sums by topic, (n_sums, n_topics)."""
 
-    def renumbered(self, new_topics: IntArray, n_topics: int) -> Self:
-        """Topic k becomes ``new_topics[k]``, all different; -1 leaves it out."""
-
     def __iter__(self) -> Iterator[float | FloatArray]: ...
 
     def check(self) -> None:
@@ -162,7 +159,7 @@ class DocumentTerms(NamedTuple):
 
     def with_tail(self) -> DocumentTerms:
         """The same documents with one topic more, which no document uses."""
-        return self.renumbered(np.arange(self.n_topics), self.n_topics + 1)
+        return renumbered(self, np.arange(self.n_topics), self.n_topics + 1)
 
     @property
     def n_topics(self) -> int:
@@ -176,10 +173,6 @@ class DocumentTerms(NamedTuple):
     def with_topics(self, by_topic: FloatArray) -> DocumentTerms:
         """The same documents with other sums by topic, (5, n_topics)."""
         return self._replace(**dict(zip(TERMS_BY_TOPIC, by_topic, strict=True)))
-
-    def renumbered(self, new_topics: IntArray, n_topics: int) -> DocumentTerms:
-        """Topic k becomes ``new_topics[k]``, all different; -1 leaves it out."""
-        return self.with_topics(renumbered_columns(self.by_topic, new_topics, n_topics))
 
 
 TERMS_BY_TOPIC = DocumentTerms._fields[2:-1]
@@ -275,12 +268,12 @@ class Statistics(NamedTuple, Generic[C, T]):
         return self._replace(terms=terms)
 
 
-def renumbered_columns(by_topic: FloatArray, new_topics: IntArray, n_topics: int) -> FloatArray:
-    """Column k of ``by_topic`` (n_sums, n_old) becomes ``new_topics[k]``; -1 leaves it out."""
+def renumbered(terms: T, new_topics: IntArray, n_topics: int) -> T:
+    """Topic k becomes ``new_topics[k]``, all different; -1 leaves it out."""
+    by_topic, kept = terms.by_topic, new_topics >= 0
     moved = np.zeros((len(by_topic), n_topics))
-    kept = new_topics >= 0
     moved[:, new_topics[kept]] = by_topic[:, kept]
-    return moved
+    return terms.with_topics(moved)
 
 
 def check_terms(terms: T | None, nothing: T) -> None:

@@ -69,21 +69,3 @@ class CountVariances(NamedTuple):
     def word_corrections(self, counts: FloatArray, word_concentration: float) -> FloatArray:
         """What the criterion adds to the ELBO for the words of each topic, (n_topics,), in nats."""
         return variance_kernels.word_corrections(counts, self.by_word, word_concentration)
-
-    def word_correction_changes(
-        self,
-        table: FloatArray,
-        words: Rows,
-        topics: IntArray,
-        counts_after: FloatArray,
-        after: CountVariances,
-        word_concentration: float,
-    ) -> FloatArray:
-        """What the corrections of ``topics`` change by, (n_topics,), in nats.
-
-        ``counts_after`` (n_words, n_topics) and the spread ``after`` replace a block of ``table``
-        and of this object.
-        """
-        return variance_kernels.word_correction_changes(
-            table, self.by_word, words, topics, counts_after, after.by_word, word_concentration
-        )

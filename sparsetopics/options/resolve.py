@@ -41,10 +41,14 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     """
     said = taken(OPTION, {**given, "model": model})
     learner = str(said.get("learner", DEFAULT_LEARNER))
-    usual = default_topics(model, learner)
+    has_points = learner in LEARNERS and LEARNERS[learner].at_modes
+    usual = DEFAULT_TRUNCATION if has_points else MODELS[model].n_topics
     own = fields_by_part(OPTION, said)
     if "criterion" in said and "moves" not in said:
-        _check_moves_by_default(model, learner)
+        OPTION["criterion"].check_model(model)
+        if not LEARNERS[learner].makes_moves:  # those that the criterion judges
+            problem = f"is for moves, which --model {model} with --learner {learner} does not make"
+            refuse("criterion", problem)
     # The local step of a mixture is exact: mean-field, without restarts.
     exact: dict[str, Value] = {"update": "mean-field", "restarts": 0}
     local = exact if MODELS[model].of_items else {}
@@ -64,16 +68,6 @@ def resolve(model: str, given: Given) -> TrainingOptions:
         if not _is_for(OPTION[name], options):
             refuse(name, f"is for words, but --likelihood {options.likelihood_name} is of vectors")
     return options
-
-
-def _check_moves_by_default(model: str, learner: str) -> None:
-    """Refuse a criterion where none of the moves that it judges are made."""
-    OPTION["criterion"].check_model(model)
-    if not LEARNERS[learner].makes_moves:
-        refuse(
-            "criterion",
-            f"is for moves, which --model {model} with --learner {learner} does not make",
-        )
 
 
 def values_of(options: TrainingOptions) -> dict[str, Value]:
@@ -109,12 +103,6 @@ def arguments_of(options: TrainingOptions) -> dict[str, Value]:
         for argument, option in ARGUMENTS.items()
         if option.name in values
     }
-
-
-def default_topics(model: str, learner: str) -> int:
-    """The number of topics or components where none is given."""
-    has_points = learner in LEARNERS and LEARNERS[learner].at_modes
-    return DEFAULT_TRUNCATION if has_points else MODELS[model].n_topics
 
 
 def _given_in(options: TrainingOptions) -> dict[str, Value]:

@@ -259,11 +259,6 @@ class TrainingOptions:
         return self.learner_kind.makes_moves and is_needed
 
     @property
-    def at_modes(self) -> bool:
-        """Whether parameters are points instead of posteriors, and every item has one component."""
-        return self.learner_kind.at_modes
-
-    @property
     def grows(self) -> bool:
         """Whether a mixture grows from one component, on a tree of its items."""
         return self.learner_kind.grows
@@ -276,7 +271,7 @@ class TrainingOptions:
     @property
     def local_step(self) -> LocalOptions:
         """``local``, with the sparsity that the learner needs."""
-        return replace(self.local, sparsity=1) if self.at_modes else self.local
+        return replace(self.local, sparsity=1) if self.learner_kind.at_modes else self.local
 
     @property
     def laps_per_cold(self) -> int:
@@ -397,7 +392,7 @@ def _check_points(options: TrainingOptions) -> None:
     if options.variance is not None and not may_be_points:
         hint = "Other likelihoods learn their variances."
         refuse("variance", f"needs a mixture with --likelihood {listed(points, 'or')}", hint)
-    if not options.at_modes:
+    if not options.learner_kind.at_modes:
         return
     _check_learner("gradient", points, options)
     if options.local.sparsity not in (None, 1):

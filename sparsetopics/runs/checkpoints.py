@@ -18,7 +18,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from sparsetopics.base.array_files import ArchivedArrays, read_member
+from sparsetopics.base.array_files import ArchivedArrays, stored_member
 from sparsetopics.base.batches import Batch, Source
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.safe_reading import parse_json
@@ -65,7 +65,7 @@ def read_checkpoint(path: Path, memo: Memo, tie: str, kind: type[V]) -> V:
     """
     try:
         with zipfile.ZipFile(path) as file:
-            tree = parse_json(read_member(file, TREE))
+            tree = parse_json(file.read(stored_member(file, TREE)))
             if not isinstance(tree, dict):
                 raise TypeError("no JSON object")
             if tree.get("format_version") != FORMAT_VERSION:

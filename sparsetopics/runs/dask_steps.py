@@ -54,12 +54,6 @@ class WorkerRun(NamedTuple):
     plan: RunPlan
     fingerprint: str  # of the corpus
 
-    @classmethod
-    def of(cls, plan: RunPlan) -> WorkerRun:
-        plan = replace(plan, base=plan.base.absolute())
-        fingerprint = file_sha256(plan.at(plan.corpus) / MANIFEST)
-        return cls(uuid4().hex, plan, fingerprint)
-
 
 @contextmanager
 def open_dask_steps(
@@ -73,7 +67,9 @@ def open_dask_steps(
     with open_cluster(plan.workplace) as cluster:
         folder.mkdir()
         try:
-            yield partial(DaskSteps, cluster, WorkerRun.of(plan), folder.absolute())
+            fingerprint = file_sha256(plan.at(plan.corpus) / MANIFEST)
+            run = WorkerRun(uuid4().hex, replace(plan, base=plan.base.absolute()), fingerprint)
+            yield partial(DaskSteps, cluster, run, folder.absolute())
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             cluster.run_everywhere(forget)
@@ -113,7 +109,8 @@ def fit_batch(
     """In a worker: the local step of a batch."""
     batch_id, former = task
     if former is not None:
-        former = former.writable()
+        # For read-only arrays, as Dask sends, numba would compile kernels anew.
+        former = DocumentTopics._make(np.require(array, requirements="W") for array in former)
     with _lock:  # threads of a worker share both caches
         source, current = _kept_source(run), read_globals(version)
     batch = source.read(batch_id)

@@ -27,27 +27,11 @@ from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import count_validation
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
+from sparsetopics.options import table
 from sparsetopics.options.ladder import check_rungs, close_rungs, default_rungs
 from sparsetopics.options.option import NO_NAMES, Given, Value, check_values, fields_by_part, refuse
 from sparsetopics.options.resolve import resolve, values_of
-from sparsetopics.options.table import (
-    DEFAULT_EXECUTOR,
-    DEFAULT_FEWEST_TOPICS,
-    DEFAULT_MODEL,
-    DEFAULT_MOST_TOPICS,
-    DEFAULT_VALIDATION_SHARE,
-    FEWEST_VALIDATED,
-    HDP_DOCUMENTS,
-    HDP_MOST_TOPICS,
-    HDP_VALIDATION,
-    OPTION,
-    PATH,
-    PATH_MODEL,
-    PATH_OPTION,
-    RESIDENT_PAIRS,
-    ExecutorName,
-    StartName,
-)
+from sparsetopics.options.table import OPTION, PATH_OPTION, ExecutorName, StartName
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.run_files import ARRAYS_FILE, PLAN_VERSION, STATE_DAMAGE
@@ -63,10 +47,10 @@ class RunPlan:
     out: Path
     options: TrainingOptions
     n_batches: int | None = None
-    resident_pairs: int = RESIDENT_PAIRS
+    resident_pairs: int = table.RESIDENT_PAIRS
     seed: int = 0
     workers: int = 1
-    executor: ExecutorName = DEFAULT_EXECUTOR
+    executor: ExecutorName = table.DEFAULT_EXECUTOR
     scheduler: str | None = None
     heldout: Path | None = None
     # Of the corpus, to score the rungs of a topic path or an HDP on; None: what suits the corpus
@@ -134,7 +118,7 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
     start_run = None
     if start is not None and start not in get_args(StartName):
         start_run = Path(str(said.pop("start")))
-    options = resolve(str(said.get("model", DEFAULT_MODEL)), said)
+    options = resolve(str(said.get("model", table.DEFAULT_MODEL)), said)
     if said.get("validation-share") and (start_run is not None or not options.may_be_validated):
         found = "--start RUN" if start_run is not None else "--moves, --criterion or --laps"
         needs = f"needs the memoized learner and the collapsed update, without {found}"
@@ -166,11 +150,11 @@ def plan_topic_path(corpus: Path, out: Path, given: Given, *, overwrite: bool = 
         names = listed(get_args(StartName), "or")
         refuse("start", f"must be {names} on a topic path, but is {start}")
     rungs = rungs_of(said)
-    usual = 0.0 if "heldout" in said else DEFAULT_VALIDATION_SHARE
+    usual = 0.0 if "heldout" in said else table.DEFAULT_VALIDATION_SHARE
     share = PATH_OPTION["validation-share"].taken(said.get("validation-share", usual))
     assert isinstance(share, int | float), "the option takes a number"
     given = {name: value for name, value in said.items() if name not in PATH_OPTION}
-    given = {"model": PATH_MODEL, "topics": rungs[0], **given}
+    given = {"model": table.PATH_MODEL, "topics": rungs[0], **given}
     plan = plan_run(corpus, out, given, overwrite=overwrite)
     options = replace(plan.options, lower_rungs=rungs[1:])
     return replace(plan, options=options, validation_share=share)
@@ -187,9 +171,9 @@ def with_validation(
     if options.lower_rungs or share == 0.0:
         return options, share or 0.0
     is_usual = share is None
-    if not options.may_be_validated or (is_usual and n_docs < FEWEST_VALIDATED):
+    if not options.may_be_validated or (is_usual and n_docs < table.FEWEST_VALIDATED):
         return options, 0.0
-    share = share or min(DEFAULT_VALIDATION_SHARE, HDP_VALIDATION / n_docs)
+    share = share or min(table.DEFAULT_VALIDATION_SHARE, table.HDP_VALIDATION / n_docs)
     return validated(options, n_docs - count_validation(n_docs, share)), share
 
 
@@ -198,9 +182,10 @@ def validated(options: TrainingOptions, n_docs: int) -> TrainingOptions:
 
     It begins with many topics, whatever number was given: none that it lacks can be chosen.
     """
-    usual = min(max(n_docs // HDP_DOCUMENTS, DEFAULT_MOST_TOPICS), HDP_MOST_TOPICS)
-    most = min(max(options.n_topics, usual), n_docs // DOCUMENTS_PER_TOPIC)
-    rungs = close_rungs(most, DEFAULT_FEWEST_TOPICS)
+    usual = max(n_docs // table.HDP_DOCUMENTS, table.DEFAULT_MOST_TOPICS)
+    usual = max(options.n_topics, min(usual, table.HDP_MOST_TOPICS))
+    most = min(usual, n_docs // DOCUMENTS_PER_TOPIC)
+    rungs = close_rungs(most, table.DEFAULT_FEWEST_TOPICS)
     if len(rungs) < 2:
         refuse("validation-share", f"leaves {n_docs:,} documents to train on, which are too few")
     return replace(options, n_topics=rungs[0], lower_rungs=rungs[1:])
@@ -228,7 +213,7 @@ def lowered(options: TrainingOptions, share: float | None, n_docs: int) -> Train
 def rungs_of(said: Mapping[str, Value]) -> tuple[int, ...]:
     """The rungs that options ask for, in falling order; OptionError for wrong values."""
     if "rungs" not in said:
-        usual = {"from": DEFAULT_MOST_TOPICS, "to": DEFAULT_FEWEST_TOPICS}
+        usual = {"from": table.DEFAULT_MOST_TOPICS, "to": table.DEFAULT_FEWEST_TOPICS}
         most, fewest = (PATH_OPTION[name].taken(said.get(name, end)) for name, end in usual.items())
         assert isinstance(most, int), "the option takes whole numbers"
         assert isinstance(fewest, int), "the option takes whole numbers"
@@ -333,7 +318,7 @@ def run_config(plan: RunPlan) -> dict[str, Value]:
         values = {name: value for name, value in values.items() if name not in decided}
         values |= {"topics": plan.options.n_topics, "validation-share": plan.validation_share}
     if plan.options.is_topic_path:
-        values = {name: value for name, value in values.items() if OPTION[name].is_at(PATH)}
+        values = {name: value for name, value in values.items() if OPTION[name].is_at(table.PATH)}
         share = {"validation-share": plan.validation_share} if plan.heldout is None else {}
         values |= {"rungs": plan.options.rungs, **share}
     return {name: value for name, value in values.items() if value is not None}

@@ -68,10 +68,6 @@ class Run(Generic[P_co]):
         return self.vocabulary
 
     @property
-    def n_training_documents(self) -> int:
-        return self.settings["corpus"]["n_documents"]
-
-    @property
     def n_laps(self) -> int:
         """Completed passes over the training data, at least one."""
         return max([1, *(int(entry.get("lap") or 1) for entry in self.trace)])

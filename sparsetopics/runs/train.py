@@ -159,11 +159,8 @@ def finish_training(
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
     result = result_of(model.name, model.n_topics, trace)._replace(seconds=seconds)
-    return _with_range(result, scores, hooks) if scores and plan.options.is_validated else result
-
-
-def _with_range(result: RunResult, scores: Scores, hooks: RunHooks) -> RunResult:
-    """The result with the numbers of topics that predict as well."""
+    if not scores or not plan.options.is_validated:
+        return result
     if scores.end:
         hooks.say(scores.end)
     low, high = scores.as_good_around(result.n_topics)

@@ -88,5 +88,3 @@ def test_priors_that_cannot_be_are_refused():
         DiagonalGaussian(2.0, np.array([1.0, 0.0]), np.zeros(2), 1.0)
     with pytest.raises(OptionError, match="mean precision"):
         DiagonalGaussian(2.0, np.ones(2), np.zeros(2), -1.0)
-    with pytest.raises(OptionError, match="column 0: has the same value in all items"):
-        DiagonalGaussian.from_data(np.full((4, 2), 0.1, np.float32))

@@ -1,5 +1,7 @@
 """Spheres of known variance: what the default is, points beside posteriors, chains of normals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -73,8 +75,10 @@ def test_points_have_no_width():
     """Densities and bounds lack what the variance of means takes away, and nothing else."""
     rng = np.random.default_rng(4)
     values, shares = draw_items(30, 3, rng), sparse(draw_shares(30, 3, rng))
-    posterior = IsotropicGaussian.from_data(values, 2.0, 0.5)
-    points = IsotropicGaussian.from_data(values, 2.0, 0.5, at_modes=True)
+    posterior, points = (
+        replace(IsotropicGaussian.from_data(values, 2.0, at_modes), mean_precision=0.5)
+        for at_modes in (False, True)
+    )
     moments = sum_items(posterior, values, shares, 3)
 
     precisions = 0.5 + moments.counts

@@ -23,7 +23,7 @@ def draw(seed, n_items=20, n_topics=4, n_columns=3):
 
 
 def zeros_full(n_topics, n_columns=3, with_sums=True, origin=0.0):
-    return Moments.zeros_full(n_topics, np.full(n_columns, origin), with_sums)
+    return Moments.zeros(n_topics, np.full(n_columns, origin), in_pairs=True, with_sums=with_sums)
 
 
 def full_moments(values, found, n_topics, with_sums=True, origin=0.0):
@@ -32,7 +32,7 @@ def full_moments(values, found, n_topics, with_sums=True, origin=0.0):
 
 
 def diagonal_moments(values, found, n_topics, origin=0.0):
-    zeros = Moments.zeros_diagonal(n_topics, np.full(values.shape[1], origin))
+    zeros = Moments.zeros(n_topics, np.full(values.shape[1], origin))
     return zeros.sum_items(values, found, SERIAL)
 
 

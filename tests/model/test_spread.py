@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln, polygamma
 
-from sparsetopics.kernels.variances import correction
+from sparsetopics.kernels.variances import correction, word_correction_changes
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.variances import CountVariances
@@ -124,8 +124,9 @@ def test_changes_are_what_corrections_differ_by(world, seed):
     topics = rng.permutation(world.n_topics)[: rng.integers(world.n_topics) + 1]
     block = np.ix_(words, topics)
 
-    found = spread.word_correction_changes(
-        counts, words, topics, counts_after[block], after.block(words, topics), 0.1
+    by_word_after = after.block(words, topics).by_word
+    found = word_correction_changes(
+        counts, spread.by_word, words, topics, counts_after[block], by_word_after, 0.1
     )
 
     expected = after.block(words, topics).word_corrections(counts_after[block], 0.1)

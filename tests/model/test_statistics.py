@@ -16,6 +16,7 @@ from sparsetopics.model.statistics import (
     Statistics,
     Summary,
     added,
+    renumbered,
     scaled,
     subtracted,
 )
@@ -243,7 +244,7 @@ def test_topics_take_their_sums_to_new_numbers_or_are_left_out(new_topics):
         if new != -1:
             expected[:, new] = terms.by_topic[:, old]
 
-    found = terms.renumbered(np.array(new_topics), 5)
+    found = renumbered(terms, np.array(new_topics), 5)
 
     np.testing.assert_array_equal(found.by_topic, expected)
 

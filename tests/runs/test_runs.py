@@ -28,7 +28,7 @@ def test_a_saved_run_comes_back(run_folder, model, vocabulary):
     assert run.settings["seed"] == 7
     assert written_settings(run_folder)["versions"]["numpy"] == np.__version__
     assert [entry["lap"] for entry in run.trace] == [1, 2, 3]
-    assert (run.n_training_documents, run.n_laps) == (60, 3)
+    assert (run.settings["corpus"]["n_documents"], run.n_laps) == (60, 3)
 
 
 def test_a_saved_hdp_comes_back_with_its_sticks(hdp_folder, hdp):

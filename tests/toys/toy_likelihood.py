@@ -69,7 +69,7 @@ class Poisson(VectorLikelihood):
         return len(self.mean)
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_diagonal(n_topics, np.zeros(self.n_columns))
+        return Moments.zeros(n_topics, np.zeros(self.n_columns))
 
     def posterior(self, moments: Moments) -> GammaPosterior:
         return GammaPosterior(

@@ -7,6 +7,7 @@ import numpy as np
 from sparsetopics.inference.moves.rival import RivalPlan, RivalRules
 from sparsetopics.inference.moves.standing import MoveTally, Standing
 from sparsetopics.model.assignments import TopicChange
+from sparsetopics.model.statistics import renumbered
 
 
 def plan_drop(standing: Standing) -> RivalPlan | None:
@@ -29,7 +30,7 @@ def swap_neighbours(standing: Standing) -> tuple[Standing, MoveTally]:
     order[rising[0] : rising[0] + 2] = order[rising[0] : rising[0] + 2][::-1]
     terms = standing.renumbered_terms(order, n_topics)
     allocation = standing.allocation.reordered(order)
-    allocation = allocation.updated(standing.terms.renumbered(order, n_topics))
+    allocation = allocation.updated(renumbered(standing.terms, order, n_topics))
     evidence, reference = standing.evidence.take(order), standing.reference[order]
     change = TopicChange(order, {}, n_topics)
     swapped = standing.committed(change, terms, allocation, reference, evidence)

@@ -49,16 +49,17 @@ def export_run(
     inputs = [path] if documents is None else [path, documents]
     output = _output(out, target, overwrite, inputs)
     targets = _targets_for(path, target)
-    more = _arguments(target, targets[target], documents, spreadsheet_safe, names)
+    kind = targets[target]
+    more = _arguments(target, kind, documents, spreadsheet_safe, names)
     if targets is PATH_TARGETS:
-        _write(output, target, load_topic_path(path), more)
+        _write(output, target, kind, load_topic_path(path), more)
         return
     run = load_run(path)
     if documents is not None:
         refuse_run(documents)
         corpus = more["documents"] = Corpus.open(documents)
         run.check_vocabulary(corpus.vocabulary, str(documents))
-    _write(output, target, run, more)
+    _write(output, target, kind, run, more)
 
 
 def export_model(
@@ -77,7 +78,7 @@ def export_model(
     more = _arguments(target, kind, documents, spreadsheet_safe, names)
     if documents is not None:
         more["documents"] = documents
-    _write(output, target, model, more)
+    _write(output, target, kind, model, more)
 
 
 def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False) -> None:
@@ -104,16 +105,12 @@ def _output(out: Path, target: str, overwrite: bool, inputs: Iterable[Path] = ()
 
 
 def _write(
-    output: Output,
-    target: str,
-    model: AnyRun | TopicPathFolder,
-    more: Arguments,
+    output: Output, target: str, kind: RunTarget, model: AnyRun | TopicPathFolder, more: Arguments
 ) -> None:
     """Write ``output`` with the arguments that the format takes.
 
     Raises OptionError for a mixture of vectors if the format is for words.
     """
-    kind = (PATH_TARGETS if isinstance(model, TopicPathFolder) else RUN_TARGETS)[target]
     if not (isinstance(model, TopicPathFolder) or model.vocabulary or kind.takes_vectors):
         problem = f"{target} is for words, but {model.path} is a mixture of vectors"
         hint = "Export it as csv or parquet, which hold means and covariances."

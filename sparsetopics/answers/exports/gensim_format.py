@@ -77,7 +77,8 @@ def write_topics(path: Path, run: AnyRun) -> None:
         problem = f"gensim takes topic models, but {run.path} is a mixture of documents"
         hint = "Export mixtures as mallet, matrix-market, csv, parquet or pyldavis."
         raise OptionError("to", problem, hint)
-    model = to_gensim(topics.model, run.words, run.n_training_documents, run.n_laps)
+    n_docs = run.settings["corpus"]["n_documents"]
+    model = to_gensim(topics.model, run.words, n_docs, run.n_laps)
     # gensim leaves out the same attributes by default, but lists them in the order of a set.
     model.save(str(path), ignore=())
     model.id2word.save(f"{path}.dictionary")

@@ -40,7 +40,7 @@ from sparsetopics.model.kd_tree import KdTree, n_products
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.node_batches import LeafSource, NodeRecord, NodeSource
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.statistics import Statistics, renumbered
 from sparsetopics.options.table import DEFAULT_TREE_TOLERANCE
 
 FIRST_NODES = 256  # outer nodes at most, before anything is known of components
@@ -276,7 +276,7 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         kept = np.delete(np.arange(components.n_topics), component)
         number = np.full(components.n_topics, -1)
         number[kept] = np.arange(len(kept))
-        terms = terms.renumbered(number, len(kept))
+        terms = renumbered(terms, number, len(kept))
         state = GrownState(Statistics(components.take(kept), terms), None, False)
         allocation = grown.parameters.allocation.updated(terms)
         return self._settled(state, grown.parameters._replace(allocation=allocation), grown.score)
@@ -306,7 +306,7 @@ def reordered(
     if np.array_equal(order, np.arange(n_topics)):
         return state, parameters
     number = np.argsort(order)
-    total = Statistics(components.take(order), terms.renumbered(number, n_topics))
+    total = Statistics(components.take(order), renumbered(terms, number, n_topics))
     state = state._replace(total=total, found=_found(state).renumbered(number))
     allocation = nested_of(parameters).reordered(order).updated(total.terms)
     return state, parameters._replace(allocation=allocation)

@@ -51,7 +51,6 @@ class AcceleratedLearner(Learner[GrownState, Nodes, Moments, Moments, ItemTerms]
 
     def check(self, state: GrownState, nothing: MomentStatistics, source: Source[Batch]) -> None:
         """See ``Learner``; ``training_state`` checks responsibilities, since it knows the nodes."""
-        require(isinstance(state, GrownState), "the state of another learner")
         require(not state.is_start, "a lap that is not done")
         state.total.check(nothing, source.n_docs)
 

@@ -46,7 +46,6 @@ class FullLearner(Learner[FullState[C, T], D, C, P, T], Generic[D, C, P, T]):
     def check(
         self, state: FullState[C, T], nothing: Statistics[C, T], source: Source[Batch]
     ) -> None:
-        require(isinstance(state, FullState), "the state of another learner")
         require(not state.is_start, "a lap that is not done")
         state.total.check(nothing, source.n_docs)
 

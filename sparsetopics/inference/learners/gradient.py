@@ -136,7 +136,6 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         return state._replace(sizes=state.lap.components.counts)
 
     def check(self, state: GradientState, nothing: MomentStatistics, source: Source[Batch]) -> None:
-        require(isinstance(state, GradientState), "the state of another learner")
         state.lap.check(nothing, source.n_docs)
         counts, sums = nothing.components.counts, nothing.components.sums
         check_like(state.points, Ascent(sums, counts), "points")

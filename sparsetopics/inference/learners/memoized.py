@@ -18,7 +18,7 @@ from sparsetopics.base.soundness import check_close, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.inference.local_step import Globals, batch_bound
-from sparsetopics.model.assignments import Assignments, TopicChange, check_documents
+from sparsetopics.model.assignments import Assignments, TopicChange, documents_in
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo, StoredArrays
 from sparsetopics.model.statistics import (
@@ -116,7 +116,7 @@ class MemoizedState(NamedTuple, Generic[B, C, T]):
         """ValueError or KeyError unless a file's arrays are sound for ``assignments``."""
         documents = self.per_batch[batch_id].documents
         if documents is None:
-            check_documents(arrays, self.total.components.n_columns)
+            documents_in(arrays).check(self.total.components.n_columns)
         found = Assignments.from_arrays(arrays, documents)
         found.check(self.n_topics_then(batch_id), self.pending(batch_id), batch_id)
 
@@ -260,7 +260,6 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         self, state: MemoizedState[B, C, T], nothing: Statistics[C, T], source: Source[Batch]
     ) -> None:
         """``check`` without the sum over batches, which takes the longest."""
-        require(isinstance(state, MemoizedState), "the state of another learner")
         require(state.start is None and state.renewed is None, "a lap that is not done")
         state.total.check(nothing, source.n_docs)
         _check_changes(state.changes, nothing.components.n_topics, source.n_batches)

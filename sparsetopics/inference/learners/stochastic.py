@@ -66,7 +66,6 @@ class StochasticLearner(Learner[StochasticState[C, T], D, C, P, T], Generic[D, C
     def check(
         self, state: StochasticState[C, T], nothing: Statistics[C, T], source: Source[Batch]
     ) -> None:
-        require(isinstance(state, StochasticState), "the state of another learner")
         require(state.n_steps > 0, "no step")
         state.components.check(nothing.components)
         check_terms(state.terms, nothing.terms)

@@ -25,7 +25,7 @@ from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Top
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import B, C, P, T, added, subtracted
+from sparsetopics.model.statistics import B, C, P, T, added, renumbered, subtracted
 
 NAME = "delete"
 LARGEST_SHARE = 0.5  # of the topics may be tried in a lap,
@@ -246,7 +246,7 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
             taken = standing.allocation.sum_terms(old, standing.reference, executor)
             rest = subtracted(standing.state.per_batch[batch_id].terms, taken)
             put = self.allocation.sum_terms(new, self.reference, executor)
-            terms[batch_id] = added(rest.renumbered(self.new_topics, self.n_topics), put)
+            terms[batch_id] = added(renumbered(rest, self.new_topics, self.n_topics), put)
             patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
         change = TopicChange(self.new_topics, patches, self.n_topics)
         evidence = self.evidence.take(self.topics)

@@ -11,7 +11,7 @@ from sparsetopics.inference.moves.rival import Phase, Rival, RivalPlan
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing
 from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics
 from sparsetopics.model.assignments import TopicChange
-from sparsetopics.model.statistics import B, C, P, T
+from sparsetopics.model.statistics import B, C, P, T, renumbered
 from sparsetopics.options.registry import RIVALS, imported
 
 FEWER = "cull"  # the kind of rival to try next after a successful merge or delete
@@ -90,7 +90,7 @@ def reorder_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     if np.array_equal(order, np.arange(standing.n_topics)):
         return standing, MoveTally(0, 0)
     new_topics, n_topics = np.argsort(order), len(order)
-    terms = standing.terms.renumbered(new_topics, n_topics)
+    terms = renumbered(standing.terms, new_topics, n_topics)
     allocation = standing.allocation.reordered(order).updated(terms)
     if allocation.elbo(terms) <= standing.allocation.elbo(standing.terms):
         return standing, MoveTally(1, 0)

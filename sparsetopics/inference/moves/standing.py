@@ -23,7 +23,7 @@ from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.statistics import B, C, P, T, added
+from sparsetopics.model.statistics import B, C, P, T, added, renumbered
 from sparsetopics.options.table import Criterion
 
 
@@ -113,7 +113,7 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
     def renumbered_terms(self, new_topics: IntArray, n_topics: int) -> dict[int, T]:
         """The terms of every batch; topic k becomes ``new_topics[k]``, -1 leaves it out."""
         return {
-            batch_id: kept.terms.renumbered(new_topics, n_topics)
+            batch_id: renumbered(kept.terms, new_topics, n_topics)
             for batch_id, kept in self.state.per_batch.items()
         }
 

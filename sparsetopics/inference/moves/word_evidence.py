@@ -16,6 +16,7 @@ import numpy as np
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.inference.moves.evidence import Focus, numbered
 from sparsetopics.kernels import pairs as pair_kernels
+from sparsetopics.kernels import variances as variance_kernels
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Rows
 from sparsetopics.model.assignments import Assignments
@@ -62,8 +63,12 @@ class WordEvidence(NamedTuple):
     def of(
         cls, table: FloatArray, spread: CountVariances | None, likelihood: Words
     ) -> WordEvidence:
-        scores = WordScores.of(table, spread, likelihood.word_concentration)
-        return cls(table, spread, scores, likelihood)
+        eta, corrections = likelihood.word_concentration, np.zeros(table.shape[1])
+        by_word = np.ascontiguousarray(table)  # for other layouts numba would compile again
+        if spread is not None:
+            corrections = spread.word_corrections(by_word, eta)
+        sums = pair_kernels.word_gamma_sums(by_word, eta)
+        return cls(table, spread, WordScores(table.sum(axis=0), sums, corrections), likelihood)
 
     @property
     def components(self) -> WordCounts:
@@ -166,7 +171,9 @@ class WordFocus(Focus[DocumentBatch, WordCounts]):
         spread = whole.spread.block(self.rows, self.kept)
         spread.add(self.before, self.reference, -1.0)
         spread.add(self.now, self.reference)
-        changes = whole.spread.word_correction_changes(whole.table, *block, spread, eta)
+        changes = variance_kernels.word_correction_changes(
+            whole.table, whole.spread.by_word, *block, spread.by_word, eta
+        )
         return spread, WordScores(sizes, sums, scores.corrections + changes)
 
     @property
@@ -194,19 +201,6 @@ class WordScores(NamedTuple):
     sizes: FloatArray  # Σ_v S_kv
     sums: FloatArray  # Σ_v lnΓ(S_kv + η) − lnΓ(η)
     corrections: FloatArray  # of the collapsed criterion, otherwise zero
-
-    @classmethod
-    def of(
-        cls, counts: FloatArray, spread: CountVariances | None, word_concentration: float
-    ) -> WordScores:
-        """Sum over the rows of ``counts`` (n_rows, n_topics) and of their spread."""
-        none = np.zeros(counts.shape[1])
-        by_word = np.ascontiguousarray(counts)  # for other layouts numba would compile again
-        return cls(
-            counts.sum(axis=0),
-            pair_kernels.word_gamma_sums(by_word, word_concentration),
-            none if spread is None else spread.word_corrections(by_word, word_concentration),
-        )
 
     def take(self, topics: IntArray) -> WordScores:
         return WordScores(*(array[topics] for array in self))

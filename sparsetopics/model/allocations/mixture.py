@@ -16,7 +16,7 @@ from sparsetopics.model.allocations.mixture_weights import MixtureWeights
 from sparsetopics.model.allocations.pair_gains import item_pair_gains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import B, DocumentLengths, renumbered_columns
+from sparsetopics.model.statistics import B, DocumentLengths
 
 
 class ItemTerms(NamedTuple):
@@ -47,10 +47,6 @@ class ItemTerms(NamedTuple):
     def with_topics(self, by_topic: FloatArray) -> ItemTerms:
         """The same items with other sums by component, (2, n_topics)."""
         return self._replace(counts=by_topic[0], assignment_entropy=by_topic[1])
-
-    def renumbered(self, new_topics: IntArray, n_topics: int) -> ItemTerms:
-        """Component k becomes ``new_topics[k]``, all different; -1 leaves it out."""
-        return self.with_topics(renumbered_columns(self.by_topic, new_topics, n_topics))
 
 
 def sum_item_terms(batch: Batch, found: Responsibilities, n_topics: int) -> ItemTerms:

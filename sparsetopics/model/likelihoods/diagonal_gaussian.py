@@ -21,11 +21,14 @@ from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.model.likelihoods.vector_likelihood import (
+    MEAN_PRECISION,
     VectorLikelihood,
     check_mean,
     origin_of,
-    scatter_of,
+    variances_of,
 )
+
+SHAPE = 1.5  # of a weak prior: in one column, the ν = D + 2 of full covariances
 
 
 class NormalGammaPosterior(NamedTuple):
@@ -40,7 +43,7 @@ class NormalGammaPosterior(NamedTuple):
         return short_repr(self, "shapes", "rates", "means", "mean_precisions")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DiagonalGaussian(VectorLikelihood):
     """The Normal-Gamma prior; raises ``OptionError`` unless a > 1, all b_d > 0 and κ > 0."""
 
@@ -56,9 +59,6 @@ class DiagonalGaussian(VectorLikelihood):
         ("shape", "mean_precision"),
     )
 
-    def __repr__(self) -> str:
-        return short_repr(self, "n_columns", "shape", "mean_precision")
-
     def __post_init__(self) -> None:
         if not self.shape > 1.0:
             hint = "Otherwise, the prior has no expected variance."
@@ -68,27 +68,17 @@ class DiagonalGaussian(VectorLikelihood):
         check_mean(self.mean, self.mean_precision, self.n_columns)
 
     @classmethod
-    def from_data(
-        cls,
-        values: Vectors,  # (n_items, n_columns)  a sample
-        scale: float = 1.0,
-        shape: float = 1.5,
-        mean_precision: float = 1e-4,
-    ) -> Self:
-        """Expected variances: ``scale`` times the sample's; m: its mean.
-
-        In one column, a = 3/2 is the ν = D + 2 of full covariances. κ = 1e-4 leaves means free.
-        """
+    def from_data(cls, values: Vectors) -> Self:
+        """Expected variances: those of the sample; m: its mean; κ leaves means free."""
         mean = values.mean(axis=0, dtype=np.float64)
-        variances = np.diagonal(scatter_of(values, mean, diagonal=True))
-        return cls(shape, (shape - 1.0) * scale * variances, mean, mean_precision)
+        return cls(SHAPE, (SHAPE - 1.0) * variances_of(values, mean), mean, MEAN_PRECISION)
 
     @property
     def n_columns(self) -> int:
         return len(self.rates)
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_diagonal(n_topics, origin_of(self.mean))
+        return Moments.zeros(n_topics, origin_of(self.mean))
 
     def posterior(self, moments: Moments) -> NormalGammaPosterior:
         centred = self._centred_posterior(moments)

@@ -14,17 +14,16 @@ from typing import Self
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, Vectors
-from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, MEAN, MEANS, StoredAs
 from sparsetopics.model.likelihoods import wishart
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
-from sparsetopics.model.likelihoods.vector_likelihood import check_mean, origin_of
+from sparsetopics.model.likelihoods.vector_likelihood import MEAN_PRECISION, check_mean, origin_of
 from sparsetopics.model.likelihoods.wishart import NormalWishartPosterior, outer_products
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gaussian(wishart.WishartLikelihood):
     """The Normal-Wishart prior.
 
@@ -41,33 +40,19 @@ class Gaussian(wishart.WishartLikelihood):
         ("degrees_of_freedom", "mean_precision"),
     )
 
-    def __repr__(self) -> str:
-        return short_repr(self, "n_columns", "degrees_of_freedom", "mean_precision")
-
     def __post_init__(self) -> None:
         # Not super(): a dataclass with slots is another class than the one that was defined here.
         wishart.WishartLikelihood.__post_init__(self)
         check_mean(self.mean, self.mean_precision, self.n_columns)
 
     @classmethod
-    def from_data(
-        cls,
-        values: Vectors,  # (n_items, n_columns)  a sample
-        scale: float = 1.0,
-        degrees_of_freedom: float | None = None,
-        mean_precision: float = 1e-4,
-        diagonal: bool = True,
-    ) -> Self:
-        """Expected covariance: ``scale`` times the sample's; m: its mean; ν is D + 2 by default.
-
-        κ = 1e-4 leaves means free. With ``diagonal``, columns are uncorrelated in the prior.
-        """
+    def from_data(cls, values: Vectors) -> Self:
+        """Expected variances: those of the sample; m: its mean; κ leaves means free."""
         mean = values.mean(axis=0, dtype=np.float64)
-        prior = wishart.scale_from_data(values, mean, scale, degrees_of_freedom, diagonal)
-        return cls(*prior, mean, mean_precision)
+        return cls(*wishart.prior_from_data(values, mean), mean, MEAN_PRECISION)
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_full(n_topics, origin_of(self.mean), with_sums=True)
+        return Moments.zeros(n_topics, origin_of(self.mean), in_pairs=True)
 
     def posterior(self, moments: Moments) -> NormalWishartPosterior:
         centred = self._centred_posterior(moments)

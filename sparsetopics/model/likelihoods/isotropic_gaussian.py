@@ -21,7 +21,12 @@ from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.model.likelihoods.scorers import NodeScorer, SphereScorer, node_scorer
-from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, check_mean, origin_of
+from sparsetopics.model.likelihoods.vector_likelihood import (
+    MEAN_PRECISION,
+    VectorLikelihood,
+    check_mean,
+    origin_of,
+)
 from sparsetopics.options.training import TrainingOptions
 
 SPREAD_ITEMS = 2_000  # about so many items determine the default variance of points
@@ -64,13 +69,9 @@ class IsotropicGaussian(VectorLikelihood):
 
     @classmethod
     def from_data(
-        cls,
-        values: Vectors,  # (n_items, n_columns)  a sample
-        variance: float | None = None,
-        mean_precision: float = 1e-4,
-        at_modes: bool = False,
+        cls, values: Vectors, variance: float | None = None, at_modes: bool = False
     ) -> Self:
-        """m is the sample's mean; λ = 1e-4 leaves means free.
+        """m is the sample's mean; λ leaves means free.
 
         By default, σ² is the mean variance of columns, or the ``effective_variance`` for points.
         """
@@ -79,19 +80,19 @@ class IsotropicGaussian(VectorLikelihood):
             variance = effective_variance(values, mean)
         elif variance is None:
             variance = float(values.var(axis=0, dtype=np.float64).mean())
-        return cls(variance, mean, mean_precision, at_modes)
+        return cls(variance, mean, MEAN_PRECISION, at_modes)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
         """``from_data``, which works with few items and with constant columns, too."""
-        return cls.from_data(sample, options.variance, at_modes=options.at_modes)
+        return cls.from_data(sample, options.variance, options.learner_kind.at_modes)
 
     @property
     def n_columns(self) -> int:
         return len(self.mean)
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_diagonal(n_topics, origin_of(self.mean))
+        return Moments.zeros(n_topics, origin_of(self.mean))
 
     def posterior(self, moments: Moments) -> NormalPosterior:
         centred = self._centred_posterior(moments)

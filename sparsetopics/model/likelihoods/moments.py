@@ -37,17 +37,12 @@ class Moments(NamedTuple):
     origin: FloatArray  # (n_columns,)  float32 numbers; moments that are combined share it
 
     @classmethod
-    def zeros_full(cls, n_topics: int, origin: FloatArray, with_sums: bool) -> Moments:
-        """No items, for full covariances."""
-        n_columns = len(origin)
-        sums = np.zeros((n_topics, n_columns if with_sums else 0))
-        squares = np.zeros((n_topics, n_columns, n_columns))
-        return cls(np.zeros(n_topics), sums, squares, origin)
-
-    @classmethod
-    def zeros_diagonal(cls, n_topics: int, origin: FloatArray) -> Moments:
-        """No items, for variances column by column."""
-        sums, squares = np.zeros((2, n_topics, len(origin)))
+    def zeros(
+        cls, n_topics: int, origin: FloatArray, *, in_pairs: bool = False, with_sums: bool = True
+    ) -> Moments:
+        """No items, for variances column by column or, with ``in_pairs``, for full covariances."""
+        sums = np.zeros((n_topics, len(origin) if with_sums else 0))
+        squares = np.zeros((n_topics, *origin.shape, *(origin.shape if in_pairs else ())))
         return cls(np.zeros(n_topics), sums, squares, origin)
 
     def check(self, nothing: Moments) -> None:

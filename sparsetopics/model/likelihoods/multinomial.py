@@ -65,11 +65,8 @@ class Categoricals(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Multinomial:
-    """φ_k ~ Dir(η) over all words of a vocabulary."""
-
-    n_words: int
-    word_concentration: float  # η
+class Multinomial(words.DirichletPrior):
+    """The prior of components, to which whole documents belong."""
 
     stored = StoredAs(DirichletPosterior, (TOPIC_WORDS,), {}, ("word_concentration",))
 
@@ -80,18 +77,8 @@ class Multinomial:
         """The prior that the options give; it does not depend on the documents."""
         return cls(source.n_columns, options.prior.word_concentration)
 
-    @property
-    def n_columns(self) -> int:
-        return self.n_words
-
     def zeros(self, n_topics: int) -> DocumentCounts:
         return DocumentCounts.zeros(self.n_words, n_topics)
-
-    def log_evidence(self, components: DocumentCounts) -> FloatArray:
-        return words.evidence_by_topic(components.table, self.word_concentration)
-
-    def elbo(self, components: DocumentCounts, posterior: DocumentCounts) -> float:
-        return words.elbo_words(components.table, posterior.table, self.word_concentration)
 
     def expected_log_evidence(
         self, batch: SparseDocumentCounts, posterior: DocumentCounts

@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsetopics.base.batches import Batch, FloatArray, IntArray, Source, Vectors
 from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.base.showing import short_repr
 from sparsetopics.execution.executors import Executor
 from sparsetopics.model.array_formats import StoredAs
 from sparsetopics.model.likelihoods.likelihood import Estimates, Posterior
@@ -20,6 +21,7 @@ from sparsetopics.options.training import TrainingOptions
 
 PAIRS_AT_ONCE = 256  # pairs of components whose merge is evaluated at once: each needs a matrix
 ITEMS_AT_ONCE = 64  # items that become a component each at once
+MEAN_PRECISION = 1e-4  # of a weak prior, which leaves means free
 NARROWEST, WIDEST = 1e-30, 1e38  # widths of columns: scaled by them, items stay within float32
 
 
@@ -33,10 +35,13 @@ class VectorLikelihood(ABC):
     __slots__ = ()
     stored: ClassVar[StoredAs]
 
+    def __repr__(self) -> str:
+        return short_repr(self, "n_columns", *self.stored.prior_numbers)
+
     @classmethod
     @abstractmethod
     def from_data(cls, values: Vectors) -> Self:
-        """A weak prior from a sample of items (n_items, n_columns)."""
+        """A weak prior from a sample of items (n_items, n_columns), for ``check_sample``."""
 
     @property
     @abstractmethod
@@ -173,18 +178,10 @@ def check_mean(mean: FloatArray, mean_precision: float, n_columns: int) -> None:
         raise OptionError("mean precision", f"must be positive, but is {mean_precision:g}")
 
 
-def scatter_of(values: Vectors, centre: FloatArray, diagonal: bool) -> FloatArray:
-    """(1/n) Σ (x − c)(x − c)ᵀ of a sample, or only its diagonal, as a matrix.
-
-    Raises ``OptionError`` if a column is constant.
-    """
-    deviations = values.astype(np.float64) - centre
-    variances = np.mean(deviations**2, axis=0)
-    constant = np.flatnonzero(values.max(axis=0, initial=-np.inf) <= values.min(axis=0))
-    if len(constant):
-        problem = "has the same value in all items"
-        raise OptionError(f"column {constant[0]}", problem, "Leave constant columns out.")
-    return np.diag(variances) if diagonal else deviations.T @ deviations / len(values)
+def variances_of(values: Vectors, centre: FloatArray) -> FloatArray:
+    """(1/n) Σ (x − c)² of a sample, (n_columns,)."""
+    variances: FloatArray = np.mean((values.astype(np.float64) - centre) ** 2, axis=0)
+    return variances
 
 
 def check_sample(sample: Vectors, n_items: int) -> None:

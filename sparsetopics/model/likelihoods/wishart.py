@@ -18,7 +18,7 @@ from sparsetopics.base.showing import short_repr
 from sparsetopics.model.likelihoods import normals, scorers
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import Normals
-from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, scatter_of
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, variances_of
 
 
 class NormalWishartPosterior(NamedTuple):
@@ -33,7 +33,7 @@ class NormalWishartPosterior(NamedTuple):
         return short_repr(self, "degrees_of_freedom", "scale_matrices", "means", "mean_precisions")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class WishartLikelihood(VectorLikelihood):
     """The prior of the precisions, W(ν, B⁻¹).
 
@@ -111,17 +111,12 @@ class WishartLikelihood(VectorLikelihood):
         return Normals(means, scale_matrices / shrunk[:, None, None])
 
 
-def scale_from_data(
-    values: Vectors,
-    centre: FloatArray,  # (n_columns,)
-    scale: float,
-    degrees_of_freedom: float | None,
-    diagonal: bool,
-) -> tuple[float, FloatArray]:
-    """ν, D + 2 by default, and B with an expected covariance of ``scale`` times the sample's."""
-    n_columns = values.shape[1]
-    dof = n_columns + 2.0 if degrees_of_freedom is None else degrees_of_freedom
-    return dof, (dof - n_columns - 1.0) * scale * scatter_of(values, centre, diagonal)
+def prior_from_data(values: Vectors, centre: FloatArray) -> tuple[float, FloatArray]:
+    """ν = D + 2, and B with the sample's variances about ``centre``, (n_columns,).
+
+    B is then also the expected covariance, in which columns are uncorrelated.
+    """
+    return values.shape[1] + 2.0, np.diag(variances_of(values, centre))
 
 
 def log_normalizers(degrees_of_freedom: FloatArray, scale_matrices: FloatArray) -> FloatArray:

@@ -14,12 +14,15 @@ from scipy.special import gammaln, psi
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels.types import Weights
+from sparsetopics.model.document_counts import DocumentCounts
 from sparsetopics.model.hyperparameters import learn_word_concentration
 from sparsetopics.model.word_counts import PairCounts, WordCounts
 
+Counts = WordCounts | DocumentCounts
+
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class DirichletPrior:
     """φ_k ~ Dir(η) over all words of a vocabulary."""
 
     n_words: int
@@ -29,14 +32,19 @@ class Words:
     def n_columns(self) -> int:
         return self.n_words
 
-    def zeros(self, n_topics: int) -> WordCounts:
-        return WordCounts.zeros(self.n_words, n_topics)
-
-    def log_evidence(self, components: WordCounts) -> FloatArray:
+    def log_evidence(self, components: Counts) -> FloatArray:
         return evidence_by_topic(components.table, self.word_concentration)
 
-    def elbo(self, components: WordCounts, posterior: WordCounts) -> float:
+    def elbo(self, components: Counts, posterior: Counts) -> float:
         return elbo_words(components.table, posterior.table, self.word_concentration)
+
+
+@dataclass(frozen=True, slots=True)
+class Words(DirichletPrior):
+    """The prior of topics, which share the words of a document."""
+
+    def zeros(self, n_topics: int) -> WordCounts:
+        return WordCounts.zeros(self.n_words, n_topics)
 
     def expected_log_evidence(self, batch: PairCounts, posterior: WordCounts) -> float:
         table, totals = posterior.table, psi(posterior.sizes + self._total_concentration)

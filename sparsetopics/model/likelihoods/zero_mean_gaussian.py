@@ -29,7 +29,7 @@ class WishartPosterior(NamedTuple):
         return short_repr(self, "degrees_of_freedom", "scale_matrices")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ZeroMeanGaussian(wishart.WishartLikelihood):
     """The prior W(ν, B⁻¹), as in ``WishartLikelihood``."""
 
@@ -40,26 +40,14 @@ class ZeroMeanGaussian(wishart.WishartLikelihood):
         ("degrees_of_freedom",),
     )
 
-    def __repr__(self) -> str:
-        return short_repr(self, "n_columns", "degrees_of_freedom")
-
     @classmethod
-    def from_data(
-        cls,
-        values: Vectors,  # (n_items, n_columns)  a sample
-        scale: float = 1.0,
-        degrees_of_freedom: float | None = None,
-        diagonal: bool = True,
-    ) -> Self:
-        """Expected covariance: ``scale`` times the sample's second moments. ν is D + 2 by default.
-
-        With ``diagonal``, columns are uncorrelated in the prior.
-        """
-        origin = np.zeros(values.shape[1])
-        return cls(*wishart.scale_from_data(values, origin, scale, degrees_of_freedom, diagonal))
+    def from_data(cls, values: Vectors) -> Self:
+        """Expected variances: the mean squares of the sample."""
+        return cls(*wishart.prior_from_data(values, np.zeros(values.shape[1])))
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_full(n_topics, np.zeros(self.n_columns), with_sums=False)
+        origin = np.zeros(self.n_columns)
+        return Moments.zeros(n_topics, origin, in_pairs=True, with_sums=False)
 
     def posterior(self, moments: Moments) -> WishartPosterior:
         return WishartPosterior(
