@@ -13,7 +13,6 @@ from click.core import ParameterSource
 
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, TextType, type_of, typed_name
-from sparsetopics.cli.printing import show_help
 from sparsetopics.options.option import (
     NO_NAMES,
     Interval,
@@ -156,7 +155,16 @@ def quiet_option(*, with_no: bool = False) -> Decorator:
     return _flag("quiet", "Show no progress.", with_no=with_no)
 
 
-def _flag(name: str, text: str, *key: str, with_no: bool) -> Decorator:
+def spreadsheet_option(table: str, what: str) -> Decorator:
+    """``--spreadsheet-safe``, for tables of one format, and what stands in them."""
+    text = (
+        f"({table} only) Put an apostrophe before {what} that a spreadsheet would take for "
+        "formulas: those that begin with =, +, -, @, a tab or a line break."
+    )
+    return _flag("spreadsheet-safe", text)
+
+
+def _flag(name: str, text: str, *key: str, with_no: bool = False) -> Decorator:
     names = f"--{name}/--no-{name}" if with_no else f"--{name}"
     return click.option(names, *key, is_flag=True, help=text)
 
@@ -238,7 +246,15 @@ class TableCommand(click.Command):
     ) -> None:
         super().__init__(name, callback=callback, params=params, help=help)
         if self._n_rare:
-            self.params.append(_help_all_option())
+            help_all = click.Option(
+                ["--help-all"],
+                is_flag=True,
+                expose_value=False,
+                is_eager=True,
+                callback=_show_all,
+                help="Show all options and exit.",
+            )
+            self.params.append(help_all)
 
     @property
     def _n_rare(self) -> int:
@@ -262,19 +278,8 @@ class TableCommand(click.Command):
             formatter.write(f"\n{more}: `{ctx.command_path} --help-all`\n")
 
 
-def _help_all_option() -> click.Option:
-    return click.Option(
-        ["--help-all"],
-        is_flag=True,
-        expose_value=False,
-        is_eager=True,
-        callback=_show_all,
-        help="Show all options and exit.",
-    )
-
-
 def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         ctx.meta[SHOWS_ALL] = True
-        show_help(ctx)
+        click.echo(ctx.get_help(), color=ctx.color)
         ctx.exit()

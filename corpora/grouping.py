@@ -117,6 +117,11 @@ class Grouping:
         given = {"by": self.by, "over": over}
         return {option: column for option, column in given.items() if column is not None}
 
+    def named(self, name: str | None, start: Start | None) -> str:
+        """A group as people write it; empty if documents are not divided."""
+        period = None if self.over is None or start is None else self.over.named(start)
+        return " ".join(part for part in (name, period) if part is not None)
+
     def check_comparable(self) -> None:
         """OptionError if all documents are one group."""
         if not self.columns:

@@ -230,14 +230,11 @@ def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOpt
 
 
 def _encodable(text: str, where: str, options: ReadOptions) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        if options.encoding_errors == "replace":
-            return text.encode(errors="replace").decode()
+    repaired = text.encode(errors="replace").decode()
+    if repaired != text and options.encoding_errors != "replace":
         problem = "an escaped half of a surrogate pair is not a character"
-        raise SourceError(where, problem, "Use --encoding-errors replace.") from error
-    return text
+        raise SourceError(where, problem, "Use --encoding-errors replace.")
+    return repaired
 
 
 def _kind(value: Json) -> str:

@@ -138,18 +138,12 @@ def kept_among(names: Sequence[str], options: ReadOptions, where: str) -> list[s
         left_out = {*chosen, *ALWAYS_KEPT, options.text_field}
         chosen += [name for name in dict.fromkeys(names) if name not in left_out]
     for name in chosen:
-        _check_encodable(name, where)
+        # JSON may escape half of a surrogate pair.
+        if name.encode(errors="replace").decode() != name:
+            problem = f"the name of the field {name!a} is not text"
+            raise SourceError(where, problem, "Rename it, or name the fields to keep.")
     check_number_of_fields(len(chosen), where)
     return chosen
-
-
-def _check_encodable(name: str, where: str) -> None:
-    """SourceError for a name with half of a surrogate pair, which JSON may escape."""
-    try:
-        name.encode()
-    except UnicodeEncodeError as error:
-        problem = f"the name of the field {name!a} is not text"
-        raise SourceError(where, problem, "Rename it, or name the fields to keep.") from error
 
 
 def fields_of(options: ReadOptions) -> tuple[str, str, str]:

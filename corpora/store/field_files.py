@@ -28,11 +28,6 @@ TEXTS, FIELDS = "texts", "fields"  # how the names of the files begin
 _TEXTS_PER_GROUP = 256
 
 
-def no_fields() -> pa.Table:
-    """The fields of documents without any."""
-    return pa.table({})
-
-
 def columns_by_stem(names: Iterable[str]) -> dict[str, list[str]]:
     """The fields that each kind of file holds; no entry for a kind that is not needed."""
     others = [name for name in names if name != TEXT]

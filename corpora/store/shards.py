@@ -29,7 +29,6 @@ from sparsetopics.corpora.store.field_files import (
     StoredFields,
     check_fields,
     columns_by_stem,
-    no_fields,
     open_writer,
     rows_per_group,
 )
@@ -62,7 +61,9 @@ class Rows(Generic[RowBatch]):
     ids: pa.StringArray
     labels: pa.StringArray
     batch: RowBatch
-    fields: pa.Table = field(default_factory=no_fields)  # kept, in columns of their types
+    fields: pa.Table = field(
+        default_factory=lambda: pa.table({})
+    )  # kept, in columns of their types
 
     def __repr__(self) -> str:
         return short_repr(self, "batch")
@@ -81,14 +82,11 @@ class RowKind(ABC, Generic[RowBatch]):
     level: ClassVar[int]  # of compression
     dictionaries: ClassVar[list[str]]  # columns stored as dictionaries
     encodings: ClassVar[dict[str, str]]  # of other columns
+    groups_per_shard: ClassVar[int]
 
     @property
     @abstractmethod
     def rows_per_group(self) -> int: ...
-
-    @property
-    @abstractmethod
-    def groups_per_shard(self) -> int: ...
 
     @abstractmethod
     def columns_of(self, batch: RowBatch) -> list[pa.Array]:
@@ -173,7 +171,7 @@ class MemoryRowGroup(RowGroup[RowBatch]):
     batch: RowBatch
     ids: list[str]
     labels: list[str | None]
-    fields: pa.Table = field(default_factory=no_fields)
+    fields: pa.Table = field(default_factory=lambda: pa.table({}))
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_pairs")

@@ -188,13 +188,8 @@ def _percent(share: float) -> str:
 
 def _group_name(found: Prevalence, group: int) -> str:
     name, start = found.groups[group]
-    parts = [] if name is None else [shortened(name, LONGEST_GROUP)]
-    return " ".join([*parts, *([] if start is None else [_period(found, start)])])
-
-
-def _period(found: Prevalence, start: Start) -> str:
-    assert found.grouping.over is not None, "groups have a start only then"
-    return found.grouping.over.named(start)
+    short = None if name is None else shortened(name, LONGEST_GROUP)
+    return found.grouping.named(short, start)
 
 
 # --- lines over time ------------------------------------------------------------------------------
@@ -249,7 +244,7 @@ def _ticks(found: Prevalence, groups: Sequence[int]) -> dict[float, str]:
     places = sorted(starts)
     wanted = np.linspace(places[0], places[-1], MOST_TICKS)
     chosen = np.abs(np.subtract.outer(wanted, places)).argmin(axis=1).tolist()
-    return {places[n]: _period(found, starts[places[n]]) for n in chosen}
+    return {places[n]: found.grouping.named(None, starts[places[n]]) for n in chosen}
 
 
 def _place(start: Start | None) -> float:
