@@ -104,6 +104,7 @@ def command(
     from sparsetopics.answers.proportions import topics_of_texts, write_shares
     from sparsetopics.answers.table_files import table_format
     from sparsetopics.base.outputs import output_file
+    from sparsetopics.corpora.corpus import open_corpus
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
 
@@ -129,11 +130,12 @@ def command(
             )  # fmt: skip
             record, lines = _printed(documents, list(shares))
         else:
-            found = (
-                _documents(trained, texts, tokenizer)
-                if folder is None
-                else _opened(trained, folder, where)
-            )
+            found: AnyCorpus
+            if folder is None:
+                found = _documents(trained, texts, tokenizer)
+            else:
+                found = open_corpus(where.seen_from_there(folder))
+                trained.check_corpus(found, str(folder))
             write_shares(
                 output, trained.model, found, top,
                 workers=where.threads, broadcast=broadcast, spreadsheet_safe=spreadsheet_safe,
@@ -155,14 +157,6 @@ def _folder(
         return None
     if tokenizer is not None:
         refuse("tokenizer", f"is for texts, but {corpus} is a corpus")
-    return corpus
-
-
-def _opened(run: AnyRun, folder: Path, where: Workplace) -> AnyCorpus:
-    from sparsetopics.corpora.corpus import open_corpus
-
-    corpus = open_corpus(where.seen_from_there(folder))
-    run.check_corpus(corpus, str(folder))
     return corpus
 
 

@@ -189,7 +189,8 @@ def converted(values: pa.StringArray, kind: FieldType) -> pa.Array | None:
     values = present(values)
     try:
         if kind == "number":
-            return _as_numbers(values)
+            numbers = values.cast(pa.float64())
+            return numbers if np.isfinite(numbers.fill_null(0)).all() else None
         return _as_dates(values) if kind == "date" else values
     except pa.ArrowInvalid:
         return None
@@ -198,13 +199,6 @@ def converted(values: pa.StringArray, kind: FieldType) -> pa.Array | None:
 def misfit(values: pa.StringArray, kind: FieldType) -> int:
     """The row of the first value that is not of a type, though one of them is not."""
     return next(row for row in range(len(values)) if converted(values[row : row + 1], kind) is None)
-
-
-def _as_numbers(values: pa.StringArray) -> pa.Array:
-    numbers = values.cast(pa.float64())
-    if not np.isfinite(numbers.fill_null(0)).all():
-        raise pa.ArrowInvalid("not finite")
-    return numbers
 
 
 def _as_dates(values: pa.StringArray) -> pa.Array:

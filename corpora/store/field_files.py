@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed, reason_of
 from sparsetopics.corpora.readers.fields import ARROW_TYPES, TEXT, FieldType
 from sparsetopics.corpora.store.manifest import DAMAGE
-from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, StoredFile, parquet_writer
+from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, StoredFile
 
 TEXTS, FIELDS = "texts", "fields"  # how the names of the files begin
 # In a row group: few, since texts are long and a few documents are shown at a time. A divisor of
@@ -38,11 +36,6 @@ def columns_by_stem(names: Iterable[str]) -> dict[str, list[str]]:
 def rows_per_group(stem: str, n_docs: int) -> int:
     """Rows in a row group of such a file, where a row group of a shard holds ``n_docs``."""
     return min(_TEXTS_PER_GROUP, n_docs) if stem == TEXTS else n_docs
-
-
-def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """A writer of one such file."""
-    return parquet_writer(path, schema, 1, [name for name in schema.names if name != TEXT])
 
 
 def check_fields(names: Sequence[str], known: Iterable[str]) -> None:

@@ -155,7 +155,8 @@ def heat_map(found: Prevalence, names: Sequence[str]) -> HeatMap:
     """Return the heaviest topics by the largest groups, or by the latest periods."""
     shown = list(range(len(found.groups)))[-MOST_GROUPS:]
     if found.grouping.by is not None:
-        shown = _largest(found)
+        order = np.argsort(-found.means.n_documents, kind="stable")[:MOST_GROUPS]
+        shown = sorted(order.tolist())
     topics = range(min(len(found.topics), MOST_TOPICS))
     shares = _Shares(found, names)
     return HeatMap(
@@ -164,12 +165,6 @@ def heat_map(found: Prevalence, names: Sequence[str]) -> HeatMap:
         rows=[shares.numbers(topic, shown) for topic in topics],
         left_out=_left_out(found, len(topics), len(shown)),
     )
-
-
-def _largest(found: Prevalence) -> list[int]:
-    """Return the groups with the most documents, in their order."""
-    order = np.argsort(-found.means.n_documents, kind="stable")[:MOST_GROUPS]
-    return sorted(order.tolist())
 
 
 def _left_out(found: Prevalence, n_topics: int, n_groups: int) -> str:
