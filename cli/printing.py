@@ -89,9 +89,12 @@ def score_lines(
 ) -> list[str]:
     """Return a table with a row for each record, without columns that are all empty."""
     first = ["run", *short_names(names)]
-    keys = [key for key in _HEADS if any(record.get(key) is not None for record in records)]
     columns = [left(["model", *kinds])]
-    columns += [_numbers(key, [record.get(key) for record in records]) for key in keys]
+    for key, (head, digits) in _HEADS.items():
+        values = [record.get(key) for record in records]
+        if any(value is not None for value in values):
+            cells = ("-" if value is None else f"{value:.{digits}f}" for value in values)
+            columns.append(right([head, *cells]))
     return lines_of_columns(first, columns)
 
 
@@ -137,12 +140,6 @@ def short_names(names: Sequence[str], length: int = LONGEST_NAME) -> Sequence[st
 def left(cells: Sequence[str]) -> list[str]:
     width = max(map(len, cells))
     return [cell.ljust(width) for cell in cells]
-
-
-def _numbers(key: str, values: Sequence[str | float | None]) -> list[str]:
-    """Return the head and the values as cells of one width; a missing value is a dash."""
-    head, digits = _HEADS[key]
-    return right([head, *("-" if value is None else f"{value:.{digits}f}" for value in values)])
 
 
 def right(cells: Sequence[str]) -> list[str]:

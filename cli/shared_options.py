@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import wraps
 from math import inf
 from pathlib import Path
@@ -90,24 +90,6 @@ def add_options(options: Iterable[Decorator]) -> Decorator:
     return decorate
 
 
-def option_group(name: str, kind: type, options: Iterable[Decorator]) -> Decorator:
-    """Add ``options`` to a command, which gets all their values as one argument, ``name``.
-
-    ``kind`` is a dataclass whose fields have the names of the options.
-    """
-    members = [field.name for field in fields(kind)]
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def with_group(*context: click.Context, **values: Value) -> None:
-            group = kind(**{member: values.pop(member) for member in members})
-            command(*context, **values, **{name: group})
-
-        return add_options(options)(with_group)
-
-    return decorate
-
-
 def is_given(ctx: click.Context, key: str) -> bool:
     """Whether an option was given, on the command line or in a config file."""
     return ctx.get_parameter_source(key) is not ParameterSource.DEFAULT
@@ -132,9 +114,19 @@ def check_needs(ctx: click.Context, needs: Mapping[str, str]) -> None:
             refuse(names[key], f"needs {names[other]}")
 
 
-workplace_options = option_group(
-    "where", Workplace, [row_option(OPTION[name]) for name in ("workers", "executor", "scheduler")]
-)
+def workplace_options(command: Command) -> Command:
+    """Add the options of a ``Workplace``, which the command gets as one argument, ``where``."""
+    names = ("workers", "executor", "scheduler")
+    make_place: Callable[..., Workplace] = Workplace
+
+    @wraps(command)
+    def with_workplace(*context: click.Context, **values: Value) -> None:
+        where = make_place(**{name: values.pop(name) for name in names})
+        command(*context, **values, where=where)
+
+    return add_options(row_option(OPTION[name]) for name in names)(with_workplace)
+
+
 threads_option = row_option(  # for commands that work in this process alone
     replace(OPTION["workers"], help="Number of threads.")
 )

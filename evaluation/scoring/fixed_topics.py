@@ -38,11 +38,6 @@ class FixedTopics:
     run: TopicRun | None = None  # None for topics of another toolkit
     n_missing_words: int = 0  # words of the vocabulary that the other toolkit's file lacks
 
-    @property
-    def words(self) -> Sequence[str]:
-        """The words of the columns, (n_words,)."""
-        return self.vocabulary.words
-
 
 class TopicMatrix(NamedTuple):
     """What ``read_topic_matrix`` finds in a file."""

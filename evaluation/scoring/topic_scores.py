@@ -75,7 +75,7 @@ class Scorecard:
         remarks = []
         if n_missing := self.topics.n_missing_words:  # each token costs 27 nats
             remarks.append(
-                f" has no column for {n_missing:,} of the {len(self.topics.words):,} words: "
+                f" has no column for {n_missing:,} of the {len(self.topics.vocabulary):,} words: "
                 "their probability is taken as 1e-12."
             )
         if self.topic_c_v is None or self.topic_c_npmi is None:
@@ -175,7 +175,8 @@ def score_topics(
     )
     coherent_words = top_words(topic_word, COHERENCE_WORDS)
     counts = coherence.count_cooccurrence(coherence_documents.batches(), coherent_words)
-    names = [[topics.words[word] for word in best] for best in coherent_words]
+    words = topics.vocabulary.words
+    names = [[words[word] for word in best] for best in coherent_words]
     c_v, c_npmi = (None, None) if texts is None else coherence.text_coherence(names, texts)
     return Scorecard(
         topics=topics,
