@@ -150,7 +150,7 @@ def test_neither_scale_nor_components_without_weight_matter():
     longer = np.concatenate([covariances, np.eye(9)[None]])
     scaled = PatchPrior.from_mixture([*(3.0 * weights), 0.0], longer)
 
-    assert scaled.n_topics == len(weights)
+    assert len(scaled.log_weights) == len(weights)
     np.testing.assert_array_equal(denoise(noisy, SIGMA, scaled), plain)
 
 
