@@ -11,15 +11,7 @@ import click
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity, without_middle
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
-from sparsetopics.cli.printing import (
-    left,
-    lines_of_columns,
-    right,
-    room_beside,
-    say,
-    short_names,
-    show,
-)
+from sparsetopics.cli.printing import aligned, lines_of_columns, room_beside, say, short_names, show
 from sparsetopics.cli.shared_options import (
     TableCommand,
     grouping_options,
@@ -162,7 +154,7 @@ def _lines(found: Prevalence, names: Sequence[str]) -> list[str]:
     for head, group in zip(short_names(heads, HEAD), shown, strict=True):
         pairs = zip(means.mean[group], means.standard_error[group], strict=True)
         cells = [_cell(100 * mean, 100 * error) for mean, error in pairs]
-        columns.append(right([head, *cells, f"{means.n_documents[group]:,}"]))
+        columns.append(aligned([head, *cells, f"{means.n_documents[group]:,}"], ">"))
     width = len(str(found.topics[-1]))
     topics = [f"{topic:>{width}} {_short(names[topic], columns, width)}" for topic in found.topics]
     lines = lines_of_columns(["% of documents", *topics, "documents"], columns)
@@ -193,12 +185,13 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
         groups = (
             grouping.named(row.get(f"{prefix}group"), row.get(f"{prefix}from")) for row in rows
         )
-        sides.append(left([title, *(without_middle(group, HEAD) for group in groups)]))
+        sides.append(aligned([title, *(without_middle(group, HEAD) for group in groups)]))
     differences = (
         _cell(100 * row["difference"], 100 * _number(row["standard_error"])) for row in rows
     )
     p_values = (_p_value(_number(row["adjusted_p_value"])) for row in rows)
-    columns = [*sides, right(["difference, %", *differences]), right(["p, Holm", *p_values])]
+    numbers = ["difference, %", *differences], ["p, Holm", *p_values]
+    columns = [*sides, *(aligned(cells, ">") for cells in numbers)]
     width = max((len(str(row["topic"])) for row in rows), default=0)
     names = (f"{row['topic']:>{width}} {_short(row['name'], columns, width)}" for row in rows)
     head = ["topic", *names]

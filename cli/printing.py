@@ -89,12 +89,12 @@ def score_lines(
 ) -> list[str]:
     """Return a table with a row for each record, without columns that are all empty."""
     first = ["run", *short_names(names)]
-    columns = [left(["model", *kinds])]
+    columns = [aligned(["model", *kinds])]
     for key, (head, digits) in _HEADS.items():
         values = [record.get(key) for record in records]
         if any(value is not None for value in values):
             cells = ("-" if value is None else f"{value:.{digits}f}" for value in values)
-            columns.append(right([head, *cells]))
+            columns.append(aligned([head, *cells], ">"))
     return lines_of_columns(first, columns)
 
 
@@ -103,7 +103,7 @@ def lines_of_columns(head: Sequence[str], columns: Sequence[list[str]]) -> list[
 
     Columns that do not fit in ``WIDTH`` make another table below, with the names repeated.
     """
-    first = left(head)
+    first = aligned(head)
     lines: list[str] = []
     for table in _tables(columns, WIDTH - len(first[0])):
         lines += [""] if lines else []
@@ -137,12 +137,7 @@ def short_names(names: Sequence[str], length: int = LONGEST_NAME) -> Sequence[st
     return short if len(set(short)) == len(set(names)) else names
 
 
-def left(cells: Sequence[str]) -> list[str]:
+def aligned(cells: Sequence[str], side: str = "<") -> list[str]:
+    """Cells of one width, with their texts at the left, or with ``>`` at the right."""
     width = max(map(len, cells))
-    return [cell.ljust(width) for cell in cells]
-
-
-def right(cells: Sequence[str]) -> list[str]:
-    """Cells of one width, with their texts at the right."""
-    width = max(map(len, cells))
-    return [cell.rjust(width) for cell in cells]
+    return [f"{cell:{side}{width}}" for cell in cells]

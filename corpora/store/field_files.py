@@ -65,30 +65,24 @@ class StoredFields:
         Raises OptionError for an unknown field, CorpusFormatError for a damaged file.
         """
         check_fields(names, self.types)
-        columns = {}
+        columns: dict[str, pa.Array] = {}
         for stem, held in columns_by_stem(names).items():
-            columns.update(self._read_file(stem, held, group, n_docs, rows))
+            file, size = self.files[stem], rows_per_group(stem, self.docs_per_group)
+            parts = np.arange(-(-n_docs // size))
+            if rows is not None:
+                parts = np.unique(rows // size)
+            expected = int(np.minimum(size, n_docs - parts * size).sum())
+            first = group * (self.docs_per_group // size)
+            table = file.columns((first + parts).tolist(), held, expected, MOST_TOGETHER)
+            for name in held:
+                try:
+                    _check(table[name], self.types[name])
+                except (ValueError, pa.ArrowInvalid) as error:
+                    raise DAMAGE.of(file.path, f"column {name!r}: {reason_of(error)}") from error
+            if rows is not None:
+                table = table.take(np.searchsorted(parts, rows // size) * size + rows % size)
+            columns |= {name: table[name].combine_chunks() for name in held}
         return pa.table({name: columns[name] for name in names})
-
-    def _read_file(
-        self, stem: str, names: list[str], group: int, n_docs: int, rows: IntArray | None
-    ) -> dict[str, pa.Array]:
-        size = rows_per_group(stem, self.docs_per_group)
-        parts = np.arange(-(-n_docs // size))
-        if rows is not None:
-            parts = np.unique(rows // size)
-        expected = int(np.minimum(size, n_docs - parts * size).sum())
-        first = group * (self.docs_per_group // size)
-        table = self.files[stem].columns((first + parts).tolist(), names, expected, MOST_TOGETHER)
-        for name in names:
-            try:
-                _check(table[name], self.types[name])
-            except (ValueError, pa.ArrowInvalid) as error:
-                problem = f"column {name!r}: {reason_of(error)}"
-                raise DAMAGE.of(self.files[stem].path, problem) from error
-        if rows is not None:
-            table = table.take(np.searchsorted(parts, rows // size) * size + rows % size)
-        return {name: table[name].combine_chunks() for name in names}
 
 
 def _check(column: pa.ChunkedArray, kind: FieldType) -> None:
