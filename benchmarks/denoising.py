@@ -157,7 +157,8 @@ def main(
         pictures.mkdir(parents=True, exist_ok=True)
     results = []
     click.echo(
-        f"{prior.n_topics} components, sigma {sigma:g}\nimage              noisy  denoised    s"
+        f"{len(prior.log_weights)} components, sigma {sigma:g}\n"
+        "image              noisy  denoised    s"
     )
     with tempfile.TemporaryDirectory() as folder, open_executor(workers) as executor:
         images_of(data / "bsds500-val.tar", Path(folder))

@@ -72,7 +72,8 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Toml]:
             refuse(where, f"{ctx.info_name} has no such option", hint)
         kinds, noun = _kinds(options[key])
         # Not isinstance: true is no whole number.
-        if type(value) not in kinds or not _holds_strings(value):
+        holds_strings = not isinstance(value, list) or all(isinstance(v, str) for v in value)
+        if type(value) not in kinds or not holds_strings:
             refuse(where, f"must be {noun}, but is {shown_toml(value)}")
         values[str(options[key].name)] = value
     return values
@@ -86,11 +87,6 @@ def _entries(path: Path) -> dict[str, Toml]:
         inner = path / CONFIG_FILE
         refuse(str(path), "is a folder", f"Did you mean {inner}?" if inner.exists() else "")
     return read_toml(path)
-
-
-def _holds_strings(value: Toml) -> bool:
-    """Whether a value is no list, or one of strings only."""
-    return not isinstance(value, list) or all(isinstance(each, str) for each in value)
 
 
 def _kinds(option: click.Option) -> tuple[tuple[type, ...], str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,9 +19,6 @@ from sparsetopics.cli.shared_options import (
 from sparsetopics.options.option import Interval
 from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.options.workplace import Workplace
-
-if TYPE_CHECKING:
-    from sparsetopics.answers.representatives import RepresentativeDocument
 
 EXCERPT = 400  # characters of a text
 INDENT = 6 * " "
@@ -104,7 +100,11 @@ def command(
     for place, topic in enumerate(found.topics.chosen):
         show(None, [*[""][:place], f"Topic {topic}: {named[topic]}"], as_json=False)
         for document in found.of_topics[place]:
-            show(None, [_head(document)], as_json=False)
+            groups = dict.fromkeys(filter(None, (document.label, document.group)))
+            kinds = f" ({', '.join(groups)})" if groups else ""
+            size = f"{document.n_tokens:,.0f} tokens"
+            head = f"{document.share:>5.0%}  {document.doc_id}{kinds}, {size}"
+            show(None, [head], as_json=False)
             if document.text is None:
                 show(None, [INDENT + " ".join(document.words)], as_json=False)
             else:
@@ -113,10 +113,3 @@ def command(
                     initial_indent=INDENT, subsequent_indent=INDENT,
                 )  # fmt: skip
                 show_marked(lines, document.words)
-
-
-def _head(document: RepresentativeDocument) -> str:
-    """``  92%  an-id (a label, a group), 310 tokens``."""
-    names = dict.fromkeys(filter(None, (document.label, document.group)))
-    kinds = f" ({', '.join(names)})" if names else ""
-    return f"{document.share:>5.0%}  {document.doc_id}{kinds}, {document.n_tokens:,.0f} tokens"

@@ -9,7 +9,12 @@ import click
 from sparsetopics.answers.exports import PATH_TARGETS, RUN_TARGETS
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option, names_option, overwrite_option
+from sparsetopics.cli.shared_options import (
+    json_option,
+    names_option,
+    overwrite_option,
+    spreadsheet_option,
+)
 
 TARGETS = list(RUN_TARGETS | PATH_TARGETS)
 
@@ -23,12 +28,7 @@ TARGETS = list(RUN_TARGETS | PATH_TARGETS)
     type=NAMED_PATH,
     help="(pyldavis only) Corpus of the documents to show, usually the training corpus.",
 )
-@click.option(
-    "--spreadsheet-safe",
-    is_flag=True,
-    help="(csv only) Put an apostrophe before words that a spreadsheet would take for formulas: "
-    "those that begin with =, +, -, @, a tab or a line break.",
-)
+@spreadsheet_option("csv", "words")
 @names_option
 @overwrite_option("Replace the files if they exist.")
 @json_option()

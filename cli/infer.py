@@ -17,6 +17,7 @@ from sparsetopics.cli.shared_options import (
     TableCommand,
     json_option,
     overwrite_option,
+    spreadsheet_option,
     workplace_options,
 )
 from sparsetopics.options.option import counts_from, refuse
@@ -60,12 +61,7 @@ PRINTED_TOPICS = 5  # of a text, unless --top is given
     help="Python function that cuts texts into words. Required for texts if the corpus of RUN was "
     "ingested with one.",
 )
-@click.option(
-    "--spreadsheet-safe",
-    is_flag=True,
-    help="(.csv only) Put an apostrophe before ids that a spreadsheet would take for formulas: "
-    "those that begin with =, +, -, @, a tab or a line break.",
-)
+@spreadsheet_option(".csv", "ids")
 @overwrite_option("Replace the file if it exists.")
 @workplace_options
 @json_option()
@@ -108,6 +104,7 @@ def command(
     from sparsetopics.answers.proportions import topics_of_texts, write_shares
     from sparsetopics.answers.table_files import table_format
     from sparsetopics.base.outputs import output_file
+    from sparsetopics.corpora.corpus import open_corpus
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
 
@@ -133,11 +130,12 @@ def command(
             )  # fmt: skip
             record, lines = _printed(documents, list(shares))
         else:
-            found = (
-                _documents(trained, texts, tokenizer)
-                if folder is None
-                else _opened(trained, folder, where)
-            )
+            found: AnyCorpus
+            if folder is None:
+                found = _documents(trained, texts, tokenizer)
+            else:
+                found = open_corpus(where.seen_from_there(folder))
+                trained.check_corpus(found, str(folder))
             write_shares(
                 output, trained.model, found, top,
                 workers=where.threads, broadcast=broadcast, spreadsheet_safe=spreadsheet_safe,
@@ -162,19 +160,13 @@ def _folder(
     return corpus
 
 
-def _opened(run: AnyRun, folder: Path, where: Workplace) -> AnyCorpus:
-    from sparsetopics.corpora.corpus import open_corpus
-
-    corpus = open_corpus(where.seen_from_there(folder))
-    run.check_corpus(corpus, str(folder))
-    return corpus
-
-
 def _documents(run: AnyRun, texts: Sequence[str], tokenizer: str | None) -> Corpus:
     """Texts, or the lines of the standard input, as a corpus; says what is left out."""
     from sparsetopics.corpora.corpus import Corpus
 
-    documents = list(map(_checked, texts)) or _lines_of_input()
+    if any(text.encode(errors="replace").decode() != text for text in texts):
+        refuse("text", "must be UTF-8")
+    documents = texts or _lines_of_input()
     corpus = Corpus.from_texts(documents, tokenizer=tokenizer, vocabulary=run.words)
     reason = f"not in the vocabulary of {run.path}"
     _say_left_out(corpus.n_unknown_tokens, corpus.n_tokens, "word", reason)
@@ -185,14 +177,6 @@ def _documents(run: AnyRun, texts: Sequence[str], tokenizer: str | None) -> Corp
 def _say_left_out(n_left_out: int, n_kept: float, noun: str, reason: str) -> None:
     if n_left_out:
         say(f"Left out: {n_left_out:,} of {quantity(n_left_out + n_kept, noun)} ({reason}).")
-
-
-def _checked(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        refuse("text", "must be UTF-8")
-    return text
 
 
 def _lines_of_input() -> Iterator[str]:

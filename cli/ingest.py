@@ -226,18 +226,12 @@ def _showing_progress(*, quiet: bool) -> Iterator[OnProgress]:
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():
-        with _spinner() as on_progress:
-            yield on_progress
+        from rich.console import Console
+
+        with Console(stderr=True).status("starting") as status:
+            yield lambda progress: status.update(str(progress))
     else:
         yield _occasional_lines()
-
-
-@contextmanager
-def _spinner() -> Iterator[OnProgress]:
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as status:
-        yield lambda progress: status.update(str(progress))
 
 
 def _occasional_lines() -> OnProgress:

@@ -148,11 +148,9 @@ def _errors_in_one_line() -> Iterator[None]:
         yield
     except click.exceptions.NoArgsIsHelpError:
         raise
-    except click.MissingParameter as error:
-        raise WrongUsage(_with_advice(error)) from error
-    except click.BadParameter as error:
-        raise click.ClickException(printable(error.format_message())) from error
     except click.UsageError as error:
+        if isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter):
+            raise click.ClickException(printable(error.format_message())) from error
         raise WrongUsage(_with_advice(error)) from error
     except OSError as error:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)

@@ -106,19 +106,12 @@ def named_as_typed(error: OptionError, ctx: click.Context) -> OptionError:
     """The error with the name of its option as the user wrote it, here or in a config file."""
     key = error.where.lstrip("-").replace("-", "_")
     for param in ctx.command.params:
-        if isinstance(param, click.Option) and key in (param.name, _key(param)):
-            return error.renamed(_place(param, ctx))
+        typed = typed_name(param)
+        bare = typed.removeprefix("--")
+        if isinstance(param, click.Option) and key in (param.name, bare.replace("-", "_")):
+            is_from_file = ctx.get_parameter_source(str(param.name)) is ParameterSource.DEFAULT_MAP
+            return error.renamed(f"{ctx.meta[CONFIG]}, {bare}" if is_from_file else typed)
     return error
-
-
-def _place(param: click.Option, ctx: click.Context) -> str:
-    is_from_file = ctx.get_parameter_source(str(param.name)) is ParameterSource.DEFAULT_MAP
-    name = typed_name(param)
-    return f"{ctx.meta[CONFIG]}, {name.removeprefix('--')}" if is_from_file else name
-
-
-def _key(param: click.Option) -> str:
-    return typed_name(param).removeprefix("--").replace("-", "_")
 
 
 def _name(param: click.Parameter | None) -> str:

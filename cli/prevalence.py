@@ -11,21 +11,14 @@ import click
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity, without_middle
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
-from sparsetopics.cli.printing import (
-    left,
-    lines_of_columns,
-    right,
-    room_beside,
-    say,
-    short_names,
-    show,
-)
+from sparsetopics.cli.printing import aligned, lines_of_columns, room_beside, say, short_names, show
 from sparsetopics.cli.shared_options import (
     TableCommand,
     grouping_options,
     json_option,
     names_option,
     overwrite_option,
+    spreadsheet_option,
     workplace_options,
 )
 from sparsetopics.options.option import counts_from, refuse
@@ -38,7 +31,7 @@ if TYPE_CHECKING:
 
     from sparsetopics.answers.prevalence import Prevalence
     from sparsetopics.base.sealed_files import Json
-    from sparsetopics.corpora.grouping import Grouping, Start
+    from sparsetopics.corpora.grouping import Grouping
 
 TOPIC, HEAD = 20, 14  # characters of a topic's name where there is no room for more; of a group's
 PRINTED_GROUPS = 60
@@ -66,11 +59,7 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
 )
 @names_option
 @click.option("--out", type=NEW_PATH, help="Write the table: .parquet, .csv, .jsonl or .arrow.")
-@click.option(
-    "--spreadsheet-safe",
-    is_flag=True,
-    help="(.csv only) Put an apostrophe before texts that a spreadsheet would take for formulas.",
-)
+@spreadsheet_option(".csv", "texts")
 @overwrite_option("Replace the file if it exists.")
 @workplace_options
 @json_option("Print JSON instead of a table.")
@@ -160,12 +149,12 @@ def _lines(found: Prevalence, names: Sequence[str]) -> list[str]:
     """Topics by groups: shares and their errors in percent."""
     shown = range(min(len(found.groups), PRINTED_GROUPS))
     means = found.means
-    heads = [_group_name(found, group) for group in shown]
+    heads = [found.grouping.named(*found.groups[group]) or "all" for group in shown]
     columns = []
     for head, group in zip(short_names(heads, HEAD), shown, strict=True):
         pairs = zip(means.mean[group], means.standard_error[group], strict=True)
         cells = [_cell(100 * mean, 100 * error) for mean, error in pairs]
-        columns.append(right([head, *cells, f"{means.n_documents[group]:,}"]))
+        columns.append(aligned([head, *cells, f"{means.n_documents[group]:,}"], ">"))
     width = len(str(found.topics[-1]))
     topics = [f"{topic:>{width}} {_short(names[topic], columns, width)}" for topic in found.topics]
     lines = lines_of_columns(["% of documents", *topics, "documents"], columns)
@@ -183,17 +172,6 @@ def _cell(mean: float, error: float) -> str:
     return f"{mean:.1f} ±{error:.1f}" if error == error else f"{mean:.1f}"  # NaN: one document
 
 
-def _group_name(found: Prevalence, group: int) -> str:
-    return _named(found.grouping, *found.groups[group]) or "all"
-
-
-def _named(grouping: Grouping, name: str | None, start: Start | None) -> str:
-    parts = [] if name is None else [name]
-    if grouping.over is not None and start is not None:
-        parts.append(grouping.over.named(start))
-    return " ".join(parts)
-
-
 def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
     """The comparisons with the smallest p-values; of equal ones, the largest differences."""
     from pyarrow.compute import abs as absolute
@@ -205,14 +183,15 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
     sides = []
     for title, prefix in (("group", ""), ("other group", "other_")):
         groups = (
-            _named(grouping, row.get(f"{prefix}group"), row.get(f"{prefix}from")) for row in rows
+            grouping.named(row.get(f"{prefix}group"), row.get(f"{prefix}from")) for row in rows
         )
-        sides.append(left([title, *(without_middle(group, HEAD) for group in groups)]))
+        sides.append(aligned([title, *(without_middle(group, HEAD) for group in groups)]))
     differences = (
         _cell(100 * row["difference"], 100 * _number(row["standard_error"])) for row in rows
     )
     p_values = (_p_value(_number(row["adjusted_p_value"])) for row in rows)
-    columns = [*sides, right(["difference, %", *differences]), right(["p, Holm", *p_values])]
+    numbers = ["difference, %", *differences], ["p, Holm", *p_values]
+    columns = [*sides, *(aligned(cells, ">") for cells in numbers)]
     width = max((len(str(row["topic"])) for row in rows), default=0)
     names = (f"{row['topic']:>{width}} {_short(row['name'], columns, width)}" for row in rows)
     head = ["topic", *names]

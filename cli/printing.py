@@ -70,11 +70,6 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def show_help(ctx: click.Context) -> None:
-    """Print the help of a command."""
-    click.echo(ctx.get_help(), color=ctx.color)
-
-
 def say(sentence: str) -> None:
     """Print a line of progress, a warning or a remark on stderr.
 
@@ -94,9 +89,12 @@ def score_lines(
 ) -> list[str]:
     """Return a table with a row for each record, without columns that are all empty."""
     first = ["run", *short_names(names)]
-    keys = [key for key in _HEADS if any(record.get(key) is not None for record in records)]
-    columns = [left(["model", *kinds])]
-    columns += [_numbers(key, [record.get(key) for record in records]) for key in keys]
+    columns = [aligned(["model", *kinds])]
+    for key, (head, digits) in _HEADS.items():
+        values = [record.get(key) for record in records]
+        if any(value is not None for value in values):
+            cells = ("-" if value is None else f"{value:.{digits}f}" for value in values)
+            columns.append(aligned([head, *cells], ">"))
     return lines_of_columns(first, columns)
 
 
@@ -105,7 +103,7 @@ def lines_of_columns(head: Sequence[str], columns: Sequence[list[str]]) -> list[
 
     Columns that do not fit in ``WIDTH`` make another table below, with the names repeated.
     """
-    first = left(head)
+    first = aligned(head)
     lines: list[str] = []
     for table in _tables(columns, WIDTH - len(first[0])):
         lines += [""] if lines else []
@@ -139,18 +137,7 @@ def short_names(names: Sequence[str], length: int = LONGEST_NAME) -> Sequence[st
     return short if len(set(short)) == len(set(names)) else names
 
 
-def left(cells: Sequence[str]) -> list[str]:
+def aligned(cells: Sequence[str], side: str = "<") -> list[str]:
+    """Cells of one width, with their texts at the left, or with ``>`` at the right."""
     width = max(map(len, cells))
-    return [cell.ljust(width) for cell in cells]
-
-
-def _numbers(key: str, values: Sequence[str | float | None]) -> list[str]:
-    """Return the head and the values as cells of one width; a missing value is a dash."""
-    head, digits = _HEADS[key]
-    return right([head, *("-" if value is None else f"{value:.{digits}f}" for value in values)])
-
-
-def right(cells: Sequence[str]) -> list[str]:
-    """Cells of one width, with their texts at the right."""
-    width = max(map(len, cells))
-    return [cell.rjust(width) for cell in cells]
+    return [f"{cell:{side}{width}}" for cell in cells]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import wraps
 from math import inf
 from pathlib import Path
@@ -13,7 +13,6 @@ from click.core import ParameterSource
 
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, TextType, type_of, typed_name
-from sparsetopics.cli.printing import show_help
 from sparsetopics.options.option import (
     NO_NAMES,
     Interval,
@@ -91,24 +90,6 @@ def add_options(options: Iterable[Decorator]) -> Decorator:
     return decorate
 
 
-def option_group(name: str, kind: type, options: Iterable[Decorator]) -> Decorator:
-    """Add ``options`` to a command, which gets all their values as one argument, ``name``.
-
-    ``kind`` is a dataclass whose fields have the names of the options.
-    """
-    members = [field.name for field in fields(kind)]
-
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def with_group(*context: click.Context, **values: Value) -> None:
-            group = kind(**{member: values.pop(member) for member in members})
-            command(*context, **values, **{name: group})
-
-        return add_options(options)(with_group)
-
-    return decorate
-
-
 def is_given(ctx: click.Context, key: str) -> bool:
     """Whether an option was given, on the command line or in a config file."""
     return ctx.get_parameter_source(key) is not ParameterSource.DEFAULT
@@ -133,9 +114,19 @@ def check_needs(ctx: click.Context, needs: Mapping[str, str]) -> None:
             refuse(names[key], f"needs {names[other]}")
 
 
-workplace_options = option_group(
-    "where", Workplace, [row_option(OPTION[name]) for name in ("workers", "executor", "scheduler")]
-)
+def workplace_options(command: Command) -> Command:
+    """Add the options of a ``Workplace``, which the command gets as one argument, ``where``."""
+    names = ("workers", "executor", "scheduler")
+    make_place: Callable[..., Workplace] = Workplace
+
+    @wraps(command)
+    def with_workplace(*context: click.Context, **values: Value) -> None:
+        where = make_place(**{name: values.pop(name) for name in names})
+        command(*context, **values, where=where)
+
+    return add_options(row_option(OPTION[name]) for name in names)(with_workplace)
+
+
 threads_option = row_option(  # for commands that work in this process alone
     replace(OPTION["workers"], help="Number of threads.")
 )
@@ -156,7 +147,16 @@ def quiet_option(*, with_no: bool = False) -> Decorator:
     return _flag("quiet", "Show no progress.", with_no=with_no)
 
 
-def _flag(name: str, text: str, *key: str, with_no: bool) -> Decorator:
+def spreadsheet_option(table: str, what: str) -> Decorator:
+    """``--spreadsheet-safe``, for tables of one format, and what stands in them."""
+    text = (
+        f"({table} only) Put an apostrophe before {what} that a spreadsheet would take for "
+        "formulas: those that begin with =, +, -, @, a tab or a line break."
+    )
+    return _flag("spreadsheet-safe", text)
+
+
+def _flag(name: str, text: str, *key: str, with_no: bool = False) -> Decorator:
     names = f"--{name}/--no-{name}" if with_no else f"--{name}"
     return click.option(names, *key, is_flag=True, help=text)
 
@@ -238,7 +238,15 @@ class TableCommand(click.Command):
     ) -> None:
         super().__init__(name, callback=callback, params=params, help=help)
         if self._n_rare:
-            self.params.append(_help_all_option())
+            help_all = click.Option(
+                ["--help-all"],
+                is_flag=True,
+                expose_value=False,
+                is_eager=True,
+                callback=_show_all,
+                help="Show all options and exit.",
+            )
+            self.params.append(help_all)
 
     @property
     def _n_rare(self) -> int:
@@ -262,19 +270,8 @@ class TableCommand(click.Command):
             formatter.write(f"\n{more}: `{ctx.command_path} --help-all`\n")
 
 
-def _help_all_option() -> click.Option:
-    return click.Option(
-        ["--help-all"],
-        is_flag=True,
-        expose_value=False,
-        is_eager=True,
-        callback=_show_all,
-        help="Show all options and exit.",
-    )
-
-
 def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         ctx.meta[SHOWS_ALL] = True
-        show_help(ctx)
+        click.echo(ctx.get_help(), color=ctx.color)
         ctx.exit()

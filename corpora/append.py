@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -82,7 +82,10 @@ def append(
         if DocumentManifest.load(folder) != before:
             raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")
         added = [file.file for file in files_of(longer.shards[len(before.shards) :])]
-        _refuse_taken(folder, added)
+        for name in added:
+            if os.path.lexists(folder / name):
+                problem = "a file that is not part of the corpus has the name of a new shard"
+                raise OutputError(str(folder / name), problem, "Move it away.")
         workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
     n_added = longer.sizes.n_docs - before.sizes.n_docs
     # Only the first documents are read for this remark.
@@ -169,10 +172,3 @@ def _workspace_in(folder: Path) -> Iterator[Workspace]:
                 workspace.remove()
     except OSError as error:
         raise refused(folder, error, "The corpus is as it was.") from error
-
-
-def _refuse_taken(folder: Path, names: Sequence[str]) -> None:
-    for name in names:
-        if os.path.lexists(folder / name):
-            problem = "a file that is not part of the corpus has the name of a new shard"
-            raise OutputError(str(folder / name), problem, "Move it away.")

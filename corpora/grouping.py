@@ -117,6 +117,11 @@ class Grouping:
         given = {"by": self.by, "over": over}
         return {option: column for option, column in given.items() if column is not None}
 
+    def named(self, name: str | None, start: Start | None) -> str:
+        """A group as people write it; empty if documents are not divided."""
+        period = None if self.over is None or start is None else self.over.named(start)
+        return " ".join(part for part in (name, period) if part is not None)
+
     def check_comparable(self) -> None:
         """OptionError if all documents are one group."""
         if not self.columns:
@@ -151,7 +156,11 @@ class Grouping:
         if self.over is not None:
             values = read_column(rows, self.over.column)
             start_codes, found_starts = _numbered(_starts(values, self.over))
-            starts = _as_python(found_starts)
+            try:
+                starts = found_starts.to_pylist()
+            except (ValueError, OverflowError) as error:
+                problem = "expected dates between the years 1 and 9999"
+                raise OptionError("over", problem) from error
         known = (name_codes >= 0) & (start_codes >= 0)
         pairs = name_codes[known] * len(starts) + start_codes[known]
         found, inverse = np.unique(pairs, return_inverse=True)
@@ -181,14 +190,6 @@ def _numbered(values: pa.Array) -> tuple[IntArray, pa.Array]:
     encoded = values.dictionary_encode()
     numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
     return numbers.astype(np.int64), encoded.dictionary
-
-
-def _as_python(starts: pa.Array) -> list[Start | None]:
-    try:
-        values: list[Start | None] = starts.to_pylist()
-    except (ValueError, OverflowError) as error:
-        raise OptionError("over", "expected dates between the years 1 and 9999") from error
-    return values
 
 
 def _starts(values: pa.Array, over: Over) -> pa.Array:

@@ -81,27 +81,22 @@ class Projection:
     def read(cls, path: Path) -> Projection:
         """Read ``projection.safetensors``, whose digest the caller has compared.
 
-        Raises CorpusFormatError if it is damaged.
+        Raises CorpusFormatError if it is damaged or its arrays do not fit together.
         """
         arrays, metadata = read_tensors(path, _ARRAYS, DAMAGE)
         where = f"{path}, {_METADATA_KEY}"
         stored = parsed(metadata.get(_METADATA_KEY, "null"), where, DAMAGE)
         settings = decoded(stored, _Settings, where, DAMAGE)
-        projection = cls(**arrays, whitened=settings.whitened, inputs=settings.inputs)
-        projection.check(path)
-        return projection
-
-    def check(self, path: Path) -> None:
-        """CorpusFormatError unless the arrays, read from ``path``, fit together."""
-        shapes = tuple(getattr(self, name).shape for name in _ARRAYS)
-        n_columns, n_inputs = (*self.components.shape, 0, 0)[:2]
+        shapes = tuple(arrays[name].shape for name in _ARRAYS)
+        n_columns, n_inputs = (*arrays["components"].shape, 0, 0)[:2]
         fitting = ((n_inputs,), (n_columns, n_inputs), (n_columns,))
-        n_names = len(self.inputs or ())
+        n_names = len(settings.inputs or ())
         if shapes != fitting or n_names not in (0, n_inputs):
             raise DAMAGE.of(path, f"arrays of shapes {shapes} and {n_names:,} names do not match")
-        finite = all(np.isfinite(getattr(self, name)).all() for name in _ARRAYS)
-        if not finite or (self.whitened and (self.variances <= 0.0).any()):
+        is_finite = all(np.isfinite(array).all() for array in arrays.values())
+        if not is_finite or (settings.whitened and (arrays["variances"] <= 0.0).any()):
             raise DAMAGE.of(path, "a number is not finite, or a variance is not positive")
+        return cls(**arrays, whitened=settings.whitened, inputs=settings.inputs)
 
 
 class _Settings(msgspec.Struct):

@@ -14,7 +14,7 @@ from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.store.field_files import columns_by_stem
-from sparsetopics.corpora.store.manifest import Sizes, damaged_files
+from sparsetopics.corpora.store.manifest import DAMAGE, Sizes, files_of
 from sparsetopics.corpora.store.shards import RowBatch, StoredRowGroup
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 
@@ -31,7 +31,12 @@ def validate(folder: str | Path) -> list[str]:
         problems = _vocabulary_problems(folder, corpus)
     else:
         problems = _projection_problems(folder, corpus)
-    damaged = damaged_files(folder, manifest.shards)
+    damaged: dict[Path, str] = {}
+    for file in files_of(manifest.shards):
+        try:
+            file.check(folder, DAMAGE)
+        except CorpusFormatError as error:
+            damaged[folder / file.file] = str(error)
     problems += damaged.values()
     for group in corpus.row_groups:
         assert isinstance(group, StoredRowGroup)  # what open_corpus makes

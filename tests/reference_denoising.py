@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def denoise(noisy, sigma, weights, covariances, betas, mean_removed):
+def denoise(noisy, sigma, weights, covariances, betas):
     side = round(covariances.shape[1] ** 0.5)
     height, width = noisy.shape
     image = noisy.copy()
@@ -12,9 +12,7 @@ def denoise(noisy, sigma, weights, covariances, betas, mean_removed):
         for top in range(height - side + 1):
             for left in range(width - side + 1):
                 place = np.s_[top : top + side, left : left + side]
-                patch = restored(
-                    image[place].ravel(), weights, covariances, sigma**2 / beta, mean_removed
-                )
+                patch = restored(image[place].ravel(), weights, covariances, sigma**2 / beta)
                 total[place] += patch.reshape(side, side)
                 covered[place] += 1
         data_weight, patch_weight = side**2 / sigma**2, beta / sigma**2 * side**2
@@ -23,13 +21,11 @@ def denoise(noisy, sigma, weights, covariances, betas, mean_removed):
     return np.clip(image, 0.0, 1.0)
 
 
-def restored(patch, weights, covariances, variance, mean_removed):
-    """The Wiener estimate of one patch under its most probable component."""
-    n_pixels, mean = len(patch), 0.0
-    if mean_removed:
-        centring = np.eye(n_pixels) - 1.0 / n_pixels
-        covariances = [centring @ covariance @ centring for covariance in covariances]
-        mean = patch.mean()
+def restored(patch, weights, covariances, variance):
+    """The Wiener estimate of one patch, less its mean, under its most probable component."""
+    n_pixels, mean = len(patch), patch.mean()
+    centring = np.eye(n_pixels) - 1.0 / n_pixels
+    covariances = [centring @ covariance @ centring for covariance in covariances]
     noise = variance * np.eye(n_pixels)
     scores = [
         np.log(weight) + log_density(patch - mean, covariance + noise)

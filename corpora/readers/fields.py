@@ -128,7 +128,9 @@ class FieldTypes:
         known = present(values).drop_null()
         if len(known):
             self._has_values.add(name)
-            self._possible[name] = types_that_fit(known, possible)
+            alike = (k for k in possible if _all(pc.match_substring_regex(known, _LOOKS[k])))
+            fitting = [kind for kind in alike if converted(known, kind) is not None]
+            self._possible[name] = fitting  # without any, the values are strings
 
     @property
     def types(self) -> dict[str, FieldType]:
@@ -170,15 +172,6 @@ def table_of_fields(
 
 
 # --- what values look like -----------------------------------------------------------------------
-def types_that_fit(values: pa.StringArray, among: Iterable[FieldType]) -> list[FieldType]:
-    """Those types that all values, none of them null, look like and can be converted to.
-
-    Without any, the values are strings.
-    """
-    alike = [kind for kind in among if _all(pc.match_substring_regex(values, _LOOKS[kind]))]
-    return [kind for kind in alike if converted(values, kind) is not None]
-
-
 def present(values: pa.StringArray) -> pa.StringArray:
     """The values, null for empty ones."""
     is_empty = pc.equal(pc.binary_length(values), 0)
@@ -196,7 +189,8 @@ def converted(values: pa.StringArray, kind: FieldType) -> pa.Array | None:
     values = present(values)
     try:
         if kind == "number":
-            return _as_numbers(values)
+            numbers = values.cast(pa.float64())
+            return numbers if np.isfinite(numbers.fill_null(0)).all() else None
         return _as_dates(values) if kind == "date" else values
     except pa.ArrowInvalid:
         return None
@@ -205,13 +199,6 @@ def converted(values: pa.StringArray, kind: FieldType) -> pa.Array | None:
 def misfit(values: pa.StringArray, kind: FieldType) -> int:
     """The row of the first value that is not of a type, though one of them is not."""
     return next(row for row in range(len(values)) if converted(values[row : row + 1], kind) is None)
-
-
-def _as_numbers(values: pa.StringArray) -> pa.Array:
-    numbers = values.cast(pa.float64())
-    if not np.isfinite(numbers.fill_null(0)).all():
-        raise pa.ArrowInvalid("not finite")
-    return numbers
 
 
 def _as_dates(values: pa.StringArray) -> pa.Array:

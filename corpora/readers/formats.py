@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from sparsetopics.base.errors import OptionError
+from sparsetopics.base.wording import listed
 from sparsetopics.corpora.readers import ldac, matrix_market
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
@@ -205,12 +206,10 @@ def _collection(
         is_given = getattr(options, option.name) != option.default
         if is_given and option.name not in formats[name].options:
             users = [user for user, entry in formats.items() if option.name in entry.options]
-            *others, last = users
-            either = f"{', '.join(others)} or {last}" if others else last
             hint = "Leave it out."
             if option.name == "vocabulary_file" and not formats[name].options.isdisjoint(_OF_TEXT):
                 hint = "Text takes no list of words; --vocabulary takes those of a corpus or a run."
-            problem = f"is for {either}, but the format is {name}"
+            problem = f"is for {listed(users, 'or')}, but the format is {name}"
             raise OptionError(option.name, problem, hint)
     return Collection(files, formats[name], account)
 

@@ -16,7 +16,6 @@ from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, checked, text_block
 from sparsetopics.corpora.readers.fields import check_number_of_fields
 from sparsetopics.corpora.readers.options import (
-    FIELD_OPTIONS,
     ID_FIELD,
     KEEP,
     LABEL_FIELD,
@@ -25,7 +24,7 @@ from sparsetopics.corpora.readers.options import (
     fields_of,
     kept_among,
     missing_field,
-    repeated_field,
+    refuse_repeated,
 )
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
 
@@ -99,10 +98,9 @@ def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataTyp
         return None
     types = {options.text_field: pa.string()}
     for field in fields_of(options)[:2]:
-        if type(first.get(field)) in (str, int):
-            types[field] = pa.string() if isinstance(first[field], str) else pa.int64()
-        else:  # Arrow refuses anything but null: odd here, or first seen in a later line
-            types[field] = pa.null()
+        kind = type(first.get(field))
+        # Arrow refuses anything but null: odd here, or first seen in a later line.
+        types[field] = _ARROW_TYPES[kind] if kind in (str, int) else pa.null()
     return types | kept
 
 
@@ -168,10 +166,8 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
         problem = f"expected a JSON object, but found {_kind(record)}"
         raise SourceError(where, problem, "Write one object per line.")
     if isinstance(record, _Repetitive):
-        kept = ((name, KEEP) for name in kept_among(list(record), options, where))
-        for field, option in [*zip(fields_of(options), FIELD_OPTIONS, strict=True), *kept]:
-            if field in record.twice:
-                raise repeated_field(field, where, option)
+        kept = kept_among(list(record), options, where)
+        refuse_repeated(record.twice, kept, options, where)
     return record
 
 
@@ -230,14 +226,11 @@ def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOpt
 
 
 def _encodable(text: str, where: str, options: ReadOptions) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        if options.encoding_errors == "replace":
-            return text.encode(errors="replace").decode()
+    repaired = text.encode(errors="replace").decode()
+    if repaired != text and options.encoding_errors != "replace":
         problem = "an escaped half of a surrogate pair is not a character"
-        raise SourceError(where, problem, "Use --encoding-errors replace.") from error
-    return text
+        raise SourceError(where, problem, "Use --encoding-errors replace.")
+    return repaired
 
 
 def _kind(value: Json) -> str:

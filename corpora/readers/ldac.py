@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock
@@ -58,7 +57,10 @@ def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
         expected = "a number of words, then as many word:count pairs of whole numbers"
         raise bad_line(block.source, number, bad[0].decode(), expected)
     numbers = np.fromstring(block.data.translate(_TO_SPACE), np.int64, sep=" ")
-    n_pairs = _pairs_of_lines(block.data)
+    characters = np.frombuffer(block.data, np.uint8)
+    ends = np.flatnonzero(characters == ord("\n"))
+    colons = np.flatnonzero(characters == ord(":"))
+    n_pairs = np.diff(np.searchsorted(colons, ends), prepend=0)  # of each line
     heads = np.concatenate(([0], np.cumsum(1 + 2 * n_pairs)))[:-1]
     promised = numbers[heads]
     if (promised != n_pairs).any():
@@ -78,11 +80,3 @@ def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
     refuse_first(counts > LARGEST_COUNT, counts, where_of_pair, expected)
     ids = pa.nulls(len(n_pairs), pa.string())
     return summed((counts, word_ids, indptr), ids, words, where)
-
-
-def _pairs_of_lines(data: bytes) -> NDArray[np.int64]:
-    """The number of colons in each line, (n_lines,)."""
-    characters = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(characters == ord("\n"))
-    colons = np.flatnonzero(characters == ord(":"))
-    return np.diff(np.searchsorted(colons, ends), prepend=0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +23,6 @@ from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values, shown
 
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
-FIELD_OPTIONS = (ID_FIELD, LABEL_FIELD, TEXT_FIELD)  # in the order of ``fields_of``
 # How messages name what may separate columns, and what to do about a file that has it.
 _DELIMITERS = {
     "\t": ("tabs", "Name the file .tsv."),
@@ -115,10 +115,8 @@ def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Field
         if field is not None and field not in names:
             raise missing_field(field, names, where, option)
     kept = kept_among(names, options, where)
-    used = [*zip(fields_of(options), FIELD_OPTIONS, strict=True), *((name, KEEP) for name in kept)]
-    for field, option in used:
-        if names.count(field) > 1:
-            raise repeated_field(field, where, option)
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    refuse_repeated(repeated, kept, options, where)
     positions = {name: position for position, name in enumerate(names)}
     doc_id, label, text = map(positions.get, fields_of(options))
     assert text is not None  # checked above
@@ -138,18 +136,12 @@ def kept_among(names: Sequence[str], options: ReadOptions, where: str) -> list[s
         left_out = {*chosen, *ALWAYS_KEPT, options.text_field}
         chosen += [name for name in dict.fromkeys(names) if name not in left_out]
     for name in chosen:
-        _check_encodable(name, where)
+        # JSON may escape half of a surrogate pair.
+        if name.encode(errors="replace").decode() != name:
+            problem = f"the name of the field {name!a} is not text"
+            raise SourceError(where, problem, "Rename it, or name the fields to keep.")
     check_number_of_fields(len(chosen), where)
     return chosen
-
-
-def _check_encodable(name: str, where: str) -> None:
-    """SourceError for a name with half of a surrogate pair, which JSON may escape."""
-    try:
-        name.encode()
-    except UnicodeEncodeError as error:
-        problem = f"the name of the field {name!a} is not text"
-        raise SourceError(where, problem, "Rename it, or name the fields to keep.") from error
 
 
 def fields_of(options: ReadOptions) -> tuple[str, str, str]:
@@ -161,10 +153,15 @@ def fields_of(options: ReadOptions) -> tuple[str, str, str]:
     )
 
 
-def repeated_field(field: str, where: str, option: str) -> SourceError:
-    """The error for a field that occurs twice, because it is unclear which one is meant."""
-    hint = f"Rename one of them, or name another with {_as_typed(option)}."
-    return SourceError(where, f"two fields are called {field!r}", hint)
+def refuse_repeated(
+    repeated: Collection[str], kept: Sequence[str], options: ReadOptions, where: str
+) -> None:
+    """SourceError if a used field is ``repeated``, because it is unclear which one is meant."""
+    used = zip(fields_of(options), (ID_FIELD, LABEL_FIELD, TEXT_FIELD), strict=True)
+    for field, option in [*used, *((name, KEEP) for name in kept)]:
+        if field in repeated:
+            hint = f"Rename one of them, or name another with {_as_typed(option)}."
+            raise SourceError(where, f"two fields are called {field!r}", hint)
 
 
 def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:

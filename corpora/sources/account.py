@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from sparsetopics.base.wording import printable
+from sparsetopics.base.wording import printable, quantity
 from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, packing_of
 
 VOCABULARY = "vocabulary"  # the kind of a file with the words of counts
@@ -44,7 +44,10 @@ class FileAccount(NamedTuple):
 
     def __str__(self) -> str:
         """``Read 2 files as text (a.txt, b.txt). Left out 1 file: 1 .md (notes.md).``"""
-        parts = [f"{_files(group.n_files)} as {group.kind} {group.named}" for group in self.read]
+        parts = [
+            f"{quantity(group.n_files, 'file')} as {group.kind} {group.named}"
+            for group in self.read
+        ]
         said = [f"Read {' and '.join(parts)}.", self.said_of_left_out]
         # Only plain text is often found under other extensions.
         others = [group for group in self.left_out if group.kind not in (_LINK, _NO_FILE)]
@@ -59,7 +62,7 @@ class FileAccount(NamedTuple):
         groups = [group for group in self.left_out if group.kind != _LINK]
         parts = [f"{group.n_files:,} {group.kind} {group.named}" for group in groups]
         n_files = sum(group.n_files for group in groups)
-        return f"Left out {_files(n_files)}: {', '.join(parts)}." if parts else ""
+        return f"Left out {quantity(n_files, 'file')}: {', '.join(parts)}." if parts else ""
 
     def as_dict(self) -> dict[str, list[dict[str, str | int | Sequence[str]]]]:
         """The groups for JSON."""
@@ -84,7 +87,3 @@ def _kind_of(path: Place) -> str:
     packing = packing_of(path)
     suffix = PurePath(path.name.removesuffix(packing)).suffix + packing
     return printable(suffix.lower()) or _NO_EXTENSION
-
-
-def _files(number: int) -> str:
-    return f"{number:,} file{'' if number == 1 else 's'}"

@@ -73,11 +73,6 @@ class ZipMember:
         """Its entry in the archive."""
         return self.archive.file.getinfo(str(self.inside))
 
-    @property
-    def packed_share(self) -> float:
-        """Its size in the archive as a share of its unpacked size."""
-        return self.info.compress_size / max(self.info.file_size, 1)
-
     def open(self, mode: Literal["rb"]) -> IO[bytes]:
         """Its bytes, unpacked as they are read."""
         try:

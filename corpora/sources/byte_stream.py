@@ -72,7 +72,9 @@ class _UnpackedStream(ReadStream):
         self._path = path
         # A packed file in an archive is compared with the bytes of the archive, because it could be
         # a bomb that is packed twice.
-        self._share = path.packed_share if isinstance(path, ZipMember) else 1.0
+        self._share = 1.0
+        if isinstance(path, ZipMember):
+            self._share = path.info.compress_size / max(path.info.file_size, 1)
         self._packed = ReadStream(open_place(path))
         packed = io.BufferedReader(self._packed, _READ_AHEAD)
         if packing_of(path) == ".gz":

@@ -108,7 +108,10 @@ def is_ipc_file(file: IO[bytes]) -> bool:
 def messages(file: IO[bytes]) -> Iterator[Message]:
     """All messages of a stream, or of a file as its footer lists them; ValueError for damage."""
     if not is_ipc_file(file):
-        yield from _streamed(file)
+        start = 0
+        while (message := _message_at(file, start)) is not None:
+            yield message
+            start = message.body + message.n_packed
         return
     n_bytes = file.seek(0, os.SEEK_END)
     tail_bytes = 4 + len(MAGIC)
@@ -123,13 +126,6 @@ def messages(file: IO[bytes]) -> Iterator[Message]:
         if message is None:
             raise _damaged("there is no message where the footer says")
         yield message._replace(body=place + _checked(n_head))
-
-
-def _streamed(file: IO[bytes]) -> Iterator[Message]:
-    place = 0
-    while (message := _message_at(file, place)) is not None:
-        yield message
-        place = message.body + message.n_packed
 
 
 def _message_at(file: IO[bytes], place: int) -> Message | None:

@@ -29,7 +29,6 @@ from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
 DOCS_PER_ROW_GROUP = 8_192
-ROW_GROUPS_PER_SHARD = 32
 FieldName = Annotated[str, Meta(min_length=1)]
 _COUNT_TYPES = (pa.uint32(), pa.float32())
 
@@ -188,15 +187,12 @@ class DocumentKind(RowKind[DocumentBatch]):
         "doc_id": "DELTA_BYTE_ARRAY",
         "word_ids.list.element": "BYTE_STREAM_SPLIT",
     }
+    groups_per_shard = 32
     n_words: int
 
     @property
     def rows_per_group(self) -> int:
         return DOCS_PER_ROW_GROUP
-
-    @property
-    def groups_per_shard(self) -> int:
-        return ROW_GROUPS_PER_SHARD
 
     def columns_of(self, batch: DocumentBatch) -> list[pa.Array]:
         offsets = pa.array(batch.indptr, pa.int32())

@@ -8,29 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed, reason_of
 from sparsetopics.corpora.readers.fields import ARROW_TYPES, TEXT, FieldType
 from sparsetopics.corpora.store.manifest import DAMAGE
-from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, StoredFile, parquet_writer
+from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, StoredFile
 
 TEXTS, FIELDS = "texts", "fields"  # how the names of the files begin
 # In a row group: few, since texts are long and a few documents are shown at a time. A divisor of
 # the number of documents in a row group of a shard.
 _TEXTS_PER_GROUP = 256
-
-
-def no_fields() -> pa.Table:
-    """The fields of documents without any."""
-    return pa.table({})
 
 
 def columns_by_stem(names: Iterable[str]) -> dict[str, list[str]]:
@@ -43,11 +36,6 @@ def columns_by_stem(names: Iterable[str]) -> dict[str, list[str]]:
 def rows_per_group(stem: str, n_docs: int) -> int:
     """Rows in a row group of such a file, where a row group of a shard holds ``n_docs``."""
     return min(_TEXTS_PER_GROUP, n_docs) if stem == TEXTS else n_docs
-
-
-def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """A writer of one such file."""
-    return parquet_writer(path, schema, 1, [name for name in schema.names if name != TEXT])
 
 
 def check_fields(names: Sequence[str], known: Iterable[str]) -> None:
@@ -77,30 +65,24 @@ class StoredFields:
         Raises OptionError for an unknown field, CorpusFormatError for a damaged file.
         """
         check_fields(names, self.types)
-        columns = {}
+        columns: dict[str, pa.Array] = {}
         for stem, held in columns_by_stem(names).items():
-            columns.update(self._read_file(stem, held, group, n_docs, rows))
+            file, size = self.files[stem], rows_per_group(stem, self.docs_per_group)
+            parts = np.arange(-(-n_docs // size))
+            if rows is not None:
+                parts = np.unique(rows // size)
+            expected = int(np.minimum(size, n_docs - parts * size).sum())
+            first = group * (self.docs_per_group // size)
+            table = file.columns((first + parts).tolist(), held, expected, MOST_TOGETHER)
+            for name in held:
+                try:
+                    _check(table[name], self.types[name])
+                except (ValueError, pa.ArrowInvalid) as error:
+                    raise DAMAGE.of(file.path, f"column {name!r}: {reason_of(error)}") from error
+            if rows is not None:
+                table = table.take(np.searchsorted(parts, rows // size) * size + rows % size)
+            columns |= {name: table[name].combine_chunks() for name in held}
         return pa.table({name: columns[name] for name in names})
-
-    def _read_file(
-        self, stem: str, names: list[str], group: int, n_docs: int, rows: IntArray | None
-    ) -> dict[str, pa.Array]:
-        size = rows_per_group(stem, self.docs_per_group)
-        parts = np.arange(-(-n_docs // size))
-        if rows is not None:
-            parts = np.unique(rows // size)
-        expected = int(np.minimum(size, n_docs - parts * size).sum())
-        first = group * (self.docs_per_group // size)
-        table = self.files[stem].columns((first + parts).tolist(), names, expected, MOST_TOGETHER)
-        for name in names:
-            try:
-                _check(table[name], self.types[name])
-            except (ValueError, pa.ArrowInvalid) as error:
-                problem = f"column {name!r}: {reason_of(error)}"
-                raise DAMAGE.of(self.files[stem].path, problem) from error
-        if rows is not None:
-            table = table.take(np.searchsorted(parts, rows // size) * size + rows % size)
-        return {name: table[name].combine_chunks() for name in names}
 
 
 def _check(column: pa.ChunkedArray, kind: FieldType) -> None:

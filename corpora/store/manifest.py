@@ -143,17 +143,6 @@ def _read_content(folder: Path) -> dict[str, Json]:
     return content
 
 
-def damaged_files(folder: Path, shards: Iterable[ShardEntry]) -> dict[Path, str]:
-    """The files of shards that differ from what was written, with a sentence each."""
-    problems = {}
-    for file in files_of(shards):
-        try:
-            file.check(folder, DAMAGE)
-        except CorpusFormatError as error:
-            problems[folder / file.file] = str(error)
-    return problems
-
-
 def files_of(shards: Iterable[ShardEntry]) -> Iterator[FileEntry]:
     """The shards and the files beside them."""
     for shard in shards:

@@ -93,26 +93,6 @@ def _stored_file(folder: Path, entry: FileEntry) -> StoredFile:
     return StoredFile(folder, entry)
 
 
-def parquet_writer(
-    path: Path,
-    schema: pa.Schema,
-    level: int,  # of compression
-    dictionaries: list[str],  # columns stored as dictionaries
-    encodings: dict[str, str] | None = None,  # of other columns
-) -> pq.ParquetWriter:
-    """A writer of one file of a corpus."""
-    return pq.ParquetWriter(
-        path,
-        schema,
-        compression="zstd",
-        compression_level=level,
-        use_dictionary=dictionaries,
-        column_encoding=encodings,
-        write_statistics=False,
-        write_page_checksum=True,
-    )
-
-
 class FileSeries:
     """Files ``STEM-00000.parquet`` (or of the number ``first``) and so on, to which tables are
     appended.
@@ -127,13 +107,16 @@ class FileSeries:
         stem: str,
         rows_per_group: int,
         groups_per_file: int,
-        open_writer: Callable[[Path, pa.Schema], pq.ParquetWriter],
         sizes_of: Callable[[pa.Table], Sizes],
-        first: int = 0,
+        first: int,
+        level: int,  # of compression
+        dictionaries: list[str],  # columns stored as dictionaries
+        encodings: dict[str, str] | None = None,  # of other columns
     ) -> None:
         self._folder, self._stem, self._first = folder, stem, first
         self._rows_per_group, self._groups_per_file = rows_per_group, groups_per_file
-        self._open_writer, self._sizes_of = open_writer, sizes_of
+        self._level, self._dictionaries, self._encodings = level, dictionaries, encodings
+        self._sizes_of = sizes_of
         self._waiting: list[pa.Table] = []
         self._n_waiting = 0
         self._file: pq.ParquetWriter | None = None
@@ -166,7 +149,16 @@ class FileSeries:
 
     def _write(self, table: pa.Table) -> None:
         if self._file is None:
-            self._file = self._open_writer(self._path(), table.schema)
+            self._file = pq.ParquetWriter(
+                self._path(),
+                table.schema,
+                compression="zstd",
+                compression_level=self._level,
+                use_dictionary=self._dictionaries,
+                column_encoding=self._encodings,
+                write_statistics=False,
+                write_page_checksum=True,
+            )
             self.groups.append([])
         self._file.write_table(table, row_group_size=self._rows_per_group)
         n_packed = self._path().stat().st_size

@@ -15,7 +15,6 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch, IntArray, VectorBatch
@@ -24,13 +23,11 @@ from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import LONGEST_NAME, overlong
-from sparsetopics.corpora.readers.fields import FieldType
+from sparsetopics.corpora.readers.fields import TEXT, FieldType
 from sparsetopics.corpora.store.field_files import (
     StoredFields,
     check_fields,
     columns_by_stem,
-    no_fields,
-    open_writer,
     rows_per_group,
 )
 from sparsetopics.corpora.store.manifest import (
@@ -41,12 +38,7 @@ from sparsetopics.corpora.store.manifest import (
     files_of,
     total,
 )
-from sparsetopics.corpora.store.parquet_files import (
-    MOST_TOGETHER,
-    FileSeries,
-    StoredFile,
-    parquet_writer,
-)
+from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, FileSeries, StoredFile
 
 RowBatch = TypeVar("RowBatch", DocumentBatch, VectorBatch)
 SHARD = "shard"  # how the names of shards begin
@@ -62,7 +54,9 @@ class Rows(Generic[RowBatch]):
     ids: pa.StringArray
     labels: pa.StringArray
     batch: RowBatch
-    fields: pa.Table = field(default_factory=no_fields)  # kept, in columns of their types
+    fields: pa.Table = field(
+        default_factory=lambda: pa.table({})
+    )  # kept, in columns of their types
 
     def __repr__(self) -> str:
         return short_repr(self, "batch")
@@ -81,14 +75,11 @@ class RowKind(ABC, Generic[RowBatch]):
     level: ClassVar[int]  # of compression
     dictionaries: ClassVar[list[str]]  # columns stored as dictionaries
     encodings: ClassVar[dict[str, str]]  # of other columns
+    groups_per_shard: ClassVar[int]
 
     @property
     @abstractmethod
     def rows_per_group(self) -> int: ...
-
-    @property
-    @abstractmethod
-    def groups_per_shard(self) -> int: ...
 
     @abstractmethod
     def columns_of(self, batch: RowBatch) -> list[pa.Array]:
@@ -110,10 +101,6 @@ class RowKind(ABC, Generic[RowBatch]):
         for name, column in zip(self.columns, own, strict=True):
             fields.append(pa.field(name, column.type, nullable=False))
         return pa.Table.from_arrays([rows.ids, rows.labels, *own], schema=pa.schema(fields))
-
-    def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-        """A writer of one shard."""
-        return parquet_writer(path, schema, self.level, self.dictionaries, self.encodings)
 
     @staticmethod
     @abstractmethod
@@ -173,7 +160,7 @@ class MemoryRowGroup(RowGroup[RowBatch]):
     batch: RowBatch
     ids: list[str]
     labels: list[str | None]
-    fields: pa.Table = field(default_factory=no_fields)
+    fields: pa.Table = field(default_factory=lambda: pa.table({}))
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_pairs")
@@ -279,17 +266,18 @@ class ShardWriter(Generic[RowBatch]):
     ) -> None:
         self._kind: RowKind[RowBatch] = kind
         n_rows, n_groups = kind.rows_per_group, kind.groups_per_shard
-        self._shards = FileSeries(
-            folder, SHARD, n_rows, n_groups, kind.open_writer, kind.sizes_of, first
-        )
+        packing = kind.level, kind.dictionaries, kind.encodings
+        self._shards = FileSeries(folder, SHARD, n_rows, n_groups, kind.sizes_of, first, *packing)
         self._columns = columns_by_stem(fields)
         self._beside = {}
-        for stem in self._columns:
+        for stem, names in self._columns.items():
             step = rows_per_group(stem, n_rows)
             self._beside[stem] = FileSeries(
-                *(folder, stem, step, n_groups * (n_rows // step), open_writer),
+                *(folder, stem, step, n_groups * (n_rows // step)),
                 lambda table: Sizes.of_items(len(table)),
                 first,
+                level=1,
+                dictionaries=[name for name in names if name != TEXT],
             )
 
     def __enter__(self) -> ShardWriter[RowBatch]:

@@ -20,7 +20,6 @@ from sparsetopics.corpora.store.shards import RowKind
 
 ROW_GROUP_BYTES = 4 << 20  # of values: a batch can be made of many, so that it is well mixed
 MOST_ROWS = 65_536  # in a row group, whose names are decoded at once
-ROW_GROUPS_PER_SHARD = 64
 MOST_COLUMNS = 2**31 - 1  # of a list of fixed size in Arrow
 
 
@@ -109,6 +108,7 @@ class VectorKind(RowKind[VectorBatch]):
         "item_id": "DELTA_BYTE_ARRAY",
         "values.list.element": "BYTE_STREAM_SPLIT",
     }
+    groups_per_shard = 64
     n_columns: int
 
     @property
@@ -116,10 +116,6 @@ class VectorKind(RowKind[VectorBatch]):
         """As many items as have about ``ROW_GROUP_BYTES``."""
         n_bytes = self.n_columns * np.dtype(np.float32).itemsize
         return min(MOST_ROWS, max(1, ROW_GROUP_BYTES // n_bytes))
-
-    @property
-    def groups_per_shard(self) -> int:
-        return ROW_GROUPS_PER_SHARD
 
     def columns_of(self, batch: VectorBatch) -> list[pa.Array]:
         flat = pa.array(batch.values.reshape(-1))

@@ -19,26 +19,26 @@ ROUNDING = 1e-6  # how far below zero an eigenvalue may lie, relative to the lar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatchPrior:
-    """Σ_k w_k N(z | 0, Σ_k), Σ_k = U_k diag(λ_k) U_kᵀ; make one with ``from_mixture``."""
+    """Σ_k w_k N(z | 0, Σ_k), Σ_k = U_k diag(λ_k) U_kᵀ, of patches z less their mean.
+
+    Make one with ``from_mixture``.
+    """
 
     log_weights: FloatArray  # (n_topics,)  log w_k
     eigenvalues: FloatArray  # (n_topics, side²)  λ_k
     eigenvectors: FloatArray  # (n_topics, side², side²)  U_k, a vector in each column
-    mean_removed: bool  # z is a patch minus its mean
 
     @classmethod
     def from_mixture(
         cls,
         weights: ArrayLike,  # (n_topics,)  need not add up to one
         covariances: ArrayLike,  # (n_topics, side², side²)
-        *,
-        mean_removed: bool = True,
     ) -> PatchPrior:
         """Decompose the covariances, once for all images.
 
-        With ``mean_removed``, the mixture describes patches minus their means. These lie in the
-        complement of the constant patch, so the covariances are projected there; covariances from
-        ``as_pixels`` lie there already. Components of weight zero are dropped.
+        The mixture describes patches minus their means. These lie in the complement of the constant
+        patch, so the covariances are projected there; covariances from ``as_pixels`` lie there
+        already. Components of weight zero are dropped.
 
         Raises ShapeError for shapes that do not fit and sizes that are not square, and OptionError
         for weights that are not finite, negative or all zero, and for matrices that are not finite
@@ -50,17 +50,12 @@ class PatchPrior:
         numbers = np.flatnonzero(shares)
         # Rounding may have left the matrices slightly asymmetric; eigh reads one triangle only.
         matrices = 0.5 * (matrices[numbers] + matrices[numbers].transpose(0, 2, 1))
-        if mean_removed:
-            matrices = matrices - matrices.mean(axis=1, keepdims=True)
-            matrices -= matrices.mean(axis=2, keepdims=True)
+        matrices = matrices - matrices.mean(axis=1, keepdims=True)
+        matrices -= matrices.mean(axis=2, keepdims=True)
         eigenvalues, eigenvectors = np.linalg.eigh(matrices)
         _check_definite(eigenvalues, numbers)
         log_weights = np.log(shares[numbers])
-        return cls(log_weights, np.maximum(eigenvalues, 0.0), eigenvectors, mean_removed)
-
-    @property
-    def n_topics(self) -> int:
-        return len(self.log_weights)
+        return cls(log_weights, np.maximum(eigenvalues, 0.0), eigenvectors)
 
     @property
     def side(self) -> int:
@@ -73,7 +68,7 @@ class PatchPrior:
         means = np.zeros(spread.shape)
         scorer = Normals(means, self._recomposed(spread)).scorer()
         filters = self._recomposed(self.eigenvalues / spread)
-        return NoisyPatches(self.log_weights, scorer, filters, self.mean_removed)
+        return NoisyPatches(self.log_weights, scorer, filters)
 
     def _recomposed(self, eigenvalues: FloatArray) -> FloatArray:
         """Return U_k diag(eigenvalues_k) U_kᵀ, (n_topics, side², side²)."""
@@ -87,7 +82,6 @@ class NoisyPatches(NamedTuple):
     log_weights: FloatArray  # (n_topics,)
     scorer: Scorer[Vectors]  # log N(z | 0, Σ_k + variance · I)
     filters: FloatArray  # (n_topics, side², side²)  Σ_k (Σ_k + variance · I)⁻¹, symmetric
-    mean_removed: bool
 
     def restore(
         self,
@@ -95,32 +89,25 @@ class NoisyPatches(NamedTuple):
     ) -> FloatArray:
         """Return the Wiener estimate under each patch's most probable component.
 
-        The result is (n_patches, side²). As in EPLL, the mean of a patch, if removed, is put back
-        unchanged: averaging over patches and further iterations reduce the noise in it.
+        The result is (n_patches, side²). As in EPLL, the mean of a patch is put back unchanged:
+        averaging over patches and further iterations reduce the noise in it.
         """
-        means = patches.mean(axis=1, keepdims=True) if self.mean_removed else 0.0
+        means = patches.mean(axis=1, keepdims=True)
         centred = patches - means
-        topics = self.most_probable(centred)
+        # The most probable component is argmax_k log w_k + log N(z | 0, Σ_k + variance · I).
+        # Scorers take single precision, which decides between components well enough.
+        logs = self.scorer.log_densities(centred.astype(np.float32))
+        logs += self.log_weights.astype(np.float32)
+        topics = logs.argmax(axis=1)
         # Sorted by component, the patches of each are filtered in one matrix product.
         order = np.argsort(topics, kind="stable")
         starts = np.searchsorted(topics[order], np.arange(len(self.filters) + 1))
-        restored = np.empty_like(centred)
+        restored = np.empty(patches.shape)
         for k in np.flatnonzero(np.diff(starts)):
             own = order[starts[k] : starts[k + 1]]
             restored[own] = centred[own] @ self.filters[k]
         restored += means
         return restored
-
-    def most_probable(
-        self,
-        centred: FloatArray,  # (n_patches, side²)
-    ) -> IntArray:
-        """Return argmax_k log w_k + log N(z | 0, Σ_k + variance · I), (n_patches,)."""
-        # Scorers take single precision, which decides between components well enough.
-        logs = self.scorer.log_densities(centred.astype(np.float32))
-        logs += self.log_weights.astype(np.float32)
-        topics: IntArray = logs.argmax(axis=1)
-        return topics
 
 
 def as_pixels(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -207,10 +207,11 @@ def example_items(corpus: VectorCorpus, model: MixturePosterior) -> tuple[list[l
         values, names, labels = group.read().values[rows], group.read_ids(), group.read_labels()
         nearness = _nearness(values, model)
         for component in range(model.n_topics):
-            for row in _leaders(nearness[:, component]):
-                closeness = float(nearness[row, component])
+            scores = nearness[:, component]
+            leaders = np.argsort(-scores, kind="stable")[:N_EXAMPLES]  # ties in their order
+            for row in leaders[np.isfinite(scores[leaders])].tolist():
                 own = np.asarray(values[row], np.float64)
-                example = Example(names[rows[row]], labels[rows[row]], closeness, own)
+                example = Example(names[rows[row]], labels[rows[row]], float(scores[row]), own)
                 best[component].append((n_seen + row, example))
             best[component].sort(key=lambda found: (-found[1].closeness, found[0]))
             del best[component][N_EXAMPLES:]
@@ -233,10 +234,3 @@ def _nearness(values: Vectors, model: MixturePosterior) -> FloatArray:
     nearness = np.full(joint.shape, -np.inf)
     nearness[rows, owners] = densities[rows, owners] if by_density else best - second
     return nearness
-
-
-def _leaders(scores: FloatArray) -> Iterator[int]:
-    """Yield the rows of the greatest finite scores, ties in their order."""
-    for row in np.argsort(-scores, kind="stable")[:N_EXAMPLES].tolist():
-        if np.isfinite(scores[row]):
-            yield row

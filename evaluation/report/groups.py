@@ -155,7 +155,8 @@ def heat_map(found: Prevalence, names: Sequence[str]) -> HeatMap:
     """Return the heaviest topics by the largest groups, or by the latest periods."""
     shown = list(range(len(found.groups)))[-MOST_GROUPS:]
     if found.grouping.by is not None:
-        shown = _largest(found)
+        order = np.argsort(-found.means.n_documents, kind="stable")[:MOST_GROUPS]
+        shown = sorted(order.tolist())
     topics = range(min(len(found.topics), MOST_TOPICS))
     shares = _Shares(found, names)
     return HeatMap(
@@ -164,12 +165,6 @@ def heat_map(found: Prevalence, names: Sequence[str]) -> HeatMap:
         rows=[shares.numbers(topic, shown) for topic in topics],
         left_out=_left_out(found, len(topics), len(shown)),
     )
-
-
-def _largest(found: Prevalence) -> list[int]:
-    """Return the groups with the most documents, in their order."""
-    order = np.argsort(-found.means.n_documents, kind="stable")[:MOST_GROUPS]
-    return sorted(order.tolist())
 
 
 def _left_out(found: Prevalence, n_topics: int, n_groups: int) -> str:
@@ -188,13 +183,8 @@ def _percent(share: float) -> str:
 
 def _group_name(found: Prevalence, group: int) -> str:
     name, start = found.groups[group]
-    parts = [] if name is None else [shortened(name, LONGEST_GROUP)]
-    return " ".join([*parts, *([] if start is None else [_period(found, start)])])
-
-
-def _period(found: Prevalence, start: Start) -> str:
-    assert found.grouping.over is not None, "groups have a start only then"
-    return found.grouping.over.named(start)
+    short = None if name is None else shortened(name, LONGEST_GROUP)
+    return found.grouping.named(short, start)
 
 
 # --- lines over time ------------------------------------------------------------------------------
@@ -249,7 +239,7 @@ def _ticks(found: Prevalence, groups: Sequence[int]) -> dict[float, str]:
     places = sorted(starts)
     wanted = np.linspace(places[0], places[-1], MOST_TICKS)
     chosen = np.abs(np.subtract.outer(wanted, places)).argmin(axis=1).tolist()
-    return {places[n]: _period(found, starts[places[n]]) for n in chosen}
+    return {places[n]: found.grouping.named(None, starts[places[n]]) for n in chosen}
 
 
 def _place(start: Start | None) -> float:

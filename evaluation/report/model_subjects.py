@@ -71,7 +71,8 @@ def topic_subject(
         topics = topics_of_run(topics)
     run, topic_word = topics.run, topics.topic_word
     trace, weights = ((), None) if run is None else (run.trace, run.model.weights)
-    is_empty = _are_empty(run, len(topic_word))
+    # Which topics have no data is not known of a matrix.
+    is_empty = np.zeros(len(topic_word), bool) if run is None else run.model.sizes < LEAST_SIZE
     coherence = None if card is None else card.topic_npmi
     found, note = None, ""
     if corpus is not None:
@@ -125,11 +126,6 @@ def _number_choice(run: TopicRun) -> NumberChoice | None:
     )
     curve = score_curve(scores, number)
     return None if curve is None else NumberChoice(scores.scored_on, advice, curve)
-
-
-def _are_empty(run: AnyRun | None, n_topics: int) -> NDArray[np.bool_]:
-    """Return which topics or components have no data, (n_topics,); it is not known of a matrix."""
-    return np.zeros(n_topics, bool) if run is None else run.model.sizes < LEAST_SIZE
 
 
 def _topic_map(topic_word: FloatArray) -> TopicMap | None:
@@ -203,7 +199,7 @@ def mixture_subject(
     model, of_words = run.model, run.vocabulary is not None
     datum = "token" if of_words else "item"
     words = run.words.shown if of_words or names else ()
-    is_empty = _are_empty(run, model.n_topics)
+    is_empty = model.sizes < LEAST_SIZE
     topics: Sequence[ReportTopic] = ()
     note, columns, nearest = "", None, None
     if isinstance(corpus, VectorCorpus):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from sparsetopics.base.wording import listed
 from sparsetopics.evaluation.report.subject import Fact, minus
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, LearnerKind, LikelihoodKind
 from sparsetopics.options.table import OPTION
@@ -102,10 +103,9 @@ def _moves(options: Nested) -> str | None:
     names = _entry(options, "moves.names")
     if not isinstance(names, list) or not names:
         return None
-    said = [MOVES.get(name, name) for name in names]
-    listed = " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+    said = listed([MOVES.get(name, name) for name in names])
     criterion = _in_words(_entry(options, "moves.criterion"), CRITERIA)
-    return listed if criterion is None else f"{listed}, accepted if they raise {criterion}"
+    return said if criterion is None else f"{said}, accepted if they raise {criterion}"
 
 
 def _typed_options(options: Nested, model: str) -> Iterator[str]:

@@ -20,7 +20,6 @@ from sparsetopics.base.safe_reading import check_regular
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.scoring.weight_files import NPZ_KEY, READERS, WordWeights, read_gensim
-from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.runs.run import TopicRun
 
 MATRIX_CONCENTRATION = 0.5  # total; a bare matrix does not say how documents mix its topics
@@ -38,16 +37,6 @@ class FixedTopics:
     vocabulary: Vocabulary  # of the training corpus
     run: TopicRun | None = None  # None for topics of another toolkit
     n_missing_words: int = 0  # words of the vocabulary that the other toolkit's file lacks
-
-    @property
-    def words(self) -> Sequence[str]:
-        """The words of the columns, (n_words,)."""
-        return self.vocabulary.words
-
-    @property
-    def unigram(self) -> FloatArray:
-        """Probability of each word without topics, (n_words,)."""
-        return unigram_probabilities(self.vocabulary.term_frequency)
 
 
 class TopicMatrix(NamedTuple):

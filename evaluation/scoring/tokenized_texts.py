@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sparsetopics.base.errors import SourceError, VocabularyError
-from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
+from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources.source_files import names_of
@@ -59,16 +59,13 @@ class TokenizedTexts:
         for pending in self.collection.read(self.read):
             block = pending()
             assert not isinstance(block, CountedBlock), "refused by find"
-            yield from self._documents(block)
-
-    def _documents(self, block: TextBlock) -> Iterator[list[str]]:
-        tokens, _ = words_of(block, self.tokenizer)
-        words = tokens.words.to_pylist()
-        is_known = np.array([word in self.words for word in words], np.bool_)
-        # word_of holds the word number of each token; indptr cuts tokens into documents.
-        for own in np.split(tokens.word_of, tokens.indptr[1:-1]):
-            if len(known := own[is_known[own]]):
-                yield [words[word] for word in known.tolist()]
+            tokens, _ = words_of(block, self.tokenizer)
+            words = tokens.words.to_pylist()
+            is_known = np.array([word in self.words for word in words], np.bool_)
+            # word_of holds the word number of each token; indptr cuts tokens into documents.
+            for own in np.split(tokens.word_of, tokens.indptr[1:-1]):
+                if len(known := own[is_known[own]]):
+                    yield [words[word] for word in known.tolist()]
 
 
 def _in_order(vocabulary: Vocabulary) -> TokenizerOptions:

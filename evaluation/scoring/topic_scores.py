@@ -14,7 +14,11 @@ from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.measures import coherence
-from sparsetopics.measures.completion import CompletionScore, document_completion
+from sparsetopics.measures.completion import (
+    CompletionScore,
+    document_completion,
+    unigram_probabilities,
+)
 from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.measures.top_words import inverted_rbo, top_words, topic_diversity
 from sparsetopics.options.registry import MODELS
@@ -58,13 +62,6 @@ class Scorecard:
         return _mean_of_known(self.topic_c_npmi)
 
     @property
-    def n_undefined(self) -> int:
-        """Topics without c_v or c_npmi although there were texts."""
-        if self.topic_c_v is None or self.topic_c_npmi is None:
-            return 0
-        return int(np.isnan(self.topic_c_v + self.topic_c_npmi).sum())
-
-    @property
     def n_topics(self) -> int:
         return len(self.topics.topic_word)
 
@@ -78,12 +75,14 @@ class Scorecard:
         remarks = []
         if n_missing := self.topics.n_missing_words:  # each token costs 27 nats
             remarks.append(
-                f" has no column for {n_missing:,} of the {len(self.topics.words):,} words: "
+                f" has no column for {n_missing:,} of the {len(self.topics.vocabulary):,} words: "
                 "their probability is taken as 1e-12."
             )
-        if self.n_undefined:
+        if self.topic_c_v is None or self.topic_c_npmi is None:
+            return remarks
+        if n_undefined := int(np.isnan(self.topic_c_v + self.topic_c_npmi).sum()):
             remarks.append(
-                f": c_v and c_npmi leave out {self.n_undefined:,} of {self.n_topics:,} topics: "
+                f": c_v and c_npmi leave out {n_undefined:,} of {self.n_topics:,} topics: "
                 "a word of their ten best is not in the texts."
             )
         return remarks
@@ -170,12 +169,14 @@ def score_topics(
     if isinstance(topics, Run):
         topics = topics_of_run(topics, concentration)
     topic_word, alpha = topics.topic_word, topics.doc_concentration
+    unigram = unigram_probabilities(topics.vocabulary.term_frequency)
     completion, documents = document_completion(
-        heldout, topic_word, alpha, topics.unigram, seed=seed, workers=workers, broadcast=broadcast
+        heldout, topic_word, alpha, unigram, seed=seed, workers=workers, broadcast=broadcast
     )
     coherent_words = top_words(topic_word, COHERENCE_WORDS)
     counts = coherence.count_cooccurrence(coherence_documents.batches(), coherent_words)
-    names = [[topics.words[word] for word in best] for best in coherent_words]
+    words = topics.vocabulary.words
+    names = [[words[word] for word in best] for best in coherent_words]
     c_v, c_npmi = (None, None) if texts is None else coherence.text_coherence(names, texts)
     return Scorecard(
         topics=topics,

@@ -80,9 +80,8 @@ def _csv(path: Path) -> WordWeights:
     if all(map(_is_number, header)):
         plain = np.loadtxt(path, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
         return WordWeights(plain, _words_beside(path))
-    is_long = _is_long(header)
     parse = ParseOptions(newlines_in_values=True)
-    if is_long:
+    if _is_long(header):
         return _of_table(_long_table(path, ReadOptions(), parse))
     # A row of a wide table may be longer than the default block, and may not cross blocks.
     size = min(path.stat().st_size, MOST_BYTES)

@@ -132,7 +132,7 @@ def test_the_prior_of_a_run_restores_as_a_plain_twin_in_pixels(world):
     found = denoise(noisy, 0.1, patch_prior(trained))
 
     weights = trained.model.weights
-    twin = reference_denoising.denoise(noisy, 0.1, weights, covariances, BETAS, mean_removed=True)
+    twin = reference_denoising.denoise(noisy, 0.1, weights, covariances, BETAS)
     np.testing.assert_allclose(found, twin, atol=1e-7)
     assert np.abs(found - noisy).max() > 0.1
 

@@ -47,7 +47,7 @@ def test_a_longer_corpus_is_that_of_all_files_under_the_same_words(
     lines, corpus, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(document_rows, "DOCS_PER_ROW_GROUP", 8)
-    monkeypatch.setattr(document_rows, "ROW_GROUPS_PER_SHARD", 2)
+    monkeypatch.setattr(document_rows.DocumentKind, "groups_per_shard", 2)
     first = Corpus.open(corpus)
     n_before = len(documents_of(first))
     ingest(lines, tmp_path / "all", IngestOptions(vocabulary=corpus))

@@ -114,7 +114,7 @@ def test_the_first_error_is_told_whoever_meets_it_first(workers, bad, tmp_path, 
 def test_row_groups_and_shards_are_filled_in_order(source, tmp_path, monkeypatch):
     monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 3_000)
     monkeypatch.setattr(document_rows, "DOCS_PER_ROW_GROUP", 32)
-    monkeypatch.setattr(document_rows, "ROW_GROUPS_PER_SHARD", 4)
+    monkeypatch.setattr(document_rows.DocumentKind, "groups_per_shard", 4)
     options = IngestOptions(pruning=PruningOptions(min_df=1, max_df=1.0))
 
     summary = ingest([source], tmp_path / "corpus", options)

@@ -38,7 +38,7 @@ def files_of(folder):
 
 def test_files_follow_each_other_in_full_row_groups(source, tmp_path, monkeypatch):
     monkeypatch.setattr(vector_rows, "ROW_GROUP_BYTES", 64 * 16)
-    monkeypatch.setattr(vector_rows, "ROW_GROUPS_PER_SHARD", 4)
+    monkeypatch.setattr(vector_rows.VectorKind, "groups_per_shard", 4)
     np.save(source.with_name("b.npy"), VECTORS + 1)
 
     summary = ingest_vectors([source.parent], tmp_path / "corpus")

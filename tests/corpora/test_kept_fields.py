@@ -106,7 +106,7 @@ def expected_of(rows):
 def small_files(monkeypatch):
     """Many blocks, row groups and shards of a few documents."""
     monkeypatch.setattr(document_rows, "DOCS_PER_ROW_GROUP", 16)
-    monkeypatch.setattr(document_rows, "ROW_GROUPS_PER_SHARD", 2)
+    monkeypatch.setattr(document_rows.DocumentKind, "groups_per_shard", 2)
     monkeypatch.setattr(field_files, "_TEXTS_PER_GROUP", 4)
     for module in (byte_stream, text_files, text_tables):
         monkeypatch.setattr(module, "BLOCK_BYTES", 2_000)

@@ -105,8 +105,9 @@ def test_threads_of_an_ingest_end_with_it():
     assert not [t for t in threading.enumerate() if t.name.startswith("ThreadPoolExecutor")]
 
 
-def test_bars_end_with_an_error(no_thread_stays):
+def test_bars_end_with_an_error(no_thread_stays, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     options = TrainingOptions(3, 1)
-    for bar in (train_progress._bar(options), ingest._spinner()):
+    for bar in (train_progress._bar(options), ingest._showing_progress(quiet=False)):
         with pytest.raises(ValueError, match="stop"), bar:
             raise ValueError("stop")
