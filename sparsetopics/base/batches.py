@@ -189,11 +189,17 @@ class Source(Protocol[B_co]):
         """A batch; the same one each time."""
 
 
-class ItemRows:
-    """What batches of items share: each item is one pair of one token."""
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorBatch:
+    """Items as rows of finite numbers. Ingest ensures this; nothing checks it again.
 
-    __slots__ = ()
-    values: Rows
+    Training treats an item as a document of one token.
+    """
+
+    values: Vectors  # (n_items, n_columns)
+
+    def __repr__(self) -> str:
+        return short_repr(self, "values")
 
     @property
     def n_docs(self) -> int:
@@ -206,19 +212,6 @@ class ItemRows:
     @property
     def weights(self) -> FloatArray:
         return np.ones(len(self.values))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class VectorBatch(ItemRows):
-    """Items as rows of finite numbers. Ingest ensures this; nothing checks it again.
-
-    Training treats an item as a document of one token.
-    """
-
-    values: Vectors  # (n_items, n_columns)
-
-    def __repr__(self) -> str:
-        return short_repr(self, "values")
 
     @property
     def n_items(self) -> int:

@@ -8,8 +8,6 @@ too.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sparsetopics.base.batches import (
@@ -75,10 +73,10 @@ def fit_documents(
             batch[slice(*chunk)], former.rows(*chunk), current, options, executor
         )
     ]
-    responsibilities = Responsibilities.joined([part.responsibilities for part in parts])
-    doc_topics = DocumentTopics.joined([part.doc_topics for part in parts])
+    responsibilities = Responsibilities.joined([found for found, _, _ in parts])
+    doc_topics = DocumentTopics.joined([topics for _, topics, _ in parts])
     summary = summarize(batch, responsibilities, current, executor)
-    info = LocalInfo(*map(int, sum((part.tallies for part in parts), np.zeros(3, np.int64))))
+    info = LocalInfo(*map(int, sum((tallies for _, _, tallies in parts), np.zeros(3, np.int64))))
     return LocalResult(summary, responsibilities, info, doc_topics)
 
 
@@ -106,12 +104,8 @@ def make_schedule(options: LocalOptions) -> Schedule:
     )
 
 
-class _Fitted(NamedTuple):
-    """Results of the local steps of some documents."""
-
-    responsibilities: Responsibilities
-    doc_topics: DocumentTopics
-    tallies: IntArray  # (3,)  the fields of LocalInfo
+# Results of the local steps of some documents; the array (3,) has the fields of LocalInfo.
+_Fitted = tuple[Responsibilities, DocumentTopics, IntArray]
 
 
 def _fit_chunk(
@@ -138,7 +132,7 @@ def _fit_chunk(
             indptr, words[pairs], counts[pairs], weights, lists, prior, schedule,
             SparseShares(*former.rows(first, last)), n_slots, tallies, np.empty((0, 0)),
         )  # fmt: skip
-        return _Fitted(Responsibilities(*found), DocumentTopics(*topics), tallies)
+        return Responsibilities(*found), DocumentTopics(*topics), tallies
 
     return executor.map(fit, worker_blocks(batch.indptr))
 

@@ -1,7 +1,7 @@
 """What the training loop needs of a learner, which turns summaries into global parameters.
 
 A module that ``registry.LEARNERS`` names has ``make``, which takes ``LearnerInputs`` and returns a
-``Learner``, and ``STATES``, its state and the classes in it that checkpoints may hold.
+``Learner``, and ``STATES``: the class of its state, then others in it that checkpoints may hold.
 """
 
 from __future__ import annotations
