@@ -185,7 +185,7 @@ def _mixed_pieces(
     sizes = np.array([group.n_docs for group in corpus.row_groups])
     order = rng.permutation(len(sizes))
     rows = np.concatenate([rng.permutation(size) for size in sizes[order]])
-    groups = np.repeat(order, sizes[order])
+    groups = np.repeat(order.astype(np.int32), sizes[order])  # narrow: there may be many items
     parts: list[list[Piece]] = []
     for own_groups, own_rows in zip(
         np.array_split(groups, n_batches), np.array_split(rows, n_batches), strict=True
