@@ -87,7 +87,10 @@ def score_lines(
     kinds: Sequence[str],
     records: Sequence[Mapping[str, str | float | None]],
 ) -> list[str]:
-    """Return a table with a row for each record, without columns that are all empty."""
+    """Return a table with a row for each record, without columns that are all empty.
+
+    A missing number is a dash.
+    """
     first = ["run", *short_names(names)]
     columns = [aligned(["model", *kinds])]
     for key, (head, digits) in _HEADS.items():

@@ -54,9 +54,8 @@ class Rows(Generic[RowBatch]):
     ids: pa.StringArray
     labels: pa.StringArray
     batch: RowBatch
-    fields: pa.Table = field(
-        default_factory=lambda: pa.table({})
-    )  # kept, in columns of their types
+    # Kept, in columns of their types.
+    fields: pa.Table = field(default_factory=lambda: pa.table({}))
 
     def __repr__(self) -> str:
         return short_repr(self, "batch")
