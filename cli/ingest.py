@@ -205,17 +205,9 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
     ]
     if summary.fields:
         sentences.append(f"Kept {described(summary.fields)}.")
-    where = " (in the whole corpus)" if added else ""
-    if summary.account is not None and summary.account.skipped and not added:
-        sentences.append(summary.account.said_of_skipped)
-    elif summary.n_skipped:
-        skipped = quantity(summary.n_skipped, "document")
-        sentences.append(f"Skipped {skipped} without a known word{where}.")
-    if summary.n_unknown_tokens:
-        unknown = quantity(summary.n_unknown_tokens, "token")
-        sentences.append(f"Left out {unknown} that the vocabulary does not have{where}.")
-    if summary.account is not None:
-        sentences.append(str(summary.account))
+    if (account := summary.account) is not None:
+        sentences += [account.said_of_skipped] if account.skipped else []
+        sentences.append(str(account))
     return sentences
 
 

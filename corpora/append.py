@@ -122,6 +122,7 @@ def _check_options(options: IngestOptions) -> None:
     for name, is_given in (
         ("vocabulary", options.vocabulary is not None),
         ("phrases", options.phrases is not None),
+        ("language", options.tokenizer is not None and options.tokenizer.language is not None),
         ("overwrite", options.overwrite),
     ):
         if is_given:

@@ -143,9 +143,11 @@ def document_options(
     stop_words, language = given.get("stop-words"), given.get("language")
     if isinstance(stop_words, str):
         given = {**given, "stop-words": stop_words_of_lists([stop_words])}
-    elif isinstance(stop_words, list | tuple) and are_languages(names := [*map(str, stop_words)]):
-        hint = f"for the lists of languages, pass {','.join(names)!r}"
-        warnings.warn(f"stop_words are these words alone; {hint}", SparsetopicsWarning, 4)
+    elif isinstance(stop_words, list | tuple | set) and are_languages(
+        names := [*map(str, stop_words)]
+    ):
+        hint = f"to use the lists of these languages, pass {','.join(names)!r}"
+        warnings.warn(f"stop_words was taken as a list of words; {hint}", SparsetopicsWarning, 4)
     if isinstance(language, str):
         of_language = stop_words_of_language(language)
         if stop_words is None and vocabulary is None:

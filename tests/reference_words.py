@@ -81,7 +81,7 @@ def without_invisible(text):
             place = end
             continue
         character = text[place]
-        is_removed = has(character, "Cf") and has(character, "Default_Ignorable_Code_Point")
+        is_removed = has(character, "Cf", "Mn") and has(character, "Default_Ignorable_Code_Point")
         kept += [] if is_removed and character not in JOINERS else [character]
         place += 1
     return "".join(kept)
@@ -136,11 +136,16 @@ def placed_words(text):
 
 
 def are_names(text):
-    """Which words have one capital, and follow another word, a number or a comma."""
+    """Which words have one capital, and follow another word, a number, a comma or an abbreviation
+    in the same paragraph."""
     found = []
     for word, place in placed_words(text):
-        before = text[:place].rstrip(" ")[-1:]
-        is_inside = before != "" and (before == "," or has(before, "L", "M", "N"))
+        before = text[:place].rstrip(" \r\n")
+        is_inside = text[len(before) : place].count("\n") < 2 and (
+            before.endswith(",")
+            or has(before[-1:], "L", "M", "N")
+            or regex.search(r"[\p{Lu}\p{Lt}][a-z]{0,3}\.$", before) is not None
+        )
         is_capital = has(word[0], "Lu", "Lt") and not has(word[1], "Lu", "Lt")
         found.append(is_inside and is_capital)
     return found

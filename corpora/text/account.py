@@ -11,6 +11,13 @@ from sparsetopics.corpora.readers.blocks import ReadingAccount
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 STOPPED = "stop_words"  # a rule
+_REASONS = {
+    STOPPED: "stop words",
+    "min_df": "in too few documents",
+    "max_df": "in too many documents",
+    "max_words": "of too rare words",
+    "vocabulary": "that the vocabulary lacks",
+}
 _N_COMMONEST, _N_LOOKED_AT = 10, 20  # words
 _N_NAMED = 5  # documents
 _LONGEST_NAME = 40  # characters
@@ -58,8 +65,8 @@ class WordAccount(NamedTuple):
         )
 
     def __str__(self) -> str:
-        rules = [f"{n:,} by {rule.replace('_', '-')}" for rule, n in self.left_out.items()]
-        left_out = f"; left out {', '.join(rules)}" if rules else ""
+        rules = [f"{n:,} {_REASONS[rule]}" for rule, n in self.left_out.items()]
+        left_out = f", but not {listed(rules)}" if rules else ""
         read = f"Read {quantity(self.n_read, 'token')} and kept {self.n_kept:,}{left_out}."
         words = [shortened(word, _LONGEST_NAME) for word in self.commonest[:_N_COMMONEST]]
         return f"{read} The commonest words are {', '.join(words)}." if words else read
@@ -72,7 +79,8 @@ class WordAccount(NamedTuple):
         named = [shortened(name, _LONGEST_NAME) for name in self.skipped[:_N_NAMED]]
         more = ", …" if len(self.skipped) > len(named) else ""
         skipped = quantity(len(self.skipped), "document")
-        return f"Skipped {skipped} without a known word: {', '.join(named)}{more}."
+        kind = "word" if self.commonest else "known word"
+        return f"Skipped {skipped} without a {kind}: {', '.join(named)}{more}."
 
     def warnings(self) -> Iterator[str]:
         """All doubts, and what was skipped although the words were chosen from these documents."""
@@ -84,7 +92,7 @@ class WordAccount(NamedTuple):
         """Sentences about what may have gone wrong."""
         if self.lost_letters > _MOST_LOST:
             hint = "Check the token pattern, the language and the encoding of the texts."
-            yield f"{self.lost_letters:.0%} of the letters are in no word. {hint}"
+            yield f"{self.lost_letters:.0%} of the letters do not belong to any word. {hint}"
         if found := sorted(_OF_ADDRESSES & {word.lower() for word in self.commonest}):
-            hint = "The option remove takes out urls."
+            hint = "To remove web addresses, pass urls to the option remove."
             yield f"{listed(found)} {'is' if len(found) == 1 else 'are'} very common. {hint}"

@@ -117,7 +117,8 @@ def _packed(strings: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int3
 
 def commonest_forms(vocabulary: Vocabulary, forms: pa.Table) -> tuple[str, ...]:
     """The commonest form of each word, (n_words,); ``forms`` has how often others than the lemma
-    occur. Of a word of several tokens, it has the forms of its parts."""
+    occur. Of a word of several tokens, it has the forms of its parts. A form that is a word itself,
+    such as a name, stands for that word alone."""
     grouped = forms.group_by([LEMMA, FORM], use_threads=False).aggregate([(COUNT, "sum")])
     order = [(f"{COUNT}_sum", "descending"), (FORM, "ascending")]
     rows = grouped.sort_by(order).group_by(LEMMA, use_threads=False)
@@ -127,7 +128,9 @@ def commonest_forms(vocabulary: Vocabulary, forms: pa.Table) -> tuple[str, ...]:
     total = pc.coalesce(
         pa.array(vocabulary.term_frequency).take(pc.index_in(best[LEMMA], words)), 0
     )
-    shown = pc.if_else(pc.greater(most, pc.subtract(total, changed)), form, best[LEMMA])
+    is_best = pc.greater(most, pc.subtract(total, changed))
+    is_free = pc.invert(pc.is_in(form, value_set=words))
+    shown = pc.if_else(pc.and_(is_best, is_free), form, best[LEMMA])
     found = pc.coalesce(shown.take(pc.index_in(words, best[LEMMA].combine_chunks())), words)
     joint = np.flatnonzero(np.asarray(pc.match_substring(found, JOINT)))
     names = found.to_pylist()

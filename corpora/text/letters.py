@@ -42,7 +42,8 @@ _JOINERS = r"[\u200C\u200D]"
 # Thai vowels that follow their letter and parts of Hangul syllables are letters for Unicode.
 _MARKS = rf"[\p{{M}}{_JOINERS}[\p{{L}}&&[\p{{GCB=EX}}\p{{GCB=SM}}\p{{GCB=V}}\p{{GCB=T}}]]]"
 UNSPACED = _of_scripts(_UNSPACED)
-_REMOVED = rf"[\p{{Cf}}&&\p{{Default_Ignorable_Code_Point}}--{_JOINERS}]"  # soft hyphens and others
+# Soft hyphens, zero-width spaces, variation selectors and others
+_REMOVED = rf"[[\p{{Cf}}\p{{Mn}}]&&\p{{Default_Ignorable_Code_Point}}--{_JOINERS}]"
 
 
 def _compiled(pattern: str) -> regex.Pattern[str]:
@@ -53,7 +54,7 @@ _HYPHEN_AT_LINE_END = _compiled(r"[\u2010\u00AD](?=\r?\n)")
 _LONGEST_LETTER = 32  # characters, for a letter with its marks
 _INSIDE_WORD = _compiled(r"(?<=[\p{L}\p{M}])-[\p{L}--\p{Lu}]|(?<=\p{Lu}\p{M}*)-\p{Lu}")
 # Between two letters of these scripts, a space without width divides words.
-_DIVIDING_SPACE = _compiled(rf"\u200B+(?={UNSPACED})(?<={UNSPACED}\u200B+)")
+_DIVIDING_SPACE = _compiled(rf"(?<={UNSPACED})\u200B++(?={UNSPACED})")
 _REMOVED_ONES = _compiled(rf"{_REMOVED}+")
 _STRAY_JOINERS = _compiled(
     rf"(?<!{_JOINERS}){_JOINERS}++(?:(?![\p{{L}}\p{{M}}])|(?<![\p{{L}}\p{{M}}]{_JOINERS}+))"

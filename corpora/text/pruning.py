@@ -117,6 +117,7 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
     check_divided(sum(n_letters), n_uncut)
     if not len(totals.words):
         problem = f"there are no words in {quantity(totals.n_docs, 'document')}"
+        problem = problem if totals.n_docs else "there are no documents"
         raise SourceError("documents", problem, "Check the sources and --token-pattern.")
     least, most = limits = _limits(totals.n_with_words, options, counted=counted)
     rules = _rules(totals, options, limits)

@@ -54,7 +54,7 @@ def stop_words_of_lists(choices: Sequence[str]) -> frozenset[str]:
     """
     # The name of a file may have a comma.
     split = ([each] if os.path.exists(each) else each.split(",") for each in choices)
-    names = list(chain.from_iterable(split))
+    names = [name.strip() for name in chain.from_iterable(split)]
     if NO_NAMES in names and len(set(names)) > 1:
         refuse("stop-words", f"{NO_NAMES} cannot be combined with others")
     lists = [_list_of(name) for name in names if name != NO_NAMES]
@@ -111,12 +111,19 @@ def read_stop_words(path: Path) -> frozenset[str]:
 
 
 def are_stop_words(words: pa.StringArray, stop_words: Collection[str]) -> NDArray[np.bool_]:
-    """Which words are stop words, in whatever case and normal form either is, (n_words,)."""
+    """Which words are stop words, in whatever case and normal form either is, (n_words,).
+
+    A word with apostrophes, such as *don't*, is one if all its parts are.
+    """
     if not stop_words:
         return np.zeros(len(words), np.bool_)
-    found: NDArray[np.bool_] = np.asarray(
-        pc.is_in(pc.utf8_lower(words), value_set=_all_forms(frozenset(stop_words)))
-    )
+    known = _all_forms(frozenset(stop_words))
+    found = np.array(pc.is_in(pc.utf8_lower(words), value_set=known))
+    joined = np.flatnonzero(np.asarray(pc.match_substring_regex(words, "['’]")) & ~found)
+    if len(joined):
+        parts = pc.split_pattern_regex(words.take(pa.array(joined)), "['’]")
+        is_part = np.asarray(pc.is_in(pc.utf8_lower(parts.flatten()), value_set=known))
+        found[joined] = np.minimum.reduceat(is_part, parts.offsets.to_numpy()[:-1])
     return found
 
 

@@ -330,17 +330,32 @@ def find_names(
                 width = 1
                 while place + width < end and (text[place + width] & 0xC0) == 0x80:
                     width += 1
-                before = place - 1
-                while before > begin and text[before] == 0x20:
+                before, n_lines = place - 1, 0
+                while before > begin and text[before] in (0x20, 0x0D, 0x0A):
+                    n_lines += text[before] == 0x0A
                     before -= 1
-                while before > begin and (text[before] & 0xC0) == 0x80:
-                    before -= 1
+                if before >= begin and text[before] == 0x2E:  # Mr. and others end no sentence
+                    first = before - 1
+                    while first > begin and before - first < 4 and 0x61 <= text[first] <= 0x7A:
+                        first -= 1
+                    first = _start_of_letter(text, first, begin)
+                    if _kind_at(text, first, end, kinds) == 2:
+                        before = first
+                before = _start_of_letter(text, before, begin)
                 found[token] = (
                     before >= begin
+                    and n_lines < 2
                     and _kind_at(text, before, end, kinds) > 0
                     and _kind_at(text, place + width, end, kinds) != 2
                 )
     return found
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _start_of_letter(text: Bytes, place: int, begin: int) -> int:
+    while place > begin and (text[place] & 0xC0) == 0x80:
+        place -= 1
+    return place
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

@@ -135,8 +135,13 @@ class TokenizerOptions:
         return replace(self, stop_words=tuple(sorted({*self.stop_words, *stop_words})))
 
 
+_MOST_REPEATS = 10_000  # which regex holds in memory, each by itself
+
+
 def _check_pattern(pattern: str, compiled: Compile) -> None:
     """OptionError for anything but a regular expression with one group at most."""
+    if max(map(int, re.findall(r"\{(\d+)", pattern)), default=0) > _MOST_REPEATS:
+        raise OptionError("token_pattern", f"{shown(pattern)} repeats a part too often")
     try:
         n_groups = compiled(pattern).groups
     except (re.error, regex.error) as error:
@@ -238,7 +243,8 @@ def _tokens_of(
 # A full stop after a capital and three letters at most ends an abbreviation, such as Prof., as a
 # rule; the next sentence begins with anything but a small letter.
 _SENTENCE_END = regex.compile(
-    r"(?<=[.!?…؟۔]['\"’”)\]]*)(?<!\b\p{Lu}\p{Ll}{0,3}\.)\s+(?!\p{Ll})|(?<=[。！？।॥])|\n\s*\n",
+    r"(?<!\s)\s++(?!\p{Ll})(?<=[.!?…؟۔]['\"’”)\]]*+\s+)(?<!\b\p{Lu}\p{Ll}{0,3}\.\s+)"
+    r"|(?<=[。！？।॥])|\n\s*\n",
     regex.V1,
 )
 

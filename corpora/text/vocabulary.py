@@ -81,9 +81,9 @@ class Vocabulary:
         return self.words if self.forms is None else self.forms
 
     def commonest(self, n_words: int) -> tuple[str, ...]:
-        """The words with the highest frequencies."""
+        """The words with the highest frequencies, as people read them."""
         best = np.argsort(-self.term_frequency, kind="stable")[:n_words]
-        return tuple(self.words[number] for number in best)
+        return tuple(self.shown[number] for number in best)
 
     def save(self, folder: Path) -> None:
         columns = {

@@ -49,8 +49,8 @@ _ROWS = in_sections({
             "and others), or a file. Can be given several times. Default: none.")),
         Option("language", str, None, "tokenizer.language", everyday=True, metavar="CODE", help=(
             "Language of the texts, by its code: de, fr, hi, zh and others. Removes its stop words "
-            "unless --stop-words is given, and divides the words of scripts without spaces (ja, "
-            "km, lo, my, th and zh; pip install 'sparsetopics[languages]').")),
+            "unless --stop-words is given, and splits text in scripts without spaces (ja, km, lo, "
+            "my, th and zh; pip install 'sparsetopics[languages]').")),
         Option("min-df", SHARE_OR_COUNT, None, "pruning.min_df", everyday=True,
                metavar="SHARE|COUNT", help=(
             "Remove words that occur in fewer than this share or number of documents. Default: "
@@ -64,9 +64,8 @@ _ROWS = in_sections({
         Option("vocabulary", Path, None, "vocabulary", everyday=True, help=(
             "Use the words and the tokenizer settings of this corpus or run unchanged.")),
         Option("lemmas", str, None, "tokenizer.lemmas", everyday=True, metavar="CODE", help=(
-            "Make forms of a word one word, their lemma, by the dictionary of a language (de, es, "
-            "nl and others; pip install 'sparsetopics[languages]'). Stop words are removed "
-            "first.")),
+            "Replace inflected forms by their lemma, by the dictionary of a language (de, es, nl "
+            "and others; pip install 'sparsetopics[languages]'). Stop words are removed first.")),
         Option("ngrams", Interval(1, 5, whole=True), None, "tokenizer.ngrams", metavar="N", help=(
             "Add sequences of up to N tokens as words, joined by _. Stop words are removed "
             "first.")),
@@ -84,9 +83,10 @@ _ROWS = in_sections({
         Option("normalize", OneOf(("nfc", "nfkc")), None, "tokenizer.normalize", help=(
             "Unicode normal form of texts; nfkc also joins ligatures and full-width forms. "
             "Default: nfc, or none if --tokenizer is given.")),
-        Option("remove", SomeOf(lambda: ("urls", "mentions", "hashtags", "emails"), "part"), None,
-               "tokenizer.remove", metavar="urls,mentions,hashtags,emails", help=(
-            "Remove these parts of texts first. Default: none.")),
+        Option("remove", SomeOf(lambda: ("urls", "mentions", "hashtags", "emails"), "part",
+                                repeated=True),
+               None, "tokenizer.remove", metavar="urls,mentions,hashtags,emails", help=(
+            "Remove these parts of texts first. Can be given several times. Default: none.")),
         Option("tokenizer", str, None, "tokenizer.function", metavar="MODULE:NAME", help=(
             "Python function that takes a text and returns its words, instead of --token-pattern. "
             "The module may be in the current folder.")),

@@ -128,7 +128,7 @@ def test_append_tells_what_is_new(corpus, source, tmp_path):
     assert f"{3 * n_before} documents, {n_before} of them new, " in sentence
 
 
-def test_append_says_what_is_left_out_in_all_and_what_has_no_label(tmp_path):
+def test_append_says_what_is_left_out_and_what_has_no_label(tmp_path):
     (tmp_path / "a.csv").write_text("text,venue\nowl,ACL\nowl,\n")
     (tmp_path / "b.csv").write_text("text,venue\nowl cat,ACL\ncat,ACL\n")
     out, options = tmp_path / "c", ("--label-field", "venue")
@@ -137,8 +137,8 @@ def test_append_says_what_is_left_out_in_all_and_what_has_no_label(tmp_path):
     told = run("ingest", tmp_path / "b.csv", "--append", out, "--quiet")
     again = run("ingest", tmp_path / "b.csv", "--append", out, "--quiet", *options)
 
-    assert "Skipped 1 document without a known word (in the whole corpus)." in told.stdout
-    assert "Left out 4 tokens that the vocabulary does not have (in the whole co" in again.stdout
+    assert "Skipped 1 document without a known word: 3.\n" in told.stdout
+    assert "Read 3 tokens and kept 1, but not 2 that the vocabulary lacks.\n" in again.stdout
     problem = "1 of 1 new document without a label, but the corpus has labels."
     assert told.stderr == f"{out}: {problem} --label-field names their field.\n"
     assert again.stderr == ""

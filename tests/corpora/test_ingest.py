@@ -157,7 +157,7 @@ def test_a_vocabulary_of_a_run_folder_serves_too(source, tmp_path, run_folder, v
     assert documents_of(corpus) == {"doc-0": {"wordaa": 1, "wordab": 1}, "doc-1": {"wordaa": 1}}
 
 
-@pytest.mark.filterwarnings("ignore:.*letters are in no word")
+@pytest.mark.filterwarnings("ignore:.*letters do not belong to any word")
 def test_the_tokeniser_travels_with_the_vocabulary(source, tmp_path):
     cutting = TokenizerOptions("[A-Z]{2,}", lowercase=False)
     ingest([source], tmp_path / "corpus", IngestOptions(tokenizer=cutting))

@@ -242,6 +242,7 @@ def test_damaged_settings_are_refused(settings, tmp_path):
         ("An owl! “Cats sleep?” Dogs", {"cats_sleep"}),
         ("see Prof. Smith, of St. Louis", {"see_prof", "prof_smith", "smith_louis"}),
         ("about 3.5 owls, e.g. cats", {"about_owls", "owls_cats"}),
+        ("approx.  new \xa0 owls.) \n Cats sleep", {"approx_new", "new_owls", "cats_sleep"}),
         ("Owls sleep\n\nCats eat", {"owls_sleep", "cats_eat"}),
         ("उल्लू सोता। बिल्ली खाती।", {"उल्लू_सोता", "बिल्ली_खाती"}),
     ],

@@ -585,7 +585,7 @@ def test_texts_are_read_only_for_texts(whole):
         corpus.documents(["d0"])
 
 
-@pytest.mark.filterwarnings("ignore:Skipped", "ignore:.*letters are in no word")
+@pytest.mark.filterwarnings("ignore:Skipped", "ignore:.*letters do not belong to any word")
 def test_an_unknown_field_is_named_with_those_that_there_are(whole):
     corpus = Corpus.open(whole)
 

@@ -47,6 +47,7 @@ def test_words_become_their_lemmas_and_names_stay(language, text, words):
 @pytest.mark.parametrize(
     ("language", "text", "words"),
     [
+        ("en", "They met Mr. Brooks at the\nWaters. Brooks flow", "brooks waters brook"),
         ("es", "Vino Dolores. Dolores fuertes, y las casas de Dolores", "dolores dolor casa"),
         ("en", "He saw Brooks and Waters at the brooks. WATERS RISE", "brooks waters brook water"),
         ("de", "Die Häuser der Weber sah ich; er webte", "haus weber weben"),
@@ -58,10 +59,11 @@ def test_capitals_inside_a_sentence_tell_names_from_words(language, text, words)
     assert set(words.split()) <= set(found)
 
 
-@example("The Owls, Jean Paul’s 3 Owls. And Él Álamo, ÉL")
-@given(
-    text=st.lists(st.sampled_from(["Owl", "owl", "ÉL", "É", "ǅa", " ", ",", ".", "3"])).map("".join)
+@example(
+    "Mr. Owl and Ms.\nOwl É. Owl, Abcd. Owl Abcde. Owl\r\nOwl. \nOwl é.\n\nOwl\n\nOwl A. . Owl"
 )
+@example("The Owls, Jean Paul’s 3 Owls. And Él Álamo, ÉL")
+@given(text=st.lists(st.sampled_from(["Owl", "owl", "ÉL", "É", "ǅa", *" ,.3\n"])).map("".join))
 def test_a_twin_in_plain_python_finds_the_same_names(text):
     run = letter_weights(are_words_divided=False), LEAST_WEIGHT
 
@@ -117,6 +119,15 @@ def test_the_commonest_form_is_shown():
         "see": "saw",
         "go": "went",
     }
+
+
+def test_a_form_that_is_a_word_stands_for_that_word():
+    texts = ["We met Brooks by the brooks near the brooks"] * 3
+
+    vocabulary = Corpus.from_texts(texts, **OPTIONS).vocabulary
+
+    shown = dict(zip(vocabulary.words, vocabulary.shown, strict=True))
+    assert (shown["brook"], shown["brooks"]) == ("brook", "brooks")
 
 
 def test_files_and_texts_agree_and_held_out_texts_follow(tmp_path):

@@ -267,7 +267,7 @@ def test_a_document_without_text_is_an_empty_one_in_every_format(name, tmp_path)
     assert next(Corpus.open(tmp_path / "corpus").doc_ids()) == ["a", "c"]
 
 
-@pytest.mark.filterwarnings("ignore:Skipped", "ignore:.*letters are in no word")
+@pytest.mark.filterwarnings("ignore:Skipped", "ignore:.*letters do not belong to any word")
 def test_a_document_without_text_is_an_empty_one_in_memory():
     of_table = Corpus.from_table(pa.table({"text": ["one word", None, "one"]}))
     of_texts = Corpus.from_texts(["one word", None, "one"])

@@ -12,11 +12,16 @@ from sparsetopics.corpora.text.segmenting import SEGMENTED
 from worlds.collections_on_disk import write_jsonl
 
 # Sentences, and their words of two letters, a mark not counted. Of zh, from the README of jieba,
-# cut as there; of ja, from the constitution of Japan, article 41, cut as by MeCab with IPADIC; of
-# th, from the test word-break-normal-th-000 of web-platform-tests, cut as there; the others, from
-# the first article of the Universal Declaration of Human Rights, cut as by ICU 78.
+# cut as there; in traditional writing, of our own, cut as by ICU 78; of ja, from the constitution
+# of Japan, article 41, cut as by MeCab with IPADIC; of th, from the test
+# word-break-normal-th-000 of web-platform-tests, cut as there; the others, from the first article
+# of the Universal Declaration of Human Rights, cut as by ICU 78.
 SENTENCES = {
-    "zh": ("我来到北京清华大学", "来到 北京 清华大学"),
+    "zh": (
+        "我来到北京清华大学，他来到了网易杭研大厦。我爱北京天安门，今天天气不错。",
+        "来到 北京 清华大学 网易 杭研 大厦 天安门 今天天气 不错",
+    ),
+    "zh-Hant": ("臺灣大學的學生來到臺北車站", "臺灣大學 學生 來到 臺北 車站"),
     "ja": (
         "国会は、国権の最高機関で、国の唯一の立法機関である。",
         "国会 国権 最高 機関 唯一 立法 ある",
@@ -33,11 +38,11 @@ def words_of(texts, **options):
     return list(Corpus.from_texts(texts, **options).vocabulary.words)
 
 
-@pytest.mark.parametrize("language", SEGMENTED)
-def test_words_are_those_of_a_dictionary(language):
-    text, words = SENTENCES[language]
+@pytest.mark.parametrize("name", SENTENCES)
+def test_words_are_those_of_a_dictionary(name):
+    text, words = SENTENCES[name]
 
-    found = words_of([text], language=language, stop_words=[])
+    found = words_of([text], language=name[:2], stop_words=[])
 
     assert sorted(found) == sorted(set(words.split()))
 
@@ -56,7 +61,7 @@ def test_without_a_language_ingest_stops_and_names_the_option(language, tmp_path
 
 
 def test_a_few_documents_of_such_a_script_make_no_words():
-    with pytest.warns(SparsetopicsWarning, match=r"^Skipped 1 document without a known word: 9\.$"):
+    with pytest.warns(SparsetopicsWarning, match=r"^Skipped 1 document without a word: 9\.$"):
         words = words_of([*ENGLISH, "送餐很快"], language="en")
 
     assert words == ["owls", "sleep", "cats", "fly", "night"]
@@ -65,8 +70,12 @@ def test_a_few_documents_of_such_a_script_make_no_words():
 def test_both_scripts_of_a_collection_have_words():
     texts = ["AI模型很好 the owl", "don't 模型"]
 
-    assert set(words_of(texts, language="zh", stop_words=[])) == {
-        *["模型", "很好", "don", "owl", "the"]
+    assert set(words_of(texts, language="zh", stop_words=[])) == {*["模型", "don", "owl", "the"]}
+
+
+def test_words_end_where_the_script_changes():
+    assert set(words_of(["ฉันใช้iPhoneทุกวัน"], language="th", stop_words=[])) == {
+        *["ฉัน", "ใช้", "iphone", "ทุก", "วัน"]
     }
 
 
@@ -106,8 +115,9 @@ def test_an_unknown_language_is_refused_with_those_there_are(language):
         Corpus.from_texts(ENGLISH, language=language)
 
 
-def test_a_missing_library_is_named_before_anything_is_read(monkeypatch):
-    monkeypatch.setitem(sys.modules, "icu4py.breakers", None)
+@pytest.mark.parametrize("name", ["icu4py.breakers", "rjieba"])
+def test_a_missing_library_is_named_before_anything_is_read(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, name, None)
 
-    with pytest.raises(OptionError, match=r"^language: zh needs icu4py, which is not installed\."):
+    with pytest.raises(OptionError, match=f"^language: zh needs {name}, which is not installed\\."):
         Corpus.from_texts(["模型"], language="zh")

@@ -89,12 +89,21 @@ def test_a_file_is_a_list_in_python_too(tmp_path):
 
 
 def test_a_list_of_codes_gives_a_hint():
-    said = r"stop_words are these words .*pass 'english,de'"
+    said = r"stop_words was taken as a list of words; .*pass 'english,de'"
     with pytest.warns(SparsetopicsWarning, match=said) as caught:
         corpus = Corpus.from_texts(["der hund und the owl"], stop_words=["english", "de"])
 
     assert caught[0].filename == __file__
     assert len(corpus.vocabulary.words) == 5
+
+
+def test_a_word_with_apostrophes_is_a_stop_word_if_its_parts_are():
+    texts = ["don't it’s they're rock'n'roll l'eau's"]
+    pattern = r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*"
+
+    corpus = Corpus.from_texts(texts, stop_words="english", token_pattern=pattern)
+
+    assert set(corpus.vocabulary.words) == {"rock'n'roll", "l'eau's"}
 
 
 @pytest.mark.parametrize("options", [{}, {"ngrams": 2}, {"token_pattern": r"[\p{L}\p{M}]+"}])

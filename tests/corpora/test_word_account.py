@@ -27,9 +27,9 @@ def test_ingest_ends_with_the_account_of_its_words(tmp_path):
     result = ingested(tmp_path, TEXTS, *options)
 
     assert result.stdout.splitlines()[1:] == [
-        "Skipped 4 documents without a known word: 2, 3, 4, 5.",
-        "Read 13 tokens and kept 3; left out 7 by stop-words, 1 by min-df, 2 by max-words. "
-        "The commonest words are owl.",
+        "Skipped 4 documents without a word: 2, 3, 4, 5.",
+        "Read 13 tokens and kept 3, but not 7 stop words, 1 in too few documents and 2 of too rare "
+        "words. The commonest words are owl.",
     ]
 
 
@@ -62,15 +62,19 @@ def test_tokens_outside_a_given_vocabulary_are_counted(tmp_path):
 def test_lost_letters_are_a_warning(tmp_path):
     texts = ["ab cd ef the"] * 3
 
-    assert "Warning: 67% of the letters are in no word." in ingested(tmp_path, texts).stderr
-    with pytest.warns(SparsetopicsWarning, match=r"^67% of the letters are in no word\."):
+    assert (
+        "Warning: 67% of the letters do not belong to any word." in ingested(tmp_path, texts).stderr
+    )
+    with pytest.warns(
+        SparsetopicsWarning, match=r"^67% of the letters do not belong to any word\."
+    ):
         Corpus.from_texts(texts)
 
 
 def test_letters_are_counted_by_pattern_and_function_too():
     texts = ["наша Eule the 42"]
 
-    with pytest.warns(SparsetopicsWarning, match="letters are in no word"):
+    with pytest.warns(SparsetopicsWarning, match="letters do not belong to any word"):
         by_pattern = Corpus.from_texts(texts, token_pattern="[a-z]{4,}").account
     by_function = Corpus.from_texts(texts, tokenizer="shlex:split").account
 
@@ -83,7 +87,8 @@ def test_web_addresses_give_a_hint(tmp_path):
 
     said = ingested(tmp_path, texts).stderr
 
-    assert "Warning: https and www are very common. The option remove takes out urls." in said
+    hint = "To remove web addresses, pass urls to the option remove."
+    assert f"Warning: https and www are very common. {hint}" in said
 
 
 def test_empty_documents_count_for_no_limit(tmp_path):
@@ -104,7 +109,7 @@ def test_all_skipped_documents_are_in_json_and_the_first_are_named(tmp_path):
     result = ingested(tmp_path, texts)
     record = json.loads(ingested(tmp_path, texts, "--json").stdout)
 
-    assert "Skipped 9 documents without a known word: 1, 2, 3, 4, 5, …." in result.stdout
+    assert "Skipped 9 documents without a word: 1, 2, 3, 4, 5, …." in result.stdout
     assert record["account"]["skipped"] == [str(n) for n in range(1, 10)]
 
 

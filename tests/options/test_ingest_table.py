@@ -167,7 +167,7 @@ def content(corpus):
     )
 
 
-@pytest.mark.filterwarnings("ignore:Skipped", "ignore:.*letters are in no word")
+@pytest.mark.filterwarnings("ignore:Skipped", "ignore:.*letters do not belong to any word")
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("key", VALUES)
 def test_an_option_means_the_same_at_every_door(world, tmp_path, monkeypatch, door, key):
