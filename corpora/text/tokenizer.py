@@ -135,12 +135,12 @@ class TokenizerOptions:
         return replace(self, stop_words=tuple(sorted({*self.stop_words, *stop_words})))
 
 
-_MOST_REPEATS = 10_000  # which regex holds in memory, each by itself
+_MANY_REPEATS = re.compile(r"\{(\d*,)?\d{5,}")  # which regex holds in memory, each by itself
 
 
 def _check_pattern(pattern: str, compiled: Compile) -> None:
     """OptionError for anything but a regular expression with one group at most."""
-    if max(map(int, re.findall(r"\{(\d+)", pattern)), default=0) > _MOST_REPEATS:
+    if _MANY_REPEATS.search(pattern):
         raise OptionError("token_pattern", f"{shown(pattern)} repeats a part too often")
     try:
         n_groups = compiled(pattern).groups

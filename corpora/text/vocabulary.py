@@ -96,7 +96,8 @@ class Vocabulary:
         table = pa.table(columns).replace_schema_metadata(
             {_TOKENIZER_KEY: json.dumps(self.tokenizer)}
         )
-        pq.write_table(table, folder / FILE_NAME, compression="zstd")
+        # pyarrow 19 reads no statistics of newer ones
+        pq.write_table(table, folder / FILE_NAME, compression="zstd", write_statistics=False)
 
     @classmethod
     def read(cls, folder: Path) -> Vocabulary:

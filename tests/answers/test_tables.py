@@ -124,7 +124,7 @@ def test_named_fields_options_and_a_vocabulary(tmp_path):
         (pa.table({"text": ["word"], "label": [["x"]]}), "as ids and labels, but found list"),
         (pa.table({"text": pa.array([], pa.string())}), "Check the sources and token_pattern"),
         (pa.table({"text": ["1 2"]}), "no words in 1 document"),
-        (Dataset(TABLE, []), "no words in 0 documents"),
+        (Dataset(TABLE, []), "there are no documents"),
     ],
 )
 def test_what_is_no_table_of_texts(table, found):
