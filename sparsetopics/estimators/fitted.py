@@ -134,24 +134,28 @@ class FittedEstimator(Estimator):
     ) -> pa.Table:
         """Return the share of each topic in new texts, cut into words as the training texts were.
 
-        Texts are numbered from 0 in ``doc_id``; those without a known word are left out. The other
+        Texts are numbered from 0 in ``doc_id``, or have the index of a pandas Series. The other
         columns are those that ``sparsetopics infer`` writes: a list of ``proportions``
-        (``responsibilities`` of a mixture), or with ``top`` a row for each of the largest topics.
+        (``responsibilities`` of a mixture), or with ``top`` a row for each of the largest topics
+        that the text has. A text without a known word has one row, with nulls.
 
         ``tokenizer`` is the MODULE:NAME of a function, which is needed if such a function cut the
         training texts. Raises OptionError for components of vectors, and what ``Corpus.from_texts``
         raises.
         """
-        from sparsetopics.answers.proportions import share_tables
+        from sparsetopics.answers.proportions import ShareColumns, share_tables
         from sparsetopics.corpora.corpus import Corpus
+        from sparsetopics.corpora.memory_corpus import every_text
 
         run = self._run_of_words()
         if top is not None:
             counts_from(1).check("top", top)
         if tokenizer is not None:
             check_type("tokenizer", tokenizer, str, "MODULE:NAME")
-        corpus = Corpus.from_texts(texts, tokenizer=tokenizer, vocabulary=run.words)
-        return pa.concat_tables(share_tables(run.model, corpus, top, workers=self._n_threads))
+        corpus = every_text(Corpus, texts, run.words, tokenizer)
+        nothing = ShareColumns.of(run.model, corpus, top).schema.empty_table()
+        tables = share_tables(run.model, corpus, top, workers=self._n_threads)
+        return pa.concat_tables([nothing, *tables])
 
     def evaluate(self, X: Data) -> Record:
         """Return the scores of held-out documents or items that ``sparsetopics evaluate`` prints.
