@@ -20,9 +20,15 @@ T = TypeVar("T")
 WIDTH = 80  # characters of a table, if names are not too long
 LONGEST_NAME = 24  # of a run in a table, if that tells all runs apart
 _GAP = "  "
+_IN_SAMPLE = {  # keys of scores that have a column of their own for training data
+    "log_likelihood_per_item": "in_sample_per_item",
+    "log_likelihood_per_token": "in_sample_per_token",
+}
 _HEADS = {  # key of the records: head of the column, decimals
     "log_likelihood_per_item": ("log-lik/item", 4),
     "log_likelihood_per_token": ("log-lik/token", 4),
+    "in_sample_per_item": ("in-sample/item", 4),
+    "in_sample_per_token": ("in-sample", 4),
     "standard_error": ("std.err", 4),
     "paired_difference": ("difference", 4),
     "paired_standard_error": ("std.err", 4),
@@ -89,6 +95,12 @@ def score_lines(
 ) -> list[str]:
     """Return a table with a row for each record, without columns that are all empty."""
     first = ["run", *short_names(names)]
+    records = [
+        {_IN_SAMPLE.get(key, key): value for key, value in record.items()}
+        if record.get("in_sample")
+        else record
+        for record in records
+    ]
     columns = [aligned(["model", *kinds])]
     for key, (head, digits) in _HEADS.items():
         values = [record.get(key) for record in records]

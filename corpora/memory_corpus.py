@@ -19,11 +19,7 @@ from scipy.sparse import csr_array
 from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import ShapeError, SourceError, SparsetopicsWarning
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.ingest_options import (
-    IngestOptions,
-    document_options,
-    settled_tokenizer,
-)
+from sparsetopics.corpora.ingest_options import IngestOptions, document_options, settled_tokenizer
 from sparsetopics.corpora.memory_arrays import (
     AnyMatrix,
     check_utf8,

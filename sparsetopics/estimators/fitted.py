@@ -5,6 +5,7 @@ Each method calls the function that the command of the same name calls.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparsetopics.base.errors import naming_parameters
+from sparsetopics.base.errors import SparsetopicsWarning, naming_parameters
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.option import (
@@ -157,20 +158,30 @@ class FittedEstimator(Estimator):
         tables = share_tables(run.model, corpus, top, workers=self._n_threads)
         return pa.concat_tables([nothing, *tables])
 
-    def evaluate(self, X: Data) -> Record:
+    @naming_parameters()
+    def evaluate(self, X: Data, *, texts: Iterable[str | None] | None = None) -> Record:
         """Return the scores of held-out documents or items that ``sparsetopics evaluate`` prints.
 
-        X is as for ``fit``, with the fitted columns. Keys are those of ``evaluate --json``. For
+        X is as for ``fit``, with the fitted columns; a warning says if it is what was fitted. The
+        coherence scores c_v and c_npmi are counted in ``texts``, which are cut into words as the
+        training texts were. Keys are those of ``evaluate --json``. For
         topics they include the held-out likelihood, its standard error, coherence and diversity;
         for mixtures the mean log density and, if a corpus has labels, the agreement with them.
-        Raises ShapeError or VocabularyError for other columns, and CorpusError without a document
-        to score.
+        Raises ShapeError or VocabularyError for other columns, CorpusError without a document to
+        score, and OptionError for ``texts`` if there are no topics.
         """
         from sparsetopics.evaluation.comparison.evaluate import score_model
+        from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 
         run = self._run()
+        if texts is not None and MODELS[run.model.name].of_items:
+            refuse("texts", f"is for topic models, but {type(self).__name__} is a mixture")
         heldout = self._more_rows(X).corpus
-        return score_model(run, heldout, heldout, workers=self._n_threads).as_dict()
+        running = None if texts is None else TokenizedTexts.of(texts, run.words)
+        card = score_model(run, heldout, heldout, texts=running, workers=self._n_threads)
+        for remark in card.remarks:
+            warnings.warn(f"{card.name}{remark}", SparsetopicsWarning, stacklevel=3)
+        return card.as_dict()
 
     @naming_parameters()
     def prevalence(

@@ -6,7 +6,7 @@ The hints of errors quote scikit-learn's messages where its checks of estimators
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeGuard
 
@@ -135,12 +135,11 @@ class InputReader(NamedTuple):
             )
         return rows
 
-    def _are_texts(self, X: Data) -> TypeGuard[Sequence[str | None]]:
+    def _are_texts(self, X: object) -> TypeGuard[Sequence[str | None]]:
         """Whether X is a list, a Series or another column whose first value is a text."""
-        if self.vectors or isinstance(X, Corpus | VectorCorpus | Mapping | str | bytes):
+        if self.vectors or hasattr(X, "columns") or getattr(X, "ndim", 1) != 1:
             return False
-        is_column = getattr(X, "ndim", 1) == 1 and hasattr(X, "__len__") and hasattr(X, "__iter__")
-        if not is_column or hasattr(X, "columns"):
+        if not isinstance(X, Collection) or isinstance(X, Mapping | str | bytes):
             return False
         values = (each.as_py() if isinstance(each, pa.Scalar) else each for each in X)
         return isinstance(next((v for v in values if not is_missing(v)), None), str)

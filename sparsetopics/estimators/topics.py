@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._set_output import _get_output_config
+from sklearn.utils._set_output import _get_output_config, check_library_installed
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError
@@ -60,10 +60,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         shares = shares_of(self.model_, workers=self._n_threads)
         found = rows.joined(map(shares, rows.documents.batches()), prior / prior.sum())
         if isinstance(X, Corpus) and _get_output_config("transform", self)["dense"] == "pandas":
-            import pandas  # installed, or set_output would have no such name
-
-            doc_ids = [doc_id for ids in X.doc_ids() for doc_id in ids]
-            return pandas.DataFrame(found, index=doc_ids)
+            pandas = check_library_installed("pandas")
+            found = pandas.DataFrame(found, index=[name for ids in X.doc_ids() for name in ids])
         return found
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:

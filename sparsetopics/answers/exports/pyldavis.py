@@ -21,9 +21,9 @@ from sparsetopics.runs.run import AnyRun
 def write_topics(path: Path, run: AnyRun, documents: Corpus) -> None:
     """Write one object: the arguments of ``pyLDAvis.prepare``.
 
-    OptionError for a single topic, which pyLDAvis cannot place on its map. The documents are those of ``documents``, in their order, with the proportions that
-    ``infer`` finds. Rows are streamed, so memory does not grow with their number here; pyLDAvis
-    itself holds them all.
+    The documents are those of ``documents``, in their order, with the proportions that ``infer``
+    finds. Rows are streamed, so memory does not grow with their number here; pyLDAvis itself holds
+    them all. Raises OptionError for a single topic, which pyLDAvis cannot place on its map.
     """
     if run.model.n_topics == 1:
         refuse("to", f"pyldavis needs two topics or more, but {run.path} has one")
@@ -43,7 +43,8 @@ def write_topics(path: Path, run: AnyRun, documents: Corpus) -> None:
         _write_rows(file, run.model.topic_word_mean)
         file.write(',\n"doc_topic_dists": ')
         _write_rows(file, counted_shares())
-        rest: dict[str, Json] = {  # documents are read once: all were counted when their proportions were written
+        # Documents are read once: all were counted when their proportions were written.
+        rest: dict[str, Json] = {
             "doc_lengths": doc_lengths,
             "vocab": run.words.words,
             "term_frequency": term_frequency.tolist(),
