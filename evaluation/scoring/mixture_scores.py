@@ -92,9 +92,9 @@ class MixtureCard:
             "likelihood": model.likelihood_name,
             "n_components": model.n_topics,
             "n_used_components": self.n_used_components,
-            "in_sample": self.in_sample,
             **per_token,
             **agreement,
+            "in_sample": self.in_sample,
         }
 
 

@@ -6,7 +6,7 @@ The hints of errors quote scikit-learn's messages where its checks of estimators
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeGuard
 
@@ -137,9 +137,9 @@ class InputReader(NamedTuple):
 
     def _are_texts(self, X: object) -> TypeGuard[Sequence[str | None]]:
         """Whether X is a list, a Series or another column whose first value is a text."""
-        if self.vectors or hasattr(X, "columns") or getattr(X, "ndim", 1) != 1:
+        if self.vectors or hasattr(X, "columns") or isinstance(X, str | bytes | Mapping):
             return False
-        if not isinstance(X, Collection) or isinstance(X, Mapping | str | bytes):
+        if getattr(X, "ndim", 1) != 1 or not (isinstance(X, Sized) and isinstance(X, Iterable)):
             return False
         values = (each.as_py() if isinstance(each, pa.Scalar) else each for each in X)
         return isinstance(next((v for v in values if not is_missing(v)), None), str)
