@@ -173,8 +173,8 @@ def _documents(run: AnyRun, texts: Sequence[str], tokenizer: str | None) -> Corp
         words = quantity(n_unknown + corpus.n_tokens, "word")
         say(f"Left out: {n_unknown:,} of {words} (not in the vocabulary of {run.path}).")
     if corpus.n_skipped:
-        documents = quantity(corpus.n_docs, "document")
-        say(f"Without a known word: {corpus.n_skipped:,} of {documents}.")
+        n_all = quantity(corpus.n_docs, "document")
+        say(f"Without a known word: {corpus.n_skipped:,} of {n_all}.")
     return corpus
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, count, islice
 from numbers import Integral
 from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
@@ -143,13 +142,11 @@ def every_text(
 def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
     """Texts under running numbers or the index of a Series, a row group at a time."""
     remaining, names = _iterated(texts), _index_of(texts)
+    remaining_ids = map(str, count()) if names is None else iter(names)
     start = 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
-        rows = range(start, start + len(some))
-        ids = list(map(str, rows)) if names is None else names[rows.start : rows.stop]
-        yield TextBlock(
-            pa.array(ids, pa.string()), pa.nulls(len(some), pa.string()), _as_strings(some, start)
-        )
+        ids = pa.array(list(islice(remaining_ids, len(some))), pa.string())
+        yield TextBlock(ids, pa.nulls(len(some), pa.string()), _as_strings(some, start))
         start += len(some)
 
 
@@ -205,7 +202,8 @@ def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # s
     try:
         blocks = (pending() for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read))
         has_ids = (read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
-        yield from numbered(blocks if has_ids else _named(blocks, _index_of(table)))
+        names = None if has_ids else _index_of(table)
+        yield from numbered(blocks) if names is None else _named(blocks, names)
     except SourceError:
         raise
     except (pa.ArrowException, ValueError) as error:
@@ -214,14 +212,12 @@ def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # s
         raise SourceError(_TABLE, problem, hint) from error
 
 
-def _named(blocks: Iterable[TextBlock], names: list[str] | None) -> Iterator[TextBlock]:
-    """The blocks, with the ``names`` of all their documents as ids, if there are names."""
-    start = 0
+def _named(blocks: Iterable[TextBlock], names: Iterable[str]) -> Iterator[TextBlock]:
+    """The blocks, with the ``names`` of all their documents as ids."""
+    remaining = iter(names)
     for block in blocks:
-        stop = start + len(block.ids)
-        own = block.ids if names is None else pa.array(names[start:stop], pa.string())
-        yield block._replace(ids=pc.coalesce(block.ids, own))
-        start = stop
+        own = list(islice(remaining, len(block.ids)))
+        yield block._replace(ids=pa.array(own, pa.string()))
 
 
 def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_table

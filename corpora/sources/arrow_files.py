@@ -65,18 +65,10 @@ def numbers_of(array: pa.Array, kind: type[Number]) -> NDArray[Number]:
     return numbers
 
 
-def arrow_numbers(
-    numbers: NDArray[np.generic], is_known: NDArray[np.bool_] | None = None
-) -> pa.Array:
-    """The same numbers, (n,), with nulls for those that are not known."""
+def arrow_numbers(numbers: NDArray[np.generic]) -> pa.Array:
+    """The same numbers, (n,)."""
     kind, own = pa.from_numpy_dtype(numbers.dtype), np.ascontiguousarray(numbers)
-    valid = None if is_known is None else validity(is_known)
-    return pa.Array.from_buffers(kind, len(own), [valid, pa.py_buffer(own)])
-
-
-def validity(is_known: NDArray[np.bool_]) -> pa.Buffer | None:
-    """Which values of an array are no nulls, (n,), as Arrow keeps it."""
-    return None if is_known.all() else pa.py_buffer(np.packbits(is_known, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(own), [None, pa.py_buffer(own)])
 
 
 def arrow_strings(texts: Sequence[str]) -> pa.Array:

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparsetopics.answers.table_files import table_format, write_tables
 from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import plural
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings, validity
+from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.inference.course import Model
@@ -142,21 +143,21 @@ class ShareColumns(NamedTuple):
         ``sizes`` (n_rows,) are the tokens of each document, zero without a known word.
         """
         numbers, names = shares.astype(np.float32), arrow_strings(ids)
-        is_known = sizes > 0
+        is_known = pc.greater(arrow_numbers(sizes), 0)
         if self.top is None:
-            flat, kind = arrow_numbers(numbers.ravel()), self.schema.types[1]
-            valid = [validity(is_known)]
-            lists = pa.Array.from_buffers(kind, len(numbers), valid, children=[flat])
-            return pa.table([names, lists], schema=self.schema)
+            kind = self.schema.types[1]
+            lists = pa.FixedSizeListArray.from_arrays(arrow_numbers(numbers.ravel()), type=kind)
+            return pa.table([names, pc.if_else(is_known, lists, None)], schema=self.schema)
         # Ties go to the lower topic.
         topics = np.argsort(-numbers, axis=1, kind="stable")[:, : self.top]
         tokens = shares * (self.prior.sum() + sizes)[:, np.newaxis] - self.prior
         is_shown = np.take_along_axis(tokens, topics, axis=1) >= LEAST_TOKENS
         is_shown[:, 0] = True
         rows, places = np.nonzero(is_shown)
-        chosen = topics[rows, places]
-        columns = (arrow_numbers(x, is_known[rows]) for x in (chosen, numbers[rows, chosen]))
-        return pa.table([names.take(arrow_numbers(rows)), *columns], schema=self.schema)
+        chosen, taken = topics[rows, places], arrow_numbers(rows)
+        own = (arrow_numbers(chosen), arrow_numbers(numbers[rows, chosen]))
+        columns = (pc.if_else(is_known.take(taken), column, None) for column in own)
+        return pa.table([names.take(taken), *columns], schema=self.schema)
 
 
 def _table_of(columns: ShareColumns, shares: Shares, group: AnyRowGroup) -> pa.Table:

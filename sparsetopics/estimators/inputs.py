@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
@@ -40,7 +41,6 @@ class InputRows:
 
     corpus: Corpus | VectorCorpus
     n_rows: int  # of X
-    is_whole: bool = True  # whether every row of X is in the corpus
     names: Names | None = None  # column names, if X is a data frame
 
     @property
@@ -71,7 +71,7 @@ class InputRows:
         """
         # The empty array gives the shape if there is no batch at all.
         found = np.concatenate([np.zeros((0, *np.shape(default))), *parts])
-        if self.is_whole:
+        if len(found) == self.n_rows:
             return found
         rows = np.empty((self.n_rows, *found.shape[1:]))
         rows[:] = default
@@ -91,9 +91,8 @@ class InputReader(NamedTuple):
         Raises ShapeError unless they are finite real numbers (for documents: zero or more, and
         not all zero), and TypeError for objects that are not numbers.
         """
-        if self._are_texts(X):
-            corpus = Corpus.from_texts(X)
-            return InputRows(corpus, len(X), is_whole=corpus.n_docs == len(X))
+        if self._are_texts(X) and len(X):
+            return InputRows(Corpus.from_texts(X), len(X))
         rows = self._rows(X, _column_names(X))
         if rows.is_empty:
             raise ShapeError("X", "has no count above zero")
@@ -113,9 +112,9 @@ class InputReader(NamedTuple):
         if vocabulary is not None and self._are_texts(X):
             from sparsetopics.corpora.memory_corpus import every_text
 
+            words = np.array(vocabulary.words, dtype=object)
             every = every_text(Corpus, X, vocabulary)
-            doc_ids = [doc_id for ids in every.doc_ids() for doc_id in ids]
-            return _documents(every.to_csr(), np.array(vocabulary.words, object), doc_ids)
+            return _documents(every.to_csr(), words, list(chain.from_iterable(every.doc_ids())))
         names = _column_names(X)
         if fitted is not None and names is not None:
             _check_names(fitted, names)
@@ -142,7 +141,8 @@ class InputReader(NamedTuple):
         if getattr(X, "ndim", 1) != 1 or not (isinstance(X, Sized) and isinstance(X, Iterable)):
             return False
         values = (each.as_py() if isinstance(each, pa.Scalar) else each for each in X)
-        return isinstance(next((v for v in values if not is_missing(v)), None), str)
+        first = next((value for value in values if not is_missing(value)), None)
+        return isinstance(first, str) or not len(X)
 
     def _rows(self, X: Data, names: Names | None) -> InputRows:
         wanted = VectorCorpus if self.vectors else Corpus
@@ -152,7 +152,7 @@ class InputReader(NamedTuple):
             raise ShapeError("X", f"expected a {wanted.__name__}, but found a {type(X).__name__}")
         if self.vectors:
             values = _vectors(X)
-            return InputRows(VectorCorpus.from_array(values), len(values), names=names)
+            return InputRows(VectorCorpus.from_array(values), len(values), names)
         return _documents(_counts(X, self.estimator), names)
 
 
@@ -167,9 +167,8 @@ def _documents(
         # ``from_csr`` needs a document.
         vocabulary = Corpus.from_csr(np.ones((1, len(words))), words).vocabulary
         empty = Corpus(vocabulary, (), kept=np.zeros(0, np.int64))
-        return InputRows(empty, n_rows, is_whole=False, names=names)
-    corpus = Corpus.from_csr(counts, words, doc_ids)
-    return InputRows(corpus, n_rows, is_whole=corpus.n_docs == n_rows, names=names)
+        return InputRows(empty, n_rows, names)
+    return InputRows(Corpus.from_csr(counts, words, doc_ids), n_rows, names)
 
 
 def _column_names(X: Data) -> Names | None:

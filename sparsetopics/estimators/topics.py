@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from numpy.typing import ArrayLike
@@ -61,7 +62,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         found = rows.joined(map(shares, rows.documents.batches()), prior / prior.sum())
         if isinstance(X, Corpus) and _get_output_config("transform", self)["dense"] == "pandas":
             pandas = check_library_installed("pandas")
-            found = pandas.DataFrame(found, index=[name for ids in X.doc_ids() for name in ids])
+            found = pandas.DataFrame(found, index=list(chain.from_iterable(X.doc_ids())))
         return found
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:

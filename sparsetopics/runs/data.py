@@ -96,12 +96,11 @@ def source_of(
 
 def facts_of(corpus: Corpus | VectorCorpus) -> CorpusFacts:
     """What a run folder says about a corpus, except where it is."""
-    fingerprint = fingerprint_of(corpus)
+    facts: CorpusFacts = {"fingerprint": fingerprint_of(corpus)}
     if isinstance(corpus, Corpus):
-        n_documents, n_tokens = corpus.n_docs, corpus.n_tokens
-        return {"fingerprint": fingerprint, "n_documents": n_documents, "n_tokens": n_tokens}
+        return {**facts, "n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens}
     return {
-        "fingerprint": fingerprint,
+        **facts,
         "n_items": corpus.n_items,
         "columns_fingerprint": corpus.fingerprint,
         "made": msgspec.to_builtins(corpus.made),

@@ -151,7 +151,9 @@ def test_the_format_of_texts_may_be_named(plain):
 
     assert None not in expected
     assert coherence("--texts", plain, "--format", "lines") == expected
-    assert ".log is not a known" in run("evaluate", "run", "more", "--texts", plain, status=1).stderr
+    assert (
+        ".log is not a known" in run("evaluate", "run", "more", "--texts", plain, status=1).stderr
+    )
 
 
 def test_the_options_of_reading_are_those_of_ingest(tmp_path, plain):
@@ -200,3 +202,14 @@ def test_python_refuses_what_are_no_texts():
         model.evaluate(heldout, texts="owls")
     with pytest.raises(OptionError, match=r"texts: is for topic models, but MultinomialMixture is"):
         load("mixture").evaluate(heldout, texts=TEXTS)
+
+
+def test_the_page_says_which_scores_are_in_sample(tmp_path):
+    for runs, corpus in ((("run", "other"), "news"), (("gaussians", "gaussians"), "vectors")):
+        run("evaluate", *runs, corpus, "--report", tmp_path / f"{corpus}.html")
+
+        page = (tmp_path / f"{corpus}.html").read_text()
+        assert "std. error, in-sample" in page
+        assert ">in-sample</th>" in page
+    run("evaluate", "run", "more", "--report", tmp_path / "more.html")
+    assert "in-sample" not in (tmp_path / "more.html").read_text()
