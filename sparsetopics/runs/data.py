@@ -127,6 +127,8 @@ def added_facts(old: CorpusFacts, new: CorpusFacts) -> CorpusFacts:
     for name in ("n_documents", "n_tokens", "n_items"):
         if name in new:
             facts[name] = old.get(name, 0) + new[name]
+    if facts.get("fingerprint") != new.get("fingerprint"):
+        facts.pop("fingerprint", None)  # several data have none
     return facts
 
 

@@ -123,6 +123,12 @@ def test_an_estimator_knows_what_it_was_fitted_with(form, tmp_path):
         assert record["in_sample"] is True
 
 
+def test_of_several_data_nothing_is_known():
+    model = LDA(2).partial_fit(TEXTS).partial_fit(TEXTS[:40])
+
+    assert model.evaluate(TEXTS)["in_sample"] is None
+
+
 def test_how_rows_are_divided_plays_no_part():
     texts = ["owls hunt mice", "", "cats chase mice"] * 4_000
     with pytest.warns(SparsetopicsWarning, match="Skipped 4,000"):
