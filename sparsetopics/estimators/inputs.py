@@ -134,7 +134,7 @@ class InputReader(NamedTuple):
             )
         return rows
 
-    def _are_texts(self, X: object) -> TypeGuard[Sequence[str | None]]:
+    def _are_texts(self, X: Data) -> TypeGuard[Sequence[str | None]]:
         """Whether X is a list, a Series or another column whose first value is a text."""
         if self.vectors or hasattr(X, "columns") or isinstance(X, str | bytes | Mapping):
             return False
