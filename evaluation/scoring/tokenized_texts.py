@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from sparsetopics.base.errors import SourceError, VocabularyError
 from sparsetopics.corpora.ingest_options import IngestOptions
 from sparsetopics.corpora.memory_corpus import blocks_of_texts
-from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
+from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, TextBlock
 from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for, words_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -26,7 +27,7 @@ class TokenizedTexts:
     of the last iteration.
     """
 
-    blocks: Callable[[], Iterable[TextBlock | CountedBlock]]
+    pending: Callable[[], Iterable[PendingBlock]]
     tokenizer: TokenizerOptions
     words: frozenset[str]
     n_read: int = 0
@@ -52,21 +53,19 @@ class TokenizedTexts:
         if collection.format.counted:
             problem = "expected running text, over which windows can slide, but found word counts"
             raise SourceError(names_of(collection.files), problem)
-        return cls(
-            lambda: (pending() for pending in collection.read(reading.read)),
-            _in_order(vocabulary),
-            frozenset(vocabulary.words),
-        )
+        read = partial(collection.read, reading.read)
+        return cls(read, _in_order(vocabulary), frozenset(vocabulary.words))
 
     @classmethod
     def of(cls, texts: Iterable[str | None], vocabulary: Vocabulary) -> TokenizedTexts:
         """Texts in memory; raises what ``Corpus.from_texts`` and ``find`` raise."""
-        blocks = list(blocks_of_texts(texts))
-        return cls(lambda: blocks, _in_order(vocabulary), frozenset(vocabulary.words))
+        pending = [partial(TextBlock, *block) for block in blocks_of_texts(texts)]
+        return cls(lambda: pending, _in_order(vocabulary), frozenset(vocabulary.words))
 
     def __iter__(self) -> Iterator[list[str]]:
         self.n_read = 0
-        for block in self.blocks():
+        for pending in self.pending():
+            block = pending()
             assert not isinstance(block, CountedBlock), "refused by find"
             self.n_read += len(block.ids)
             tokens, _ = words_of(block, self.tokenizer)
