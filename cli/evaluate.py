@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
 
@@ -11,6 +12,7 @@ from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
 from sparsetopics.cli.printing import WIDTH, say, score_lines, show
 from sparsetopics.cli.shared_options import (
     TableCommand,
+    add_options,
     check_needs,
     is_given,
     json_option,
@@ -19,8 +21,12 @@ from sparsetopics.cli.shared_options import (
     seed_option,
     workplace_options,
 )
+from sparsetopics.options.ingest_table import EVALUATE, INGEST_OPTION
+from sparsetopics.options.option import Value
 from sparsetopics.options.table import OPTION
 from sparsetopics.options.workplace import Workplace
+
+_OF_TEXTS = [row for row in INGEST_OPTION.values() if EVALUATE in row.doors]
 
 
 def _at_least_one(
@@ -63,13 +69,7 @@ def _at_least_one(
     help="Text files, as for ingest, for the coherence scores c_v and c_npmi, which count words in "
     "a sliding window. The text is tokenised like HELDOUT. Can be repeated.",
 )
-@click.option(
-    "--text-field",
-    type=TEXT,
-    default="text",
-    show_default=True,
-    help="With --texts: field that holds the text if SOURCE is CSV, JSONL or another table.",
-)
+@add_options(row_option(replace(row, section="With --texts")) for row in _OF_TEXTS)
 @seed_option("(topic models) Seed of the split of each document.", 2**63 - 1)
 @workplace_options
 @json_option("Print JSON instead of a table.")
@@ -83,15 +83,16 @@ def command(
     unpickle: bool,
     coherence_corpus: Path | None,
     texts: tuple[str, ...],
-    text_field: str,
     seed: int,
     where: Workplace,
     as_json: bool,
+    **values: Value | None,
 ) -> None:
     """Score each RUN on the documents or items of the corpus HELDOUT.
 
     HELDOUT must have the vocabulary of the training corpus: make it with `sparsetopics corpus
-    split`, or with `sparsetopics ingest --vocabulary`.
+    split`, or with `sparsetopics ingest --vocabulary`. The scores of a run on its own training
+    corpus are called in-sample.
 
     Topic models are scored by document completion: the model sees 80 % of the distinct words of
     each document and predicts the rest. The table also shows the ELBO per training token after the
@@ -122,12 +123,14 @@ def command(
         sparsetopics evaluate run heldout
         sparsetopics evaluate run-50 run-100 mallet.txt heldout --report scores.html
     """
-    check_needs(ctx, {"overwrite": "report", "text_field": "texts"})
+    check_needs(ctx, {"overwrite": "report", **{row.key: "texts" for row in _OF_TEXTS}})
+    from sparsetopics.corpora.ingest_options import document_options
     from sparsetopics.evaluation.comparison.evaluate import ScoringPlan, score_models
 
+    reading = document_options({row.name: values[row.key] for row in _OF_TEXTS})
     plan = ScoringPlan(
         runs, where.seen_from_there(heldout), where, alpha, unpickle, coherence_corpus,
-        texts, text_field, seed if is_given(ctx, "seed") else None, report, overwrite,
+        texts, reading, seed if is_given(ctx, "seed") else None, report, overwrite,
     )  # fmt: skip
     cards = score_models(plan, say)
     for card in cards:

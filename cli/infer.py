@@ -52,8 +52,8 @@ PRINTED_TOPICS = 5  # of a text, unless --top is given
 @click.option(
     "--top",
     type=NumberType(counts_from(1)),
-    help="Keep only this many topics of each document, the largest ones, and write a row for each "
-    "of them. Default: all topics in OUT, in one row per document; 5 if printed.",
+    help="Keep only this many topics of each document, the largest ones that it has, and write a "
+    "row for each of them. Default: all topics in OUT, in one row per document; 5 if printed.",
 )
 @click.option(
     "--tokenizer",
@@ -88,12 +88,13 @@ def command(
     Repeated calls give the same numbers.
 
     With --top, OUT has three columns: doc_id, topic, and proportion or responsibility. Each
-    document has a row for each of its largest topics, the largest first. If there are fewer topics
-    than --top, all are written.
+    document has a row for each of its largest topics, the largest first. Topics of which it has
+    less than a hundredth of a token are not among them.
 
     If CORPUS is -, every line of the standard input is a document. Documents given by - or --text
     are numbered from 0. Their words are cut as those of the training documents were. Words outside
-    the vocabulary, and documents without any known word, are left out and counted.
+    the vocabulary are left out and counted. A document without any known word has a row without
+    numbers.
 
     \b
     Example:
@@ -161,22 +162,20 @@ def _folder(
 
 
 def _documents(run: AnyRun, texts: Sequence[str], tokenizer: str | None) -> Corpus:
-    """Texts, or the lines of the standard input, as a corpus; says what is left out."""
+    """Texts, or the lines of the standard input, as a corpus; says what is not known."""
     from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.corpora.memory_corpus import every_text
 
     if any(text.encode(errors="replace").decode() != text for text in texts):
         refuse("text", "must be UTF-8")
-    documents = texts or _lines_of_input()
-    corpus = Corpus.from_texts(documents, tokenizer=tokenizer, vocabulary=run.words)
-    reason = f"not in the vocabulary of {run.path}"
-    _say_left_out(corpus.n_unknown_tokens, corpus.n_tokens, "word", reason)
-    _say_left_out(corpus.n_skipped, corpus.n_docs, "document", "no known word")
+    corpus = every_text(Corpus, texts or _lines_of_input(), run.words, tokenizer)
+    if n_unknown := corpus.n_unknown_tokens:
+        words = quantity(n_unknown + corpus.n_tokens, "word")
+        say(f"Left out: {n_unknown:,} of {words} (not in the vocabulary of {run.path}).")
+    if corpus.n_skipped:
+        n_all = quantity(corpus.n_docs, "document")
+        say(f"Without a known word: {corpus.n_skipped:,} of {n_all}.")
     return corpus
-
-
-def _say_left_out(n_left_out: int, n_kept: float, noun: str, reason: str) -> None:
-    if n_left_out:
-        say(f"Left out: {n_left_out:,} of {quantity(n_left_out + n_kept, noun)} ({reason}).")
 
 
 def _lines_of_input() -> Iterator[str]:
@@ -196,7 +195,7 @@ def _written(
     """What was written, as a record and as a line."""
     n_documents = corpus.sizes.n_docs
     n_rows = min(top or run.model.n_topics, run.model.n_topics)
-    rows = "a row" if top is None or n_rows == 1 else f"{n_rows:,} rows"
+    rows = "a row" if top is None or n_rows == 1 else f"up to {n_rows:,} rows"
     line = f"Wrote {rows} for each of {quantity(n_documents, corpus.noun[:-1])} to {out}."
     return {f"n_{corpus.noun}": n_documents, "path": str(out)}, [line]
 
@@ -206,7 +205,7 @@ def _printed(
 ) -> tuple[dict[str, Json], list[str]]:
     """The topics of texts as a record and as lines."""
     record: dict[str, Json] = {
-        "n_documents": corpus.n_docs,
+        "n_documents": corpus.n_docs - corpus.n_skipped,
         "n_tokens": corpus.n_tokens,
         "n_skipped": corpus.n_skipped,
         "n_unknown_tokens": corpus.n_unknown_tokens,
@@ -217,6 +216,8 @@ def _printed(
     }
     lines = ["document  topic   share  words"]
     for doc_id, topics in found:
+        if not topics:
+            lines.append(f"{doc_id:>8}      -       -")
         for topic, share, words in topics:
             lines.append(f"{doc_id:>8}  {topic:>5}  {share:>6.2%}  {' '.join(words)}")
     return record, lines

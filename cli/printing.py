@@ -16,6 +16,7 @@ import click
 from sparsetopics.base.wording import printable, with_marks, without_middle
 
 T = TypeVar("T")
+Scores = Mapping[str, str | float | None]  # by their keys in JSON
 
 WIDTH = 80  # characters of a table, if names are not too long
 LONGEST_NAME = 24  # of a run in a table, if that tells all runs apart
@@ -23,6 +24,8 @@ _GAP = "  "
 _HEADS = {  # key of the records: head of the column, decimals
     "log_likelihood_per_item": ("log-lik/item", 4),
     "log_likelihood_per_token": ("log-lik/token", 4),
+    "in_sample_log_likelihood_per_item": ("in-sample/item", 4),
+    "in_sample_log_likelihood_per_token": ("in-sample", 4),
     "standard_error": ("std.err", 4),
     "paired_difference": ("difference", 4),
     "paired_standard_error": ("std.err", 4),
@@ -90,13 +93,13 @@ def say(sentence: str) -> None:
 def score_lines(
     names: Sequence[str],
     kinds: Sequence[str],
-    records: Sequence[Mapping[str, str | float | None]],
+    records: Sequence[Scores],
 ) -> list[str]:
     """Return a table with a row for each record, without columns that are all empty.
 
     A missing number is a dash.
     """
-    first = ["run", *short_names(names)]
+    first, records = ["run", *short_names(names)], [_in_columns(record) for record in records]
     columns = [aligned(["model", *kinds])]
     for key, (head, digits) in _HEADS.items():
         values = [record.get(key) for record in records]
@@ -104,6 +107,12 @@ def score_lines(
             cells = ("-" if value is None else f"{value:.{digits}f}" for value in values)
             columns.append(aligned([head, *cells], ">"))
     return lines_of_columns(first, columns)
+
+
+def _in_columns(record: Scores) -> Scores:
+    """The scores; those of training data are in columns of their own."""
+    prefix = "in_sample_" if record.get("in_sample") else ""
+    return {prefix * key.startswith("log_lik") + key: value for key, value in record.items()}
 
 
 def lines_of_columns(head: Sequence[str], columns: Sequence[list[str]]) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from sparsetopics.base.batches import DocumentBatch, VectorBatch
+from sparsetopics.base.batches import DocumentBatch, IntArray, VectorBatch
 from sparsetopics.base.errors import naming_parameters
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import CORPUS
@@ -56,7 +56,8 @@ class Corpus(RowCorpus[DocumentBatch]):
     ``n_unknown_tokens`` tokens were left out when the corpus was made. ``fields`` are the types of
     the fields that it keeps besides ids and labels: ``text`` (the texts themselves), ``string``,
     ``number`` or ``date``. ``account`` says what became of the words of texts: how many tokens were
-    read, kept and left out by each rule, and which documents were skipped.
+    read, kept and left out by each rule, and which documents were skipped. ``kept`` (n_docs,) are
+    the positions of the documents among the texts or rows that the corpus was made from in memory.
     """
 
     noun = "documents"
@@ -67,6 +68,7 @@ class Corpus(RowCorpus[DocumentBatch]):
     n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
     fields: Mapping[str, FieldType] = field(default_factory=dict)
     account: WordAccount | None = None  # of ``from_texts`` and ``from_table`` alone
+    kept: IntArray | None = None  # None for a corpus that was opened
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_words", "n_tokens")
@@ -125,7 +127,10 @@ class Corpus(RowCorpus[DocumentBatch]):
         """The counts as a sparse matrix, (n_docs, n_words), in memory."""
         from scipy.sparse import csr_array
 
-        whole = DocumentBatch.joined(list(self.batches()))
+        nothing = DocumentBatch(
+            np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint32)
+        )
+        whole = DocumentBatch.joined(list(self.batches()) or [nothing])
         arrays = whole.word_counts, whole.word_ids, whole.indptr
         return csr_array(arrays, shape=(whole.n_docs, self.n_words))
 
@@ -196,7 +201,8 @@ class Corpus(RowCorpus[DocumentBatch]):
         vocabulary: Vocabulary | None = None,
         keep: Sequence[str] = (),
     ) -> Corpus:
-        """Make a corpus in memory; document ids are running numbers. None is an empty document.
+        """Make a corpus in memory. None is an empty document. Document ids are running numbers, or
+        the index of a pandas Series.
 
         The options are those of ``sparsetopics ingest``. ``stop_words`` is a list of words, or a
         string that names lists, such as ``"english,de"``. ``tokenizer`` is a function
@@ -243,10 +249,11 @@ class Corpus(RowCorpus[DocumentBatch]):
         A table is a Hugging Face dataset, or any object with ``__arrow_c_stream__`` or
         ``__arrow_c_array__``, such as the tables of pyarrow, pandas, polars and DuckDB. Without
         ``id_field`` and ``label_field``, columns called ``id`` and ``label`` are used where they
-        exist. ``keep`` names further columns to keep, of which some may be given a type:
-        ``["text", "section", "year:number"]``, or ``["all"]``. The other parameters are those of
-        ``from_texts``. Raises SourceError for another object, for a column that is missing or
-        holds no text, and if nothing is left.
+        exist; the index of a pandas DataFrame takes the place of a column ``id``. ``keep`` names
+        further columns to keep, of which some may be given a type: ``["text", "section",
+        "year:number"]``, or ``["all"]``. The other parameters are those of ``from_texts``. Raises
+        SourceError for another object, for a column that is missing or holds no text, and if
+        nothing is left.
         """
         given = locals()  # the options, by the names of parameters
         from sparsetopics.corpora.ingest_options import document_options, given_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, count, islice
 from numbers import Integral
 from operator import index
 from typing import Any, TypeVar
@@ -15,10 +15,10 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import ShapeError, SourceError, SparsetopicsWarning
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.ingest_options import IngestOptions, settled_tokenizer
+from sparsetopics.corpora.ingest_options import IngestOptions, document_options, settled_tokenizer
 from sparsetopics.corpora.memory_arrays import (
     AnyMatrix,
     check_utf8,
@@ -31,7 +31,7 @@ from sparsetopics.corpora.memory_arrays import (
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, numbered
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
-from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, encode, sizes_of_batch
@@ -47,9 +47,11 @@ _TABLE = "table"  # in messages
 
 T = TypeVar("T")
 Groups = tuple[RowGroup[DocumentBatch], ...]
-#: Makes the corpus from vocabulary, row groups, documents and tokens left out, kept fields, and the
-#: account of its words.
-Make = Callable[[Vocabulary, Groups, int, int, Mapping[str, FieldType], WordAccount | None], T]
+#: Makes the corpus from vocabulary, row groups, documents and tokens left out, kept fields, the
+#: account of its words, and the positions of its documents.
+Make = Callable[
+    [Vocabulary, Groups, int, int, Mapping[str, FieldType], WordAccount | None, IntArray], T
+]
 
 
 def _corpus_of_blocks(
@@ -57,10 +59,13 @@ def _corpus_of_blocks(
     texts: Iterable[TextBlock],
     where: str,
     options: IngestOptions,
+    *,
+    keep_empty: bool = False,
 ) -> T:
     """Tokenise, prune and encode; warn of what may have gone wrong with the words.
 
-    Raises SourceError if nothing is left, OptionError if the vocabulary is none.
+    Raises OptionError if the vocabulary is none, and SourceError if nothing is left. With
+    ``keep_empty``, documents without a known word stay, and there may be no document at all.
     """
     given, kept = options.vocabulary, options.read.kept
     if given is not None and not isinstance(given, Vocabulary):
@@ -81,7 +86,7 @@ def _corpus_of_blocks(
     vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
     words = pa.array(vocabulary.words, pa.string())
     types = told.types
-    encoded = [encode(block, words, types) for block in blocks]
+    encoded = [encode(block, words, types, keep_empty=keep_empty) for block in blocks]
     groups = tuple(
         MemoryRowGroup(
             sizes_of_batch(rows.batch),
@@ -94,7 +99,7 @@ def _corpus_of_blocks(
         if rows.batch.n_docs
     )
     skipped = [doc_id for block in encoded for doc_id in block.skipped]
-    if not groups:
+    if not groups and not keep_empty:
         problem = f"none of {quantity(len(skipped), 'document')} has a word of the vocabulary"
         raise SourceError(where, problem)
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
@@ -108,7 +113,9 @@ def _corpus_of_blocks(
     )
     for sentence in account.warnings():
         warnings.warn(sentence, SparsetopicsWarning, stacklevel=5)  # the call of ``from_texts``
-    return make(vocabulary, groups, len(skipped), n_unknown, types, account)
+    masks = [np.zeros(0, np.bool_), *(block.kept for block in encoded)]
+    kept_rows = np.flatnonzero(np.concatenate(masks))
+    return make(vocabulary, groups, len(skipped), n_unknown, types, account, kept_rows)
 
 
 def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
@@ -118,17 +125,36 @@ def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestO
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
         refuse("keep", f"texts have no field {kept.named[0]!r}", hint)
-    return _corpus_of_blocks(make, _blocks_of_texts(texts), "texts", options)
+    return _corpus_of_blocks(make, blocks_of_texts(texts), "texts", options)
 
 
-def _blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
-    """Texts under running numbers, a row group at a time."""
-    remaining = _iterated(texts)
+def every_text(
+    make: Make[T], texts: Iterable[str | None], vocabulary: Vocabulary, tokenizer: str | None = None
+) -> T:
+    """A document for each text, also for those without a word of the ``vocabulary``.
+
+    It is for answers with a row for each text; all other corpora have documents with words alone.
+    """
+    options = document_options({"tokenizer": tokenizer}, vocabulary=vocabulary)
+    return _corpus_of_blocks(make, blocks_of_texts(texts), "texts", options, keep_empty=True)
+
+
+def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
+    """Texts under running numbers or the index of a Series, a row group at a time."""
+    remaining, names = _iterated(texts), _index_of(texts)
+    remaining_ids = map(str, count()) if names is None else iter(names)
     start = 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
-        ids = pa.array([str(start + i) for i in range(len(some))], pa.string())
+        ids = pa.array(list(islice(remaining_ids, len(some))), pa.string())
         yield TextBlock(ids, pa.nulls(len(some), pa.string()), _as_strings(some, start))
         start += len(some)
+
+
+def _index_of(rows: Any) -> list[str] | None:  # whatever users pass
+    """The labels of a Series or DataFrame of pandas; None for others, which may have a method of
+    that name."""
+    index = getattr(rows, "index", None)
+    return None if index is None or callable(index) else names_of(index, len(rows), "index")
 
 
 def _iterated(texts: Iterable[str | None]) -> Iterator[str | None]:
@@ -175,13 +201,23 @@ def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # s
     chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
     try:
         blocks = (pending() for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read))
-        yield from numbered(blocks)
+        has_ids = (read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
+        names = None if has_ids else _index_of(table)
+        yield from numbered(blocks) if names is None else _named(blocks, names)
     except SourceError:
         raise
     except (pa.ArrowException, ValueError) as error:
         problem = f"Arrow cannot read its columns: {reason_of(error)}"
         hint = "Leave out all columns but text, id, label and those to keep."
         raise SourceError(_TABLE, problem, hint) from error
+
+
+def _named(blocks: Iterable[TextBlock], names: Iterable[str]) -> Iterator[TextBlock]:
+    """The blocks, with the ``names`` of all their documents as ids."""
+    remaining = iter(names)
+    for block in blocks:
+        own = list(islice(remaining, len(block.ids)))
+        yield block._replace(ids=pa.array(own, pa.string()))
 
 
 def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_table
@@ -235,7 +271,7 @@ def corpus_of_csr(
         rows = kept[start : start + DOCS_PER_ROW_GROUP]
         batch, ids = whole.take(rows), [names[i] for i in rows]
         groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
-    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES, None)
+    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES, None, kept)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:

@@ -239,17 +239,22 @@ class EncodedBlock(NamedTuple):
 
     rows: Rows[DocumentBatch]
     skipped: Sequence[str]  # ids of documents without a known word
+    kept: NDArray[np.bool_]  # (n_docs,)  which documents of the block the rows are
     n_unknown_tokens: int
     account: ReadingAccount
 
 
 def encode(
-    block: CountedBlock, words: pa.StringArray, types: Mapping[str, FieldType]
+    block: CountedBlock,
+    words: pa.StringArray,
+    types: Mapping[str, FieldType],
+    *,
+    keep_empty: bool = False,
 ) -> EncodedBlock:
     """Number the words of a block by their place in ``words``, and give its fields their types.
 
-    Other words are left out, and so are documents that hold no known word. Raises SourceError for
-    a value that is not of the type of its field.
+    Other words are left out, and so are documents that hold no known word, unless ``keep_empty``.
+    Raises SourceError for a value that is not of the type of its field.
     """
     # Numba takes half a second to import, and corpora are also opened without any encoding.
     from sparsetopics.corpora.text.token_kernels import renumber_words
@@ -257,14 +262,16 @@ def encode(
     new_ids = numbers_of(pc.index_in(block.words, value_set=words).fill_null(-1), np.int32)
     counted = block.indptr, block.word_ids, block.word_counts
     indptr, word_ids, word_counts = renumber_words(*counted, new_ids, len(words))
-    kept = np.diff(indptr) > 0
+    is_known = np.diff(indptr) > 0
+    kept = is_known | keep_empty
     batch = DocumentBatch(np.append(0, indptr[1:][kept]), word_ids, word_counts)
     kept_mask = pa.array(kept)
     ids = block.ids.filter(kept_mask)
     values = {name: column.filter(kept_mask) for name, column in block.fields.items()}
     return EncodedBlock(
         Rows(ids, block.labels.filter(kept_mask), batch, table_of_fields(values, types, ids)),
-        skipped=block.ids.filter(pa.array(~kept)).to_pylist(),
+        skipped=block.ids.filter(pa.array(~is_known)).to_pylist(),
+        kept=kept,
         n_unknown_tokens=_total(block.word_counts) - _total(word_counts),
         account=block.account,
     )

@@ -49,7 +49,7 @@ NO_TYPES: Mapping[str, FieldType] = {}
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows(Generic[RowBatch]):
     """Documents or items with their names. Words are sorted and unique within a document, counts
-    positive, no document empty; values are finite."""
+    positive, no document empty (but see ``memory_corpus.every_text``); values are finite."""
 
     ids: pa.StringArray
     labels: pa.StringArray

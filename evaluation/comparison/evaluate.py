@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.base.outputs import Output, output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
+from sparsetopics.corpora.ingest_options import IngestOptions
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, read_topics
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
@@ -21,6 +22,7 @@ from sparsetopics.options.option import check_extension
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.options.workplace import Workplace
+from sparsetopics.runs.data import fingerprint_of
 from sparsetopics.runs.run import SWAPPED, AnyRun, Run, load_run, refuse_run
 
 ScoreRun = Callable[..., AnyCard]  # takes what ``score_model`` takes, for one kind of run
@@ -37,7 +39,7 @@ class ScoringPlan:
     unpickle: bool = False  # open files that only pickle can read
     coherence_corpus: Path | None = None  # None: the held-out documents
     texts: Sequence[str] = ()  # for c_v and c_npmi
-    text_field: str = "text"
+    reading: IngestOptions = field(default_factory=IngestOptions)  # of the texts
     seed: int | None = None  # of the split of documents; None: 0
     report: Path | None = None  # page to write, if any
     overwrite: bool = False
@@ -59,7 +61,7 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     counted_in = heldout if other is None else Corpus.open(other)
     if plan.texts:
         assert isinstance(heldout, Corpus), "refused by _check_options"
-        texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field, say)
+        texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.reading, say)
     score = partial(
         score_model, concentration=plan.concentration, texts=texts, seed=plan.seed or 0,
         workers=plan.place.threads,
@@ -94,12 +96,16 @@ def score_model(
     (that of ``topics_of_run``), ``texts`` and ``seed``.
     """
     score: ScoreRun = score_topics
+    in_sample: bool | None = None
     if isinstance(model, Run):
         score = imported(MODELS[model.model.name].score)
-    return score(
+        if trained_with := model.settings["corpus"].get("fingerprint"):
+            in_sample = trained_with == fingerprint_of(heldout)
+    card = score(
         model, heldout, counted_in,
         concentration=concentration, texts=texts, seed=seed, workers=workers, broadcast=broadcast,
     )  # fmt: skip
+    return replace(card, in_sample=in_sample)
 
 
 def _check_options(

@@ -152,7 +152,7 @@ def _topic_columns(npmi: float | None, diversity: float, card: Scorecard | None)
         return {**unscored, "diversity": number(diversity, 3)}
     score, in_texts = card.completion, {"c_v": card.c_v, "c_npmi": card.c_npmi}
     return {
-        "log-likelihood per token": number(score.log_likelihood_per_token, 4),
+        _head("token", card): number(score.log_likelihood_per_token, 4),
         "standard error": number(score.standard_error, 4),
         "gain over unigram": minus(f"{score.gain:+.3f}"),
         "perplexity": number(score.perplexity, 1),
@@ -164,13 +164,21 @@ def _topic_columns(npmi: float | None, diversity: float, card: Scorecard | None)
     }
 
 
+def _head(datum: str, card: Scorecard | MixtureCard) -> str:
+    return "in-sample" if card.in_sample else f"log-likelihood per {datum}"
+
+
+def _note(error: float, card: Scorecard | MixtureCard) -> str:
+    return f"± {number(error, 3)} std. error{', in-sample' if card.in_sample else ''}"
+
+
 def _topic_tiles(npmi: float | None, diversity: float, card: Scorecard | None) -> list[Tile]:
     tiles = []
     if card is not None:
         score, unigram = card.completion, card.completion.unigram_log_likelihood_per_token
-        likelihood, error = score.log_likelihood_per_token, number(score.standard_error, 3)
+        likelihood, note = score.log_likelihood_per_token, _note(score.standard_error, card)
         tiles = [
-            Tile("Log-likelihood / token", number(likelihood, 3), f"± {error} std. error"),
+            Tile("Log-likelihood / token", number(likelihood, 3), note),
             Tile(
                 "Unigram (no topics)",
                 number(unigram, 3),
@@ -248,8 +256,8 @@ def _half(run: MixtureRun) -> str:
 
 
 def _mixture_tiles(card: MixtureCard) -> list[Tile]:
-    likelihood, error = number(card.log_likelihood_per_item, 3), number(card.standard_error, 3)
-    tiles = [Tile("Log-likelihood / item", likelihood, f"± {error} std. error")]
+    likelihood, note = number(card.log_likelihood_per_item, 3), _note(card.standard_error, card)
+    tiles = [Tile("Log-likelihood / item", likelihood, note)]
     if card.log_likelihood_per_token is not None:
         per_token = number(card.log_likelihood_per_token, 3)
         tiles.append(Tile("Log-likelihood / token", per_token, "of whole documents"))
@@ -261,7 +269,7 @@ def _mixture_tiles(card: MixtureCard) -> list[Tile]:
 
 def _mixture_columns(card: MixtureCard) -> dict[str, str]:
     columns = {
-        "log-likelihood per item": number(card.log_likelihood_per_item, 4),
+        _head("item", card): number(card.log_likelihood_per_item, 4),
         "standard error": number(card.standard_error, 4),
     }
     if card.log_likelihood_per_token is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -14,7 +14,8 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.store.shards import AnyRowGroup
-from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard
+from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
+from sparsetopics.evaluation.scoring.topic_scores import IN_SAMPLE, Record, Scorecard
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.measures.clustering import ClusteringScore, score_clustering
 from sparsetopics.measures.paired import HeldoutScores, mean_score
@@ -34,6 +35,7 @@ class MixtureCard:
     n_used_components: int  # components that are the most probable one of some item
     n_tokens: float | None  # None for vectors
     clustering: ClusteringScore | None  # None if no item has a label
+    in_sample: bool | None = None  # whether the run was trained with the items; None: unknown
 
     @property
     def name(self) -> str:
@@ -45,8 +47,8 @@ class MixtureCard:
 
     @property
     def remarks(self) -> list[str]:
-        """Sentences about what was left out: none, as all items are scored."""
-        return []
+        """Sentences to be printed after the name."""
+        return [IN_SAMPLE] if self.in_sample else []
 
     @property
     def extent(self) -> str:
@@ -92,6 +94,7 @@ class MixtureCard:
             "n_used_components": self.n_used_components,
             **per_token,
             **agreement,
+            "in_sample": self.in_sample,
         }
 
 
@@ -104,7 +107,7 @@ def score_mixture(
     counted_in: AnyCorpus | None = None,
     *,
     concentration: float | None = None,
-    texts: Iterable[Sequence[str]] | None = None,
+    texts: TokenizedTexts | None = None,
     seed: int = 0,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,

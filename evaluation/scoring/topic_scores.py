@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
+from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.measures import coherence
 from sparsetopics.measures.completion import (
@@ -26,6 +27,7 @@ from sparsetopics.runs.run import Run, TopicRun
 
 COHERENCE_WORDS = 10  # top words of a topic that coherence and rank-biased overlap use
 DIVERSITY_WORDS = 25
+IN_SAMPLE = " was trained with this corpus: its scores are in-sample, not those of new data."
 Record = dict[str, str | float | None]  # scores by their JSON keys
 
 
@@ -42,6 +44,8 @@ class Scorecard:
     inverted_rbo: float
     topic_c_v: FloatArray | None = None  # (n_topics,)  None without texts
     topic_c_npmi: FloatArray | None = None
+    n_texts: int | None = None  # that c_v and c_npmi were counted in
+    in_sample: bool | None = None  # whether the run was trained with ``heldout``; None: unknown
 
     @property
     def npmi(self) -> float:
@@ -72,7 +76,7 @@ class Scorecard:
     @property
     def remarks(self) -> list[str]:
         """Sentences about what was left out, to be printed after the name."""
-        remarks = []
+        remarks = [IN_SAMPLE] if self.in_sample else []
         if n_missing := self.topics.n_missing_words:  # each token costs 27 nats
             remarks.append(
                 f" has no column for {n_missing:,} of the {len(self.topics.vocabulary):,} words: "
@@ -92,10 +96,11 @@ class Scorecard:
         """How much was scored, the same for all models that are scored together."""
         score = self.completion
         tokens = quantity(round(score.n_tokens), "token")
+        texts = "" if self.n_texts is None else f"; {quantity(self.n_texts, 'text')} read for c_v"
         return (
             f"{quantity(score.n_documents, 'document')} and {tokens} scored; "
             f"{quantity(score.n_skipped_documents, 'document')} skipped; "
-            f"{quantity(score.n_unknown_tokens, 'token')} outside the vocabulary"
+            f"{quantity(score.n_unknown_tokens, 'token')} outside the vocabulary{texts}"
         )
 
     @property
@@ -128,6 +133,7 @@ class Scorecard:
             "inverted_rbo": self.inverted_rbo,
             "c_v": self.c_v,
             "c_npmi": self.c_npmi,
+            "in_sample": self.in_sample,
         }
         return {
             key: None if isinstance(value, float) and math.isnan(value) else value
@@ -151,7 +157,7 @@ def score_topics(
     coherence_documents: AnyCorpus,
     *,
     concentration: float | None = None,
-    texts: Iterable[Sequence[str]] | None = None,
+    texts: TokenizedTexts | None = None,
     seed: int = 0,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
@@ -160,7 +166,7 @@ def score_topics(
 
     Those of a run are scored with the total document ``concentration``, if there is one.
     Coherence is counted in ``coherence_documents``, and also in windows of ``texts`` if these are
-    given: lists of words that can be iterated over repeatedly. The same ``seed`` splits the
+    given. The same ``seed`` splits the
     documents alike for all models, so that their scores compare. Raises CorpusError if there is no
     document to score.
     """
@@ -188,6 +194,7 @@ def score_topics(
         inverted_rbo=inverted_rbo(coherent_words),
         topic_c_v=c_v,
         topic_c_npmi=c_npmi,
+        n_texts=None if texts is None else texts.n_read,
     )
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparsetopics.answers.table_files import table_format, write_tables
 from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
@@ -19,14 +20,17 @@ from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_string
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.inference.course import Model
-from sparsetopics.inference.document_step import topic_proportions
+from sparsetopics.inference.document_step import DENSE_STEP, topic_proportions
 from sparsetopics.measures.top_words import top_words
 from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.statistics import tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.runs.run import AnyRun
 
 N_WORDS = 6  # of a topic, so that a line fits a terminal
+# A text has a topic if it has this many tokens of it: local steps tell no smaller numbers apart.
+LEAST_TOKENS = DENSE_STEP.tolerance
 
 Rows = DocumentBatch | VectorBatch
 Shares = Callable[[Rows], FloatArray]  # (n_rows, n_topics); rows sum to one
@@ -105,13 +109,14 @@ class ShareColumns(NamedTuple):
     """What the columns of a table of shares are called, and what they hold.
 
     Without ``top``, each document or item has one row, with a list of ``n_topics`` numbers that sum
-    to one. With ``top``, it has a row for each of its ``top`` largest topics, or for all topics if
-    there are fewer. Larger shares come first, ties go to the lower topic.
+    to one. With ``top``, it has a row for each of its ``top`` largest topics, but for none of which
+    it has less than ``LEAST_TOKENS``. Larger shares come first, ties go to the lower topic. A text
+    without a known word has one row, with nulls.
     """
 
     row_id: str  # doc_id, or item_id for vectors
     share: str  # proportion, or responsibility for mixtures
-    n_topics: int
+    prior: FloatArray  # (n_topics,)  tokens that a share has without any data
     top: int | None
 
     @classmethod
@@ -120,7 +125,9 @@ class ShareColumns(NamedTuple):
     ) -> ShareColumns:
         """The columns for the rows of ``corpus`` under ``model``."""
         row_id = "doc_id" if isinstance(corpus, Corpus) else "item_id"
-        return cls(row_id, MODELS[model.name].share, model.n_topics, top)
+        no_prior = np.zeros(model.n_topics)
+        prior = model.doc_concentration if isinstance(model, TopicPosterior) else no_prior
+        return cls(row_id, MODELS[model.name].share, prior, top)
 
     @property
     def schema(self) -> pa.Schema:
@@ -128,26 +135,34 @@ class ShareColumns(NamedTuple):
         row_id = (self.row_id, pa.string())
         if self.top is not None:
             return pa.schema([row_id, ("topic", pa.int64()), (self.share, pa.float32())])
-        return pa.schema([row_id, (plural(self.share), pa.list_(pa.float32(), self.n_topics))])
+        return pa.schema([row_id, (plural(self.share), pa.list_(pa.float32(), len(self.prior)))])
 
-    def table(self, ids: Sequence[str], shares: FloatArray) -> pa.Table:
-        """The rows of ``ids`` (n_rows,) with ``shares`` (n_rows, n_topics)."""
-        numbers = shares.astype(np.float32)
-        names = arrow_strings(ids)
+    def table(self, ids: Sequence[str], shares: FloatArray, sizes: FloatArray) -> pa.Table:
+        """The rows of ``ids`` (n_rows,) with ``shares`` (n_rows, n_topics).
+
+        ``sizes`` (n_rows,) are the tokens of each document, zero without a known word.
+        """
+        numbers, names = shares.astype(np.float32), arrow_strings(ids)
+        is_known = pc.greater(arrow_numbers(sizes), 0)
         if self.top is None:
             kind = self.schema.types[1]
             lists = pa.FixedSizeListArray.from_arrays(arrow_numbers(numbers.ravel()), type=kind)
-            return pa.table([names, lists], schema=self.schema)
+            return pa.table([names, pc.if_else(is_known, lists, None)], schema=self.schema)
         # Ties go to the lower topic.
         topics = np.argsort(-numbers, axis=1, kind="stable")[:, : self.top]
-        largest = np.take_along_axis(numbers, topics, axis=1)
-        rows = arrow_numbers(np.repeat(np.arange(len(numbers)), topics.shape[1]))
-        flat = arrow_numbers(topics.ravel()), arrow_numbers(largest.ravel())
-        return pa.table([names.take(rows), *flat], schema=self.schema)
+        tokens = shares * (self.prior.sum() + sizes)[:, np.newaxis] - self.prior
+        is_shown = np.take_along_axis(tokens, topics, axis=1) >= LEAST_TOKENS
+        is_shown[:, 0] = True
+        rows, places = np.nonzero(is_shown)
+        chosen, taken = topics[rows, places], arrow_numbers(rows)
+        own = (arrow_numbers(chosen), arrow_numbers(numbers[rows, chosen]))
+        columns = (pc.if_else(is_known.take(taken), column, None) for column in own)
+        return pa.table([names.take(taken), *columns], schema=self.schema)
 
 
 def _table_of(columns: ShareColumns, shares: Shares, group: AnyRowGroup) -> pa.Table:
-    return columns.table(group.read_ids(), shares(group.read()))
+    batch = group.read()
+    return columns.table(group.read_ids(), shares(batch), tokens_of_documents(batch))
 
 
 def _responsibilities(model: MixturePosterior, batch: Rows) -> FloatArray:
@@ -178,11 +193,12 @@ def topics_of_texts(
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
 ) -> Iterator[tuple[str, list[TopicOfText]]]:
-    """Yield the id of each document of ``corpus`` and its ``top`` largest topics."""
+    """Yield the id of each document of ``corpus`` and its ``top`` largest topics, none if it has no
+    known word."""
     words = run.words.shown
     best = [[words[word] for word in row] for row in top_words(run.model.topic_word_mean, N_WORDS)]
     share = ShareColumns.of(run.model, corpus, top).share
     for table in share_tables(run.model, corpus, top, workers=workers, broadcast=broadcast):
         rows = zip(*(table[name].to_pylist() for name in ("doc_id", "topic", share)), strict=True)
         for doc_id, own in groupby(rows, key=lambda row: row[0]):
-            yield doc_id, [TopicOfText(k, x, best[k]) for _, k, x in own]
+            yield doc_id, [TopicOfText(k, x, best[k]) for _, k, x in own if k is not None]

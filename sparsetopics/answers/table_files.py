@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.csv import CSVWriter
@@ -92,11 +91,8 @@ def _flat(table: pa.Table) -> pa.Table:
         if not pa.types.is_fixed_size_list(column.type):
             columns[name] = column
             continue
-        own = column.combine_chunks()
-        numbers, size = own.flatten(), column.type.list_size
-        for place in range(size):
-            rows = pa.array(np.arange(place, len(numbers), size))
-            columns[f"{name}_{place}"] = numbers.take(rows)
+        for place in range(column.type.list_size):
+            columns[f"{name}_{place}"] = pc.list_element(column, place)
     return pa.table(columns)
 
 
@@ -125,8 +121,11 @@ def _open_jsonl(path: Path, schema: pa.Schema) -> Iterator[WriteTable]:
 def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
     """Each cell as JSON, with the shortest numbers that read back the same."""
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_list(kind) or column.null_count:
+    if pa.types.is_string(kind) or pa.types.is_list(kind):
         return [json.dumps(value) for value in column.to_pylist()]
+    if column.null_count:
+        known = iter(_as_json(column.drop_null()))
+        return [next(known) if valid else "null" for valid in column.is_valid().to_pylist()]
     if pa.types.is_temporal(kind):
         return [f'"{text}"' for text in column.cast(pa.string()).to_pylist()]
     if pa.types.is_fixed_size_list(column.type):

@@ -92,7 +92,8 @@ class Estimator(BaseEstimator):
 
         Args:
             X: Rows, (n_rows, n_columns): a corpus, an array, a data frame or a list of rows. Where
-                rows are documents, also a sparse matrix; all counts must be zero or more.
+                rows are documents, also a sparse matrix, whose counts must be zero or more, or a
+                list or column of texts.
             y: Ignored.
             on_lap: Called with the entry of ``trace_`` after every lap (``runs.callbacks.OnLap``).
 

@@ -5,6 +5,7 @@ Each method calls the function that the command of the same name calls.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparsetopics.base.errors import naming_parameters
+from sparsetopics.base.errors import SparsetopicsWarning, naming_parameters
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.option import (
@@ -134,39 +135,53 @@ class FittedEstimator(Estimator):
     ) -> pa.Table:
         """Return the share of each topic in new texts, cut into words as the training texts were.
 
-        Texts are numbered from 0 in ``doc_id``; those without a known word are left out. The other
+        Texts are numbered from 0 in ``doc_id``, or have the index of a pandas Series. The other
         columns are those that ``sparsetopics infer`` writes: a list of ``proportions``
-        (``responsibilities`` of a mixture), or with ``top`` a row for each of the largest topics.
+        (``responsibilities`` of a mixture), or with ``top`` a row for each of the largest topics
+        that the text has. A text without a known word has one row, with nulls.
 
         ``tokenizer`` is the MODULE:NAME of a function, which is needed if such a function cut the
         training texts. Raises OptionError for components of vectors, and what ``Corpus.from_texts``
         raises.
         """
-        from sparsetopics.answers.proportions import share_tables
+        from sparsetopics.answers.proportions import ShareColumns, share_tables
         from sparsetopics.corpora.corpus import Corpus
+        from sparsetopics.corpora.memory_corpus import every_text
 
         run = self._run_of_words()
         if top is not None:
             counts_from(1).check("top", top)
         if tokenizer is not None:
             check_type("tokenizer", tokenizer, str, "MODULE:NAME")
-        corpus = Corpus.from_texts(texts, tokenizer=tokenizer, vocabulary=run.words)
-        return pa.concat_tables(share_tables(run.model, corpus, top, workers=self._n_threads))
+        corpus = every_text(Corpus, texts, run.words, tokenizer)
+        nothing = ShareColumns.of(run.model, corpus, top).schema.empty_table()
+        tables = share_tables(run.model, corpus, top, workers=self._n_threads)
+        return pa.concat_tables([nothing, *tables])
 
-    def evaluate(self, X: Data) -> Record:
+    @naming_parameters()
+    def evaluate(self, X: Data, *, texts: Iterable[str | None] | None = None) -> Record:
         """Return the scores of held-out documents or items that ``sparsetopics evaluate`` prints.
 
-        X is as for ``fit``, with the fitted columns. Keys are those of ``evaluate --json``. For
+        X is as for ``fit``, with the fitted columns; a warning says if it is what was fitted. The
+        coherence scores c_v and c_npmi are counted in ``texts``, which are cut into words as the
+        training texts were. Keys are those of ``evaluate --json``. For
         topics they include the held-out likelihood, its standard error, coherence and diversity;
         for mixtures the mean log density and, if a corpus has labels, the agreement with them.
-        Raises ShapeError or VocabularyError for other columns, and CorpusError without a document
-        to score.
+        Raises ShapeError or VocabularyError for other columns, CorpusError without a document to
+        score, and OptionError for ``texts`` if there are no topics.
         """
         from sparsetopics.evaluation.comparison.evaluate import score_model
+        from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 
         run = self._run()
+        if texts is not None and MODELS[run.model.name].of_items:
+            refuse("texts", f"is for topic models, but {type(self).__name__} is a mixture")
         heldout = self._more_rows(X).corpus
-        return score_model(run, heldout, heldout, workers=self._n_threads).as_dict()
+        running = None if texts is None else TokenizedTexts.of(texts, run.words)
+        card = score_model(run, heldout, heldout, texts=running, workers=self._n_threads)
+        for remark in card.remarks:
+            warnings.warn(f"{card.name}{remark}", SparsetopicsWarning, stacklevel=3)
+        return card.as_dict()
 
     @naming_parameters()
     def prevalence(

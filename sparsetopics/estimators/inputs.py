@@ -1,4 +1,4 @@
-"""What estimators read: corpora, arrays, sparse matrices, data frames and lists of rows.
+"""What estimators read: corpora, texts, arrays, sparse matrices, data frames and lists of rows.
 
 The hints of errors quote scikit-learn's messages where its checks of estimators look for them.
 """
@@ -6,18 +6,27 @@ The hints of errors quote scikit-learn's messages where its checks of estimators
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from itertools import chain
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, sparray, spmatrix
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.memory_arrays import ElementError, Numbers, check_utf8, csr_of, numbers_of
+from sparsetopics.corpora.memory_arrays import (
+    ElementError,
+    Numbers,
+    check_utf8,
+    csr_of,
+    is_missing,
+    numbers_of,
+)
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 Data: TypeAlias = Corpus | VectorCorpus | ArrayLike | sparray | spmatrix
@@ -32,7 +41,6 @@ class InputRows:
 
     corpus: Corpus | VectorCorpus
     n_rows: int  # of X
-    is_whole: bool = True  # whether every row of X is in the corpus
     names: Names | None = None  # column names, if X is a data frame
 
     @property
@@ -63,11 +71,11 @@ class InputRows:
         """
         # The empty array gives the shape if there is no batch at all.
         found = np.concatenate([np.zeros((0, *np.shape(default))), *parts])
-        if self.is_whole:
+        if len(found) == self.n_rows:
             return found
         rows = np.empty((self.n_rows, *found.shape[1:]))
         rows[:] = default
-        rows[[int(row) for ids in self.documents.doc_ids() for row in ids]] = found
+        rows[self.documents.kept] = found
         return rows
 
 
@@ -78,11 +86,13 @@ class InputReader(NamedTuple):
     vectors: bool  # rows are vectors; otherwise they are documents
 
     def first_rows(self, X: Data) -> InputRows:
-        """Rows to fit.
+        """Rows to fit. Texts are cut into words with the defaults of ``Corpus.from_texts``.
 
         Raises ShapeError unless they are finite real numbers (for documents: zero or more, and
         not all zero), and TypeError for objects that are not numbers.
         """
+        if self._are_texts(X) and len(X):
+            return InputRows(Corpus.from_texts(X), len(X))
         rows = self._rows(X, _column_names(X))
         if rows.is_empty:
             raise ShapeError("X", "has no count above zero")
@@ -94,10 +104,17 @@ class InputReader(NamedTuple):
         self, X: Data, n_columns: int, fitted: Names | None, vocabulary: Vocabulary | None
     ) -> InputRows:
         """Rows with the columns that were fitted, whose names are ``fitted`` if there were any.
+        Texts are cut into words as those of the ``vocabulary`` were.
 
         Raises what ``first_rows`` raises, but accepts rows of which none has a word. Raises
         ShapeError or VocabularyError for other columns.
         """
+        if vocabulary is not None and self._are_texts(X):
+            from sparsetopics.corpora.memory_corpus import every_text
+
+            words = np.array(vocabulary.words, dtype=object)
+            every = every_text(Corpus, X, vocabulary)
+            return _documents(every.to_csr(), words, list(chain.from_iterable(every.doc_ids())))
         names = _column_names(X)
         if fitted is not None and names is not None:
             _check_names(fitted, names)
@@ -117,6 +134,16 @@ class InputReader(NamedTuple):
             )
         return rows
 
+    def _are_texts(self, X: Data) -> TypeGuard[Sequence[str | None]]:
+        """Whether X is a list, a Series or another column whose first value is a text."""
+        if self.vectors or hasattr(X, "columns") or isinstance(X, str | bytes | Mapping):
+            return False
+        if getattr(X, "ndim", 1) != 1 or not (isinstance(X, Sized) and isinstance(X, Iterable)):
+            return False
+        values = (each.as_py() if isinstance(each, pa.Scalar) else each for each in X)
+        first = next((value for value in values if not is_missing(value)), None)
+        return isinstance(first, str) or not len(X)
+
     def _rows(self, X: Data, names: Names | None) -> InputRows:
         wanted = VectorCorpus if self.vectors else Corpus
         if isinstance(X, wanted):
@@ -125,11 +152,13 @@ class InputReader(NamedTuple):
             raise ShapeError("X", f"expected a {wanted.__name__}, but found a {type(X).__name__}")
         if self.vectors:
             values = _vectors(X)
-            return InputRows(VectorCorpus.from_array(values), len(values), names=names)
+            return InputRows(VectorCorpus.from_array(values), len(values), names)
         return _documents(_counts(X, self.estimator), names)
 
 
-def _documents(counts: csr_array, names: Names | None) -> InputRows:
+def _documents(
+    counts: csr_array, names: Names | None, doc_ids: Sequence[str] | None = None
+) -> InputRows:
     """Rows of counts as documents, whose words are numbered unless there are ``names``."""
     n_rows, n_words = counts.shape
     digits = len(str(n_words - 1))
@@ -137,9 +166,9 @@ def _documents(counts: csr_array, names: Names | None) -> InputRows:
     if not counts.nnz:
         # ``from_csr`` needs a document.
         vocabulary = Corpus.from_csr(np.ones((1, len(words))), words).vocabulary
-        return InputRows(Corpus(vocabulary, ()), n_rows, is_whole=False, names=names)
-    corpus = Corpus.from_csr(counts, words)
-    return InputRows(corpus, n_rows, is_whole=corpus.n_docs == n_rows, names=names)
+        empty = Corpus(vocabulary, (), kept=np.zeros(0, np.int64))
+        return InputRows(empty, n_rows, names)
+    return InputRows(Corpus.from_csr(counts, words, doc_ids), n_rows, names)
 
 
 def _column_names(X: Data) -> Names | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._set_output import _get_output_config, check_library_installed
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError
+from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data, Names
 from sparsetopics.options import table
@@ -45,8 +48,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
 
         The dense mean-field step computes them. It is deterministic, and each row depends on its
         own document only. The share that an HDP reserves for topics not yet found is left out. A
-        row without words gets the proportions of the prior. The result is an array, unless
-        ``set_output`` says otherwise.
+        row or text without words gets the proportions of the prior. The result is an array, unless
+        ``set_output`` says otherwise; a pandas frame has the index of X, or the ids of a corpus.
 
         Raises UnfittedError before ``fit``, and ShapeError or VocabularyError if the words are
         not those that were fitted.
@@ -56,7 +59,11 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         self._check_fitted()
         rows, prior = self._more_rows(X), self.model_.doc_concentration
         shares = shares_of(self.model_, workers=self._n_threads)
-        return rows.joined(map(shares, rows.documents.batches()), prior / prior.sum())
+        found = rows.joined(map(shares, rows.documents.batches()), prior / prior.sum())
+        if isinstance(X, Corpus) and _get_output_config("transform", self)["dense"] == "pandas":
+            pandas = check_library_installed("pandas")
+            found = pandas.DataFrame(found, index=list(chain.from_iterable(X.doc_ids())))
+        return found
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Document-completion log-likelihood of held-out documents, in nats per token.

@@ -193,7 +193,7 @@ class DocumentLengths(NamedTuple):
 
     @classmethod
     def of(cls, batches: Iterable[Batch]) -> DocumentLengths:
-        lengths = [_lengths(batch) for batch in batches]
+        lengths = [tokens_of_documents(batch) for batch in batches]
         tokens, n_docs = np.unique(np.concatenate([np.zeros(0), *lengths]), return_counts=True)
         return cls(tokens, n_docs.astype(np.float64))
 
@@ -209,7 +209,7 @@ class DocumentLengths(NamedTuple):
         return float((self.n_docs * gammaln(self.tokens + concentration)).sum())
 
 
-def _lengths(batch: Batch) -> AnyArray:
+def tokens_of_documents(batch: Batch) -> AnyArray:
     """The tokens of each document, (n_docs,)."""
     documents = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))
     return np.bincount(documents, batch.weights, minlength=batch.n_docs)

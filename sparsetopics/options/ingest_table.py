@@ -26,6 +26,7 @@ from sparsetopics.options.table import OPTION
 
 # The doors to a corpus: the command, and the functions that have options as parameters.
 INGEST, FROM_TEXTS, FROM_TABLE = "ingest", "from_texts", "from_table"
+EVALUATE = "evaluate"  # which reads the sources of --texts
 _FILES, _RECORDS = (INGEST,), (INGEST, FROM_TABLE)
 _DOCUMENTS, _VECTORS = ("documents",), ("vectors",)  # the kinds of corpora
 _BOTH = (*_DOCUMENTS, *_VECTORS)
@@ -94,12 +95,13 @@ _ROWS = in_sections({
             "Convert text to lower case. Default: yes, unless --tokenizer is given.")),
     ), only_for=_DOCUMENTS),
     "Sources": (
-        Option("format", str, None, "format", doors=_FILES, everyday=True, metavar="NAME", help=(
+        Option("format", str, None, "format", doors=(INGEST, EVALUATE), everyday=True,
+               metavar="NAME", help=(
             "Format of the sources. Documents: text (one document per file), lines (one per line), "
             "jsonl, csv, parquet, arrow, uci, lda-c or matrix-market. Vectors: npy, npz, csv, "
             "parquet, arrow or image. Default: given by the file name extension.")),
-        Option("text-field", str, "text", "read.text_field", only_for=_DOCUMENTS, doors=_RECORDS,
-               everyday=True, help=(
+        Option("text-field", str, "text", "read.text_field", only_for=_DOCUMENTS,
+               doors=(*_RECORDS, EVALUATE), everyday=True, help=(
             "Field with the text.")),
         Option("id-field", str, None, "read.id_field", doors=_RECORDS, everyday=True, help=(
             "Field with the name of a document or item. Default: id, if present.")),
@@ -117,9 +119,9 @@ _ROWS = in_sections({
             "gensim dictionary saved as text. Default: a file such as vocab.txt, vocab.NAME.txt "
             "or NAME.vocab in the same folder.")),
         Option("encoding-errors", OneOf(("strict", "replace")), "strict", "read.encoding_errors",
-               only_for=_DOCUMENTS, doors=_FILES, help=(
+               only_for=_DOCUMENTS, doors=(INGEST, EVALUATE), help=(
             "Stop at bytes that are not UTF-8, or replace them.")),
-        Option("follow-links", bool, False, "follow_links", doors=_FILES, help=(
+        Option("follow-links", bool, False, "follow_links", doors=(INGEST, EVALUATE), help=(
             "Also read links in folders that point to another folder or out of the folder.")),
     ),
     "Vectors and images": _alike((

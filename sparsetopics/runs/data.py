@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from hashlib import sha256
 
 import msgspec
 import numpy as np
 
 from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import CorpusFormatError
+from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import TrainingData, divide, plan_batches, plan_vector_batches
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, open_corpus
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.split import check_alike
+from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.store.manifest import kind_of
+from sparsetopics.corpora.store.shards import AnyRowGroup, StoredRowGroup
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.completion import document_completion, unigram_probabilities
 from sparsetopics.model.document_items import DocumentItemSource
@@ -92,13 +96,29 @@ def source_of(
 
 def facts_of(corpus: Corpus | VectorCorpus) -> CorpusFacts:
     """What a run folder says about a corpus, except where it is."""
+    facts: CorpusFacts = {"fingerprint": fingerprint_of(corpus)}
     if isinstance(corpus, Corpus):
-        return {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens}
+        return {**facts, "n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens}
     return {
+        **facts,
         "n_items": corpus.n_items,
         "columns_fingerprint": corpus.fingerprint,
         "made": msgspec.to_builtins(corpus.made),
     }
+
+
+def fingerprint_of(corpus: Corpus | VectorCorpus) -> str:
+    """The SHA-256 of the manifest of a corpus on disk, or of the rows of one in memory."""
+    groups: Sequence[AnyRowGroup] = corpus.row_groups
+    if groups and isinstance(groups[0], StoredRowGroup):
+        return file_sha256(groups[0].shard.path.parent / MANIFEST)
+    # Array by array, and lengths instead of ends: how rows are divided into groups plays no part.
+    batches = [{**each.to_arrays(), "indptr": np.diff(each.indptr)} for each in corpus.batches()]
+    digest = sha256(str(corpus.width).encode())
+    for name in batches[0] if batches else ():
+        for arrays in batches:
+            digest.update(np.ascontiguousarray(arrays[name]).data)
+    return digest.hexdigest()
 
 
 def added_facts(old: CorpusFacts, new: CorpusFacts) -> CorpusFacts:
@@ -107,6 +127,8 @@ def added_facts(old: CorpusFacts, new: CorpusFacts) -> CorpusFacts:
     for name in ("n_documents", "n_tokens", "n_items"):
         if name in new:
             facts[name] = old.get(name, 0) + new[name]
+    if facts.get("fingerprint") != new.get("fingerprint"):
+        facts.pop("fingerprint", None)  # several data have none
     return facts
 
 

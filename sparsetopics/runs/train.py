@@ -14,12 +14,10 @@ import numpy as np
 
 from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import OptionError
-from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import FEWEST_VALIDATED, StartName
@@ -257,7 +255,6 @@ def _provenance(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Provenance:
     batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
     facts: CorpusFacts = {
         "path": os.fspath(plan.corpus),
-        "fingerprint": file_sha256(plan.at(plan.corpus) / MANIFEST),
         **facts_of(corpus),
     }
     return {"corpus": facts, "options": option_record(plan.options) | batches, "seed": plan.seed}

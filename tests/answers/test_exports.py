@@ -10,6 +10,7 @@ from pyarrow import csv
 from scipy.io import mmread
 from scipy.sparse import csr_array
 
+from sparsetopics import LDA
 from sparsetopics.answers.exports import RUN_TARGETS, pyldavis, text_formats, writer
 from sparsetopics.answers.exports.exporting import export_run
 from sparsetopics.base.errors import OptionError, OutputError
@@ -87,11 +88,33 @@ def test_pyldavis_prepares_what_was_written(tmp_path, run_folder, model, documen
 
     pyldavis.write_topics(tmp_path / "vis.json", load_run(run_folder), documents)
 
-    prepared = tool.prepare(
-        **json.loads((tmp_path / "vis.json").read_text()), n_jobs=1, sort_topics=False
-    )
-    assert len(prepared.topic_coordinates) == 4
+    prepared = tool.prepare(**json.loads((tmp_path / "vis.json").read_text()), n_jobs=1)
+    assert prepared.topic_order == prepared.to_dict()["topic.order"] == [0, 1, 2, 3]
+    numbers = prepared.topic_coordinates["topics"]
+    assert numbers.index.tolist() == numbers.tolist() == [0, 1, 2, 3]
+    frequencies = documents_weights(model, documents)
+    np.testing.assert_allclose(prepared.topic_coordinates["Freq"], 100 * frequencies)
+    assert set(prepared.token_table["Topic"]) <= {0, 1, 2, 3}
     assert set(prepared.topic_info["Term"]) <= set(vocabulary.words)
+
+
+def documents_weights(model, documents):
+    """The share of each topic in all tokens, (n_topics,)."""
+    shares = [
+        topic_proportions(batch, model.topic_word_mean, model.doc_concentration)
+        for batch in documents.batches()
+    ]
+    return np.concatenate(shares).mean(axis=0)  # all documents have 40 tokens
+
+
+def test_pyldavis_refuses_a_single_topic(tmp_path, documents):
+    model = LDA(1, max_iter=1).fit(documents)
+
+    with pytest.raises(
+        OptionError, match=r"^to: pyldavis needs two topics or more, but LDA has one"
+    ):
+        model.export(tmp_path / "vis.json", "pyldavis", corpus=documents)
+    assert not list(tmp_path.glob("vis*"))
 
 
 def test_pyldavis_input_describes_the_documents(
@@ -101,7 +124,8 @@ def test_pyldavis_input_describes_the_documents(
 
     found = json.loads((tmp_path / "vis.json").read_text())
     assert list(found) == [
-        "topic_term_dists", "doc_topic_dists", "doc_lengths", "vocab", "term_frequency"
+        "topic_term_dists", "doc_topic_dists", "doc_lengths", "vocab", "term_frequency",
+        "sort_topics", "start_index",
     ]  # fmt: skip
     np.testing.assert_array_equal(found["topic_term_dists"], model.topic_word_mean)
     shares = topic_proportions(training_batch, model.topic_word_mean, model.doc_concentration)

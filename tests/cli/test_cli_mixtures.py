@@ -191,7 +191,7 @@ def evaluated(*arguments):
 def test_evaluate_scores_items_and_agreement_with_labels(prepared, trained):
     record = evaluated(trained, prepared / "heldout")
 
-    assert list(record) == SCORE_KEYS + AGREEMENT_KEYS
+    assert list(record) == [*SCORE_KEYS, *AGREEMENT_KEYS, "in_sample"]
     items = VectorCorpus.open(prepared / "heldout")
     written = load_run(trained)
     densities = written.model.log_densities(values_of(items))
@@ -208,7 +208,7 @@ def test_evaluate_scores_items_and_agreement_with_labels(prepared, trained):
 
 
 def test_without_labels_evaluate_scores_items_alone(prepared, trained):
-    assert list(evaluated(trained, prepared / "plain")) == SCORE_KEYS
+    assert list(evaluated(trained, prepared / "plain")) == [*SCORE_KEYS, "in_sample"]
 
 
 def test_evaluate_prints_a_line_for_each_run(prepared, trained, train, tmp_path):

@@ -40,6 +40,7 @@ EVALUATE_KEYS = [
     "inverted_rbo",
     "c_v",
     "c_npmi",
+    "in_sample",
 ]
 
 
@@ -218,7 +219,7 @@ def test_evaluate_scores_the_exported_matrix_like_the_run(run_folder, heldout, m
         succeed("evaluate", run_folder, tmp_path / "m.npy", heldout, "--alpha", 0.5, "--json")
     )
 
-    told_by_runs_alone = {"run": "", "model": None, "elbo_per_token": None}
+    told_by_runs_alone = {"run": "", "model": None, "elbo_per_token": None, "in_sample": None}
     assert matrix["n_topics"] == 4
     assert run | told_by_runs_alone == pytest.approx(matrix | told_by_runs_alone)
     assert matrix["model"] is matrix["elbo_per_token"] is matrix["criterion_per_token"] is None

@@ -245,7 +245,7 @@ def test_texts_for_coherence_are_accounted_for(tmp_path):
     ingest([mixed(tmp_path / "in")], tmp_path / "corpus")
     vocabulary = Corpus.open(tmp_path / "corpus").vocabulary
 
-    TokenizedTexts.find([tmp_path / "in"], vocabulary, "text", said.append)
+    TokenizedTexts.find([tmp_path / "in"], vocabulary, IngestOptions(), said.append)
 
     assert [sentence[:19] for sentence in said] == ["Left out 6 files: 4"]
 

@@ -412,6 +412,6 @@ def test_of_texts_that_topics_are_scored_on(name, tmp_path):
         source = put(tmp_path / f"in-{number}", GOOD[name]._replace(data=data))
 
         def read(source=source):
-            return list(TokenizedTexts.find([source], vocabulary, "text"))
+            return list(TokenizedTexts.find([source], vocabulary, IngestOptions()))
 
         assert leaves_none_open(read)

@@ -385,7 +385,7 @@ def test_unusual_matrices_are_read_as_any_other(form):
             "X, row 0, column 0: expected a number, but is 10,000",
         ),
         (np.ma.array([[1, 2]], mask=[[0, 1]]), "X, row 0, column 1: is masked. Replace it"),
-        (["one text", "another"], "Corpus.from_texts makes rows of counts from texts"),
+        ([["one text", "another"]], "Corpus.from_texts makes rows of counts from texts"),
         (None, "X: expected a matrix of numbers, but is None"),
         ({"a": [1]}, "X: expected a matrix of numbers, but is {'a': "),
     ],

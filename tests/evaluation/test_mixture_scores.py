@@ -50,7 +50,7 @@ def test_without_labels_nothing_is_said_about_agreement(run):
     card = score_mixture(run, VectorCorpus.from_array(HELDOUT.values))
 
     assert card.clustering is None
-    assert list(card.as_dict()) == SCORES
+    assert list(card.as_dict()) == [*SCORES, "in_sample"]
 
 
 def test_labels_are_compared_with_the_most_probable_components(run):
@@ -58,7 +58,7 @@ def test_labels_are_compared_with_the_most_probable_components(run):
 
     best = run.model.responsibilities(HELDOUT.values).argmax(axis=1)
     assert card.clustering == score_clustering(HELDOUT.kinds, best)
-    assert list(card.as_dict()) == SCORES + AGREEMENT
+    assert list(card.as_dict()) == [*SCORES, *AGREEMENT, "in_sample"]
     assert card.as_dict()["n_labels"] == 4
 
 

@@ -10,6 +10,8 @@ from gensim.models import CoherenceModel
 
 from sparsetopics.base.errors import SourceError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.ingest_options import IngestOptions
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
@@ -75,7 +77,7 @@ def test_texts_are_cut_as_those_of_the_corpus_were(tmp_path):
     corpus = Corpus.from_texts(SENTENCES, token_pattern=r"[a-z]{3,}")
     source = write_jsonl(tmp_path / "texts.jsonl.gz", [*SENTENCES, "unheard cats"])
 
-    texts = TokenizedTexts.find([source], corpus.vocabulary, "text")
+    texts = TokenizedTexts.find([source], corpus.vocabulary, IngestOptions())
 
     lines = ("cats and dogs", "dogs bones", "cats and bones and dogs", "cats")
     expected = [line.split() for line in lines]
@@ -87,7 +89,7 @@ def test_upper_case_is_kept_where_the_corpus_kept_it(tmp_path):
     corpus = Corpus.from_texts(SENTENCES, token_pattern=r"[A-Za-z]{3,}", lowercase=False)
     source = write_jsonl(tmp_path / "texts.jsonl", SENTENCES)
 
-    texts = TokenizedTexts.find([source], corpus.vocabulary, "text")
+    texts = TokenizedTexts.find([source], corpus.vocabulary, IngestOptions())
 
     assert list(texts)[-1] == ["cats", "AND", "bones", "and", "dogs"]
 
@@ -98,7 +100,7 @@ def test_words_are_those_that_a_corpus_counts(tmp_path):
 
     read = list(
         TokenizedTexts.find(
-            [write_jsonl(tmp_path / "texts.jsonl", sources)], corpus.vocabulary, "text"
+            [write_jsonl(tmp_path / "texts.jsonl", sources)], corpus.vocabulary, IngestOptions()
         )
     )
 
@@ -112,14 +114,16 @@ def test_counts_are_no_text(tmp_path):
     vocabulary = Corpus.from_texts(SENTENCES).vocabulary
 
     with pytest.raises(SourceError, match=r"expected running text, .* found word counts"):
-        TokenizedTexts.find([tmp_path / "docword.x.txt"], vocabulary, "text")
+        TokenizedTexts.find([tmp_path / "docword.x.txt"], vocabulary, IngestOptions())
 
 
 def test_another_field_holds_the_text(tmp_path):
     (tmp_path / "x.jsonl").write_text(json.dumps({"body": "cats dogs"}) + "\n")
     vocabulary = Corpus.from_texts(SENTENCES).vocabulary
 
-    texts = TokenizedTexts.find([tmp_path / "x.jsonl"], vocabulary, "body")
+    texts = TokenizedTexts.find(
+        [tmp_path / "x.jsonl"], vocabulary, IngestOptions(read=ReadOptions(text_field="body"))
+    )
 
     assert list(texts) == [["cats", "dogs"]]
 
@@ -130,7 +134,7 @@ def test_phrases_are_joined_as_the_corpus_joined_them(tmp_path):
     corpus = Corpus.from_texts(SENTENCES, vocabulary=replace(words, tokenizer=joined.settings()))
     source = write_jsonl(tmp_path / "texts.jsonl", ["cats and dogs", "dogs and cats"])
 
-    texts = TokenizedTexts.find([source], corpus.vocabulary, "text")
+    texts = TokenizedTexts.find([source], corpus.vocabulary, IngestOptions())
 
     assert list(texts) == [["cats_and", "dogs"], ["dogs", "and"]]  # cats alone are no word there
 
@@ -140,4 +144,4 @@ def test_ngrams_are_no_words_one_after_the_other(tmp_path):
     source = write_jsonl(tmp_path / "texts.jsonl", SENTENCES)
 
     with pytest.raises(VocabularyError, match=r"expected tokens or phrases .* found n-grams"):
-        TokenizedTexts.find([source], corpus.vocabulary, "text")
+        TokenizedTexts.find([source], corpus.vocabulary, IngestOptions())

@@ -106,7 +106,7 @@ def test_an_added_likelihood_and_learner_answer_what_the_others_do(monkeypatch, 
     def called(*words):
         result = CliRunner().invoke(main, [str(word) for word in words])
         assert result.exit_code == 0, result.output
-        return result.output
+        return result.stdout
 
     (scores,) = json.loads(called("evaluate", run, corpora / "counts", "--json"))
     assert (scores["likelihood"], scores["n_used_components"]) == ("poisson", 3)
@@ -171,7 +171,7 @@ def called(monkeypatch, tmp_path, corpora):
 
     def run(*words):
         result = CliRunner().invoke(main, [str(word) for word in words])
-        return result.output if result.exit_code == 0 else result.stderr
+        return result.stdout if result.exit_code == 0 else result.stderr
 
     return run
 
