@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,7 +14,7 @@ import pyarrow.json as pj
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, checked, text_block
+from sparsetopics.corpora.readers.blocks import PendingText, Row, TextBlock, checked, text_block
 from sparsetopics.corpora.readers.fields import check_number_of_fields
 from sparsetopics.corpora.readers.options import (
     ID_FIELD,
@@ -27,6 +28,7 @@ from sparsetopics.corpora.readers.options import (
     refuse_repeated,
 )
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
+from sparsetopics.corpora.sources.encodings import REPLACED
 
 # Floats as text differ between Arrow and json, but stand for the same numbers.
 _ARROW_TYPES = {
@@ -36,16 +38,17 @@ _ARROW_TYPES = {
     bool: pa.bool_(),
     type(None): pa.null(),  # Arrow refuses anything but null: first seen in a later line
 }
+_HALF_PAIR = re.compile(r"[\ud800-\udfff]")
 _FIRST_LINES = 100  # that are looked at for the types of fields
 
 
-def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingText]:
     """Read JSON lines; a null or missing text is an empty document.
 
     If no object in the first block of a file has the field, raises SourceError for a wrong name.
     """
     for file in files:
-        for block in line_blocks(file.path, options.encoding_errors):
+        for block in line_blocks(file.path, options.decoding):
             yield partial(_decode, block, options)
 
 
@@ -226,10 +229,11 @@ def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOpt
 
 
 def _encodable(text: str, where: str, options: ReadOptions) -> str:
-    repaired = text.encode(errors="replace").decode()
+    repaired = _HALF_PAIR.sub(REPLACED, text)
     if repaired != text and options.encoding_errors != "replace":
         problem = "an escaped half of a surrogate pair is not a character"
-        raise SourceError(where, problem, "Use --encoding-errors replace.")
+        hint = "Write whole pairs. --encoding-errors replace loses characters."
+        raise SourceError(where, problem, hint)
     return repaired
 
 

@@ -116,9 +116,15 @@ _ROWS = in_sections({
             "Words for a collection of counts (uci, lda-c, matrix-market): one per line, or a "
             "gensim dictionary saved as text. Default: a file such as vocab.txt, vocab.NAME.txt "
             "or NAME.vocab in the same folder.")),
+        Option("encoding", str, None, "read.encoding", only_for=_DOCUMENTS, doors=_FILES,
+               metavar="NAME", help=(
+            "Encoding of texts, JSON lines and CSV files, by its name in Python: cp1252, latin-1, "
+            "shift_jis and others. A byte order mark comes first. Default: UTF-8; UTF-16 and "
+            "UTF-32 are recognised.")),
         Option("encoding-errors", OneOf(("strict", "replace")), "strict", "read.encoding_errors",
                only_for=_DOCUMENTS, doors=_FILES, help=(
-            "Stop at bytes that are not UTF-8, or replace them.")),
+            "Stop at bytes that are not in the encoding, or replace them and say how many they "
+            "were.")),
         Option("follow-links", bool, False, "follow_links", doors=_FILES, help=(
             "Also read links in folders that point to another folder or out of the folder.")),
     ),
