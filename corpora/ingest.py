@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
@@ -341,19 +342,24 @@ def _counted_blocks(
     blocks are skipped without decoding them."""
     function = None if tokenizer is None else tokenizer.function
     keep_texts = reading.options.read.kept.text
-    here = partial(_count, tokenizer=tokenizer, keep_texts=keep_texts)
+    replaces = reading.options.read.encoding_errors == "replace"
+    here = partial(_count, tokenizer=tokenizer, keep_texts=keep_texts, replaces=replaces)
     count = where_function_is_same(here, function)
     return numbered(reading.mapped(count, n_blocks_done), first_number)
 
 
 def _count(
-    pending: PendingBlock, tokenizer: TokenizerOptions | None, keep_texts: bool
+    pending: PendingBlock, tokenizer: TokenizerOptions | None, keep_texts: bool, replaces: bool
 ) -> CountedBlock:
     block = pending()
     if isinstance(block, CountedBlock):
         return block
     assert tokenizer is not None  # only counts have none
-    return count_texts(block, tokenizer, keep_texts=keep_texts)
+    counted = count_texts(block, tokenizer, keep_texts=keep_texts)
+    if replaces:
+        marks = pc.fill_null(pc.count_substring(block.texts, "\ufffd"), 0)
+        counted.account[-2:] = pc.sum(marks).as_py() or 0, pc.sum(pc.greater(marks, 0)).as_py() or 0
+    return counted
 
 
 class WrittenShards(NamedTuple):

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray, Vectors
 from sparsetopics.base.errors import SourceError, SparsetopicsError
-from sparsetopics.corpora.sources.encodings import REPLACED
 
 # The two kinds of rows, by the names that manifests and options use.
 DOCUMENTS = "documents"
@@ -27,10 +26,9 @@ NO_VALUES: Values = {}
 
 # What happened to the words of documents before they were counted: documents with a token, tokens
 # that were stop words, letters in tokens, other letters, and of these those of words that nothing
-# divided; characters that were replaced because they could not be decoded, and their documents.
+# divided; replacement characters, and documents with any, if bytes may have been replaced.
 ReadingAccount = NDArray[np.int64]  # (7,)
 NO_ACCOUNT: ReadingAccount = np.zeros(7, np.int64)
-NONE_REPLACED = (0, 0)
 
 
 class TextBlock(NamedTuple):
@@ -40,7 +38,6 @@ class TextBlock(NamedTuple):
     labels: pa.StringArray  # null: no label
     texts: pa.StringArray  # null: no text, which is an empty document in every format
     fields: Values = NO_VALUES  # other fields to keep
-    n_replaced: tuple[int, int] = NONE_REPLACED  # characters, and documents with any
 
 
 class CountedBlock(NamedTuple):
@@ -69,7 +66,6 @@ class VectorBlock(NamedTuple):
 
 #: Blocks still to be decoded; readers hand these out so that decoding can run in a worker.
 PendingBlock = Callable[[], TextBlock | CountedBlock]
-PendingText = Callable[[], TextBlock]
 PendingVectors = Callable[[], VectorBlock]
 Named = TypeVar("Named", TextBlock, CountedBlock, VectorBlock)
 Row = tuple[str, str | None, str | None, str | None]  # where it lies; id, label, text
@@ -82,22 +78,6 @@ def text_block(rows: Sequence[Row], fields: Mapping[str, Sequence[str | None]]) 
     ids, labels, texts = (pa.array(column, pa.string()) for column in columns)
     kept = {name: pa.array(values, pa.string()) for name, values in fields.items()}
     return checked(TextBlock(ids, labels, texts, kept), places.__getitem__)
-
-
-def replacing(pending: PendingText) -> TextBlock:
-    """The block, in which the marks that decoding left are counted and become U+FFFD."""
-    block = pending()
-    columns = [*block[:3], *block.fields.values()]
-    counts = [pc.fill_null(pc.count_substring(column, REPLACED), 0) for column in columns]
-    in_documents = np.sum(np.asarray(counts, np.int64), axis=0)
-    if not in_documents.any():
-        return block
-    ids, labels, texts, *others = (
-        pc.replace_substring(column, REPLACED, "\ufffd") for column in columns
-    )
-    names = [name.replace(REPLACED, "\ufffd") for name in block.fields]
-    n_replaced = int(in_documents.sum()), int(np.count_nonzero(in_documents))
-    return TextBlock(ids, labels, texts, dict(zip(names, others, strict=True)), n_replaced)
 
 
 def overlong(names: pa.StringArray) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -12,14 +11,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.readers import ldac, matrix_market
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
-from sparsetopics.corpora.readers.blocks import (
-    DOCUMENTS,
-    VECTORS,
-    PendingBlock,
-    PendingText,
-    PendingVectors,
-    replacing,
-)
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
 from sparsetopics.corpora.readers.counts import packed_or_not, read_uci, uci_vocabulary_names
 from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
@@ -72,22 +64,8 @@ class Format(NamedTuple, Generic[Options, Pending]):
         return KEEP in self.options and (TEXT_FIELD in self.options or not kept.named)
 
 
-TextReader = Callable[[Sequence[SourceFile], ReadOptions], Iterator[PendingText]]
 TextFormat = Format[ReadOptions, PendingBlock]
 VectorFormat = Format[VectorReadOptions, PendingVectors]
-
-
-def _replacing(
-    read: TextReader,
-) -> Callable[[Sequence[SourceFile], ReadOptions], Iterator[PendingBlock]]:
-    """The reader, with a count of the characters that ``encoding_errors`` replaces."""
-
-    def read_and_count(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-        for pending in read(files, options):
-            yield partial(replacing, pending) if options.encoding_errors == "replace" else pending
-
-    return read_and_count
-
 
 UCI = "uci"
 _OLD_NAMES = {"ldac": "lda-c"}
@@ -99,14 +77,12 @@ _OF_RECORDS = _OF_TEXT | {TEXT_FIELD, ID_FIELD, LABEL_FIELD}
 _ENCODED = frozenset({"encoding"})  # other formats have their own
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
-    "text": Format(_replacing(read_text), (".txt", ".text"), _OF_TEXT | _ENCODED),
-    "lines": Format(_replacing(read_lines), (".lines",), _OF_TEXT | _ENCODED, by_file=True),
-    "jsonl": Format(
-        _replacing(read_jsonl), (".jsonl", ".ndjson"), _OF_RECORDS | _ENCODED, by_file=True
-    ),
-    "csv": Format(_replacing(read_csv), (".csv", ".tsv"), _OF_RECORDS | _ENCODED, by_file=True),
-    "parquet": Format(_replacing(read_parquet), (".parquet",), _OF_RECORDS, by_file=True),
-    "arrow": Format(_replacing(read_ipc), _ARROW_SUFFIXES, _OF_RECORDS, by_file=True),
+    "text": Format(read_text, (".txt", ".text"), _OF_TEXT | _ENCODED),
+    "lines": Format(read_lines, (".lines",), _OF_TEXT | _ENCODED, by_file=True),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS | _ENCODED, by_file=True),
+    "csv": Format(read_csv, (".csv", ".tsv"), _OF_RECORDS | _ENCODED, by_file=True),
+    "parquet": Format(read_parquet, (".parquet",), _OF_RECORDS, by_file=True),
+    "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_RECORDS, by_file=True),
     "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
     "matrix-market": Format(
         matrix_market.read_matrix_market,

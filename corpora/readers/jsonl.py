@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -14,7 +13,7 @@ import pyarrow.json as pj
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingText, Row, TextBlock, checked, text_block
+from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, checked, text_block
 from sparsetopics.corpora.readers.fields import check_number_of_fields
 from sparsetopics.corpora.readers.options import (
     ID_FIELD,
@@ -28,7 +27,6 @@ from sparsetopics.corpora.readers.options import (
     refuse_repeated,
 )
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
-from sparsetopics.corpora.sources.encodings import REPLACED
 
 # Floats as text differ between Arrow and json, but stand for the same numbers.
 _ARROW_TYPES = {
@@ -38,11 +36,10 @@ _ARROW_TYPES = {
     bool: pa.bool_(),
     type(None): pa.null(),  # Arrow refuses anything but null: first seen in a later line
 }
-_HALF_PAIR = re.compile(r"[\ud800-\udfff]")
 _FIRST_LINES = 100  # that are looked at for the types of fields
 
 
-def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingText]:
+def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     """Read JSON lines; a null or missing text is an empty document.
 
     If no object in the first block of a file has the field, raises SourceError for a wrong name.
@@ -229,11 +226,10 @@ def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOpt
 
 
 def _encodable(text: str, where: str, options: ReadOptions) -> str:
-    repaired = _HALF_PAIR.sub(REPLACED, text)
+    repaired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if repaired != text and options.encoding_errors != "replace":
         problem = "an escaped half of a surrogate pair is not a character"
-        hint = "Write whole pairs. --encoding-errors replace loses characters."
-        raise SourceError(where, problem, hint)
+        raise SourceError(where, problem, "Write pairs, or use --encoding-errors replace.")
     return repaired
 
 

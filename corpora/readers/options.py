@@ -18,7 +18,7 @@ from sparsetopics.corpora.readers.fields import (
     kept_fields,
 )
 from sparsetopics.corpora.sources.byte_stream import Place
-from sparsetopics.corpora.sources.encodings import Decoding, check_encoding
+from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, check_encoding
 from sparsetopics.corpora.sources.source_files import bare_suffix
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values, shown
@@ -55,7 +55,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         check_values(INGEST_OPTION, "read", self)
-        check_encoding(self.encoding)
+        check_encoding(self.encoding or UTF_8)
         if self.text_field in self.kept.named:
             problem = f"{self.text_field!r} holds the text"
             raise OptionError(KEEP, problem, "Keep it under the name text.")

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingText, Row, TextBlock, overlong, text_block
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
 from sparsetopics.corpora.readers.options import (
     Fields,
     ReadOptions,
@@ -50,7 +50,7 @@ _MOST_COLUMNS = 1 << 16  # among which a quote that does not close is looked for
 _MANY_LINES = 10  # more than a short document would have
 
 
-def read_text(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingText]:
+def read_text(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     """Read each file as a document: its name is the id, the folder that it lies in the label."""
     # Workers open the files, because opening many small files takes most of the time.
     together: list[SourceFile] = []
@@ -91,7 +91,7 @@ def _decode_files(files: list[SourceFile], options: ReadOptions) -> TextBlock:
     )
 
 
-def read_lines(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingText]:
+def read_lines(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     """Read each line as a document without id and label; empty lines are empty documents."""
     for file in files:
         for block in line_blocks(file.path, options.decoding):
@@ -104,17 +104,17 @@ def _decode_lines(block: LineBlock) -> TextBlock:
     return TextBlock(nothing, nothing, texts)
 
 
-def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingText]:
+def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     """Read records, which may span lines inside quotes and have as many fields as the header.
 
-    Kernels read them up to the first odd record, and ``csv`` the rest, with its errors.
+    Kernels read them; ``csv`` says what is wrong with the first odd record.
     """
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
     for file in files:
         with closing(line_blocks(file.path, options.decoding)) as lines:
             blocks = (block.data for block in lines)
             first = io.StringIO(next(blocks, b"").decode(), newline="")
-            for header, n_lines, _ in islice(_records(first, file.path, 0), 1):
+            for header, n_lines in islice(_records(first, file.path, 0), 1):
                 if options.text_field not in header:
                     check_delimiter(header, file.path)
                 fields = find_fields(header, options, str(file.path))
@@ -132,23 +132,22 @@ class _Table(NamedTuple):
 
 def _read_records(
     table: _Table, rest: bytes, blocks: Iterator[bytes], n_lines: int
-) -> Iterator[PendingText]:
+) -> Iterator[PendingBlock]:
     """The records in ``rest`` and ``blocks``, which follow after ``n_lines`` lines."""
     for block in chain([b""], blocks):
         rest += block
-        if len(rest) > LONGEST_TEXT:
-            break
         found, n_read, n_lines_read, is_odd = _columns(table, rest)
         if max(overlong(found.ids), overlong(found.labels)) >= 0:
-            break  # ``csv`` says in which line
+            break
         if len(found.texts):
             yield partial(TextBlock, *found)
         n_lines += n_lines_read
         rest = rest[n_read:]
-        if is_odd:
+        if is_odd or len(rest) > LONGEST_TEXT:
             break
-    lines = (io.StringIO(data.decode(), newline="") for data in chain([rest], blocks))
-    yield from _read_each(table, chain.from_iterable(lines), n_lines)
+    if rest:
+        lines = (io.StringIO(data.decode(), newline="") for data in chain([rest], blocks))
+        _refuse(table, chain.from_iterable(lines), n_lines)
 
 
 def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
@@ -176,35 +175,22 @@ def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
     return block, n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
 
 
-def _read_each(table: _Table, lines: Iterable[str], n_lines: int) -> Iterator[PendingText]:
-    rows: list[Row] = []
-    kept: dict[str, list[str | None]] = {name: [] for name in table.fields.kept}
-    n_characters = 0
-    for record, number, n_own_lines in _records(lines, table.path, n_lines):
-        if not record:  # a blank line
-            continue
-        if len(record) != table.n_fields:
+def _refuse(table: _Table, lines: Iterable[str], n_lines: int) -> NoReturn:
+    """Raise the SourceError of the first odd record."""
+    number = n_lines
+    for record, number in _records(lines, table.path, n_lines):
+        where = f"{table.path}, line {number}"
+        if record and len(record) != table.n_fields:
             expected = f"{table.n_fields} fields, as in the header"
-            problem = f"expected {expected}, but found {len(record)}"
-            if n_own_lines > 1:
-                problem += f" in the record that begins in line {number - n_own_lines + 1}"
-            raise SourceError(f"{table.path}, line {number}", problem)
-        doc_id, label, text = (None if f is None else record[f] for f in table.fields[:3])
-        rows.append((f"{table.path}, line {number}", doc_id, label, text))
-        for name, field in table.fields.kept.items():
-            kept[name].append(record[field])
-        n_characters += sum(len(record[field]) for field in table.fields.wanted)
-        if n_characters >= BLOCK_BYTES:
-            yield partial(text_block, rows, kept)
-            rows, kept, n_characters = [], {name: [] for name in kept}, 0
-    if rows:
-        yield partial(text_block, rows, kept)
+            raise SourceError(where, f"expected {expected}, but found {len(record)}")
+        if record:
+            doc_id, label, text = (None if f is None else record[f] for f in table.fields[:3])
+            text_block([(where, doc_id, label, text)], {})
+    raise SourceError(f"{table.path}, line {number}", "not a CSV record", "Check the quotes.")
 
 
-def _records(
-    lines: Iterable[str], path: Place, n_lines: int
-) -> Iterator[tuple[list[str], int, int]]:
-    """The records after ``n_lines`` lines, each with the number of its last line and of its lines.
+def _records(lines: Iterable[str], path: Place, n_lines: int) -> Iterator[tuple[list[str], int]]:
+    """The records after ``n_lines`` lines, each with the number of its last line.
 
     SourceError at the line where a quote opens that is not closed well.
     """
@@ -221,7 +207,7 @@ def _records(
     reader = csv.reader(noted(lines), delimiter=delimiter, strict=True)
     try:
         for record in reader:
-            yield record, n_lines + reader.line_num, len(own)
+            yield record, n_lines + reader.line_num
             own.clear()
     except csv.Error as error:
         last = n_lines + reader.line_num

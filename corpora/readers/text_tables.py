@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import PendingText, TextBlock, checked
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked
 from sparsetopics.corpora.readers.options import ReadOptions, find_fields
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
@@ -28,7 +28,7 @@ def _read(
     pieces_of: Callable[[Place, Choose], Iterator[Piece]],
     files: Sequence[SourceFile],
     options: ReadOptions,
-) -> Iterator[PendingText]:
+) -> Iterator[PendingBlock]:
     for file in files:
         where = str(file.path)
         choose = partial(text_columns, options=options, where=where)
@@ -52,7 +52,7 @@ def text_columns(schema: pa.Schema, options: ReadOptions, where: str) -> Wanted:
 
 def table_blocks(
     pieces: Iterable[Piece], where: str, options: ReadOptions
-) -> Iterator[PendingText]:
+) -> Iterator[Callable[[], TextBlock]]:
     """Join pieces into blocks of about ``BLOCK_BYTES``."""
     together: list[pa.RecordBatch] = []
     n_bytes = first_row = 0
@@ -130,8 +130,8 @@ def _text(value: bytes | None, where: str, options: ReadOptions) -> str | None:
     if value is None:
         return None
     try:
-        return value.decode(errors=options.decoding.handler)
+        return value.decode(errors=options.encoding_errors)
     except UnicodeDecodeError as error:
         problem = f"byte 0x{value[error.start]:02x} is not UTF-8"
-        hint = "Write the column as UTF-8. --encoding-errors replace loses characters."
+        hint = "Write the column as UTF-8, or use --encoding-errors replace."
         raise SourceError(where, problem, hint) from error

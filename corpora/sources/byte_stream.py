@@ -9,6 +9,7 @@ import shutil
 import struct
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -21,17 +22,10 @@ import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.safe_reading import open_regular
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.corpora.sources import encodings
 from sparsetopics.corpora.sources.archives import ZipMember, check_unpacked
-from sparsetopics.corpora.sources.encodings import (
-    Decoding,
-    NotTextError,
-    as_utf8,
-    encoding_of,
-    joint_error,
-    refuse_controls,
-    undecodable,
-)
+from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, NotTextError, undecodable
 from sparsetopics.corpora.sources.remote import ReadStream, RemoteFile
 
 if TYPE_CHECKING:
@@ -106,6 +100,7 @@ class _UnpackedStream(ReadStream):
 
 BLOCK_BYTES = 8 << 20  # per block: small enough for a few workers' scratch arrays
 LONGEST_TEXT = 1 << 26  # bytes of a document or line: more is a bomb, or not text
+_MOST_NAMED = 100  # files that are not text
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -223,15 +218,15 @@ def _whole_lines(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
 
 def _utf8_pieces(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
     """The pieces of a text file in UTF-8, which is not checked yet."""
-    where, given = str(path), None if decoding is None else decoding.encoding
+    given = None if decoding is None else decoding.encoding
     with reading(path), open_bytes(path) as stream:
         start = stream.read(BLOCK_BYTES)
-        encoding = encoding_of(start, given, where)
         pieces: Iterator[bytes] = chain([start], iter(partial(stream.read, BLOCK_BYTES), b""))
-        if encoding != "utf-8":
-            pieces = as_utf8(pieces, encoding, decoding or Decoding(), where)
-        first = next(pieces, b"")
-        refuse_controls(first, given, where)
+        encoding = encodings.encoding_of(start, given)
+        if encoding != UTF_8:
+            pieces = encodings.as_utf8(pieces, encoding, decoding or Decoding(), str(path))
+        first = next(pieces)
+        encodings.refuse_other_files(start, first, given, str(path))
         yield first
         yield from pieces
 
@@ -243,22 +238,23 @@ def _too_long(path: Place, what: str) -> SourceError:
 
 
 def error_of_all(files: Iterable[SourceFile], decoding: Decoding) -> NotTextError | None:
-    """One error for all files that are not text, or not in their encoding; None if there are none.
-
-    Reads each file up to its first bad line.
-    """
+    """The error for the first file that is not text or not in its encoding, which also says what is
+    wrong with the others; None if there are none. Reads each file up to its first bad line."""
     errors: list[NotTextError] = []
-    are_others_ascii = True
     for file in files:
         try:
-            n_others = sum(not b.data.isascii() for b in line_blocks(file.path, decoding))
+            deque(line_blocks(file.path, decoding), maxlen=0)
         except NotTextError as error:
             errors.append(error)
         except SourceError:  # will be met when the file is read
             pass
-        else:
-            are_others_ascii &= n_others == 0
-    return joint_error(errors, are_others_ascii=are_others_ascii) if errors else None
+    if len(errors) < 2:
+        return errors[0] if errors else None
+    first, *others = errors
+    problem, _, hint = first.text.partition(". ")
+    named = [f"{e.where}: {e.text.partition('. ')[0]}" for e in others[:_MOST_NAMED]]
+    more = f"{quantity(len(others), 'more file')}: {'; '.join(named)}."
+    return NotTextError(first.where, problem, f"{hint} {more}")
 
 
 def checked_utf8(data: bytes, path: Place, first_line: int, decoding: Decoding | None) -> bytes:
@@ -269,10 +265,10 @@ def checked_utf8(data: bytes, path: Place, first_line: int, decoding: Decoding |
     if _is_utf8(data):
         return data
     try:
-        return data.decode(errors=(decoding or Decoding()).handler).encode()
+        return data.decode(errors=(decoding or Decoding()).errors).encode()
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
-        raise undecodable(error, "utf-8", decoding, f"{path}, line {line}") from error
+        raise undecodable(error, UTF_8, decoding, f"{path}, line {line}") from error
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -20,8 +20,8 @@ _OF_ADDRESSES = frozenset({"http", "https", "www"})
 
 class WordAccount(NamedTuple):
     """Tokens that were read, kept, and left out by each rule; the commonest words of the corpus;
-    the share of letters that are in no token; documents that were skipped; characters that were
-    replaced because they could not be decoded, and the number of their documents.
+    the share of letters that are in no token; documents that were skipped; replacement characters
+    in texts whose bytes may have been replaced, and the number of their documents.
 
     ``left_out`` has the rules ``stop_words``, ``min_df``, ``max_df`` and ``max_words``, or
     ``vocabulary`` under a given one.
@@ -87,10 +87,9 @@ class WordAccount(NamedTuple):
     def doubts(self) -> Iterator[str]:
         """Sentences about what may have gone wrong."""
         if self.n_replaced:
-            replaced = quantity(self.n_replaced, "character")
-            verb = "was" if self.n_replaced == 1 else "were"
+            number = quantity(self.n_replaced, "character")
             where = quantity(self.n_with_replaced, "document")
-            yield f"{replaced} of {where} could not be decoded and {verb} replaced by \ufffd."
+            yield f"{number} of {where} could not be decoded and became \ufffd."
         if self.lost_letters > _MOST_LOST:
             hint = "Check the token pattern, the language and the encoding of the texts."
             yield f"{self.lost_letters:.0%} of the letters are in no word. {hint}"

@@ -232,7 +232,7 @@ def _tokens_of(
     n_stopped = len(tokens.word_of) - len(kept.word_of)
     if options.lemmas is not None:
         kept = lemmatized(kept, options.lemmas)
-    account = [n_docs, n_stopped, *tokens.letters, *block.n_replaced]
+    account = [n_docs, n_stopped, *tokens.letters, 0, 0]
     return kept, firsts, np.array(account, np.int64)
 
 
