@@ -221,14 +221,12 @@ def _utf8_pieces(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
     given = None if decoding is None else decoding.encoding
     with reading(path), open_bytes(path) as stream:
         start = stream.read(BLOCK_BYTES)
-        pieces: Iterator[bytes] = chain([start], iter(partial(stream.read, BLOCK_BYTES), b""))
-        encoding = encodings.encoding_of(start, given)
-        if encoding != UTF_8:
-            pieces = encodings.as_utf8(pieces, encoding, decoding or Decoding(), str(path))
-        first = next(pieces)
-        encodings.refuse_other_files(start, first, given, str(path))
-        yield first
-        yield from pieces
+        pieces = chain([start], iter(partial(stream.read, BLOCK_BYTES), b""))
+        encoding = encodings.encoding_of(start, given, str(path))
+        if encoding == UTF_8:
+            yield from pieces
+        else:
+            yield from encodings.as_utf8(pieces, encoding, decoding or Decoding(), str(path))
 
 
 def _too_long(path: Place, what: str) -> SourceError:

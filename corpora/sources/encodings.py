@@ -14,6 +14,7 @@ from sparsetopics.options.option import shown
 UTF_8 = "utf-8"
 # Those of 32 bits come first, because a mark of one begins with a mark of UTF-16.
 _WIDE = ["utf_32_le", "utf_32_be", "utf_16_le", "utf_16_be"]
+_MARKS = tuple("\ufeff".encode(name) for name in (UTF_8, *_WIDE))
 # The encodings that files are likely to have, Western texts first, which look like many of them.
 _LIKELY = ["cp1252", "cp1251", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"]
 _LIKELY += ["cp932", "euc_jp", "gb18030", "big5", "cp949"]
@@ -26,6 +27,8 @@ _OTHER_FILES = re.compile(
     rb"|(?P<compressed>\x1f\x8b|BZh[1-9]1AY|\xfd7zXZ|7z\xbc\xaf|Rar!\x1a|\x28\xb5\x2f\xfd)",
     re.DOTALL,
 )
+_BINARY = "binary, with many control characters"
+_TO_TEXT = "Convert it to text, or leave it out."
 # All bytes of texts: the escape is there for terminals, and byte 26 ends files of DOS.
 _OF_TEXTS = bytes([*range(7, 14), 26, 27, *range(32, 256)])
 _ESCAPE_CODED = re.compile(rb"\x1b\$[@AB]|\x1b\$?\([@-DIJ]|\x1b\$\)[ACG]|~\{(?:[!-w][!-~])+~\}")
@@ -55,17 +58,26 @@ def check_encoding(name: str) -> None:
 
 
 # --- the beginning of a file ----------------------------------------------------------------------
-def encoding_of(start: bytes, given: str | None) -> str:
-    """The encoding of a file that begins with ``start``: that of its byte order mark, the given
-    one, UTF-16 or UTF-32 if it looks so, or UTF-8."""
-    for name in (UTF_8, *_WIDE):
-        if start.startswith("\ufeff".encode(name)):
-            return name
-    name, sample = codecs.lookup(given or UTF_8).name, start[:_N_LOOKED_AT]
-    is_open = name in ("utf-16", "utf-32")  # without a mark, the order of bytes must be found
-    if is_open or (given is None and _has_controls(sample)):
-        return _most_likely(sample, _WIDE) or (f"{name}-le" if is_open else name)
-    return UTF_8 if name == "utf-8-sig" else name
+def encoding_of(start: bytes, given: str | None, path: str) -> str:
+    """The encoding of a text that begins with ``start``: that of its byte order mark, the given
+    one, UTF-16 or UTF-32 if it looks so, or UTF-8. NotTextError for files of other kinds."""
+    sample = start[:_N_LOOKED_AT]
+    if kind := _OTHER_FILES.match(sample):
+        raise _other_file(path, str(kind.lastgroup).replace("_", " "))
+    if start.startswith(_MARKS):
+        return next(name for name in (UTF_8, *_WIDE) if start.startswith("\ufeff".encode(name)))
+    name = UTF_8 if given is None else codecs.lookup(given).name.removesuffix("-sig")
+    if name in ("utf-16", "utf-32"):  # in which order are the bytes?
+        return _most_likely(sample, _WIDE) or f"{name}-le"
+    if name == UTF_8 and _has_controls(sample):
+        wide = _most_likely(sample, _WIDE) if given is None else None
+        if wide is None:
+            raise _other_file(path, _BINARY)
+        return wide
+    # Single bytes are found faster than by the expression.
+    if given is None and (b"\x1b" in sample or b"~" in sample) and _ESCAPE_CODED.search(sample):
+        raise _other_file(path, "coded with escapes", "Give its --encoding, such as iso2022_jp.")
+    return name
 
 
 def _has_controls(sample: bytes) -> bool:
@@ -73,17 +85,8 @@ def _has_controls(sample: bytes) -> bool:
     return len(sample.translate(None, _OF_TEXTS)) > 1 + len(sample) // 100
 
 
-def refuse_other_files(start: bytes, decoded: bytes, given: str | None, path: str) -> None:
-    """NotTextError if the beginning of a file, as it is and in UTF-8, is not that of a text."""
-    sample, found, hint = decoded[:_N_LOOKED_AT], None, "Convert it to text, or leave it out."
-    if kind := _OTHER_FILES.match(start):
-        found = str(kind.lastgroup).replace("_", " ")
-    elif _has_controls(sample):
-        found = "binary, with many control characters"
-    elif given is None and _ESCAPE_CODED.search(sample):
-        found, hint = "coded with escapes", "Give its --encoding, such as iso2022_jp or hz."
-    if found:
-        raise NotTextError(path, f"expected text, but the file is {found}", hint)
+def _other_file(path: str, kind: str, hint: str = _TO_TEXT) -> NotTextError:
+    return NotTextError(path, f"expected text, but the file is {kind}", hint)
 
 
 # --- the bytes ------------------------------------------------------------------------------------
@@ -100,8 +103,11 @@ def as_utf8(
             n_lines += error.object[: error.start].decode(encoding, "ignore").count("\n")
             where = f"{path}, line {n_lines + 1}"
             raise undecodable(error, encoding, decoding, where) from error
+        data = text.encode(errors="surrogatepass")  # UTF-7 may hold halves of pairs
+        if _has_controls(data[:_N_LOOKED_AT]):
+            raise _other_file(path, _BINARY)
         n_lines += text.count("\n")
-        yield text.encode(errors="surrogatepass")  # UTF-7 may hold halves of pairs
+        yield data
 
 
 def undecodable(
@@ -115,10 +121,12 @@ def undecodable(
     problem = f"expected {expected} text, but found byte 0x{error.object[error.start]:02x}"
     if decoding is None:
         return NotTextError(where, problem, "Convert the file to UTF-8.")
-    likely = _most_likely(_odd_lines(error.object, error.start), _LIKELY)
-    problem += f" (the file is probably {likely})" if likely else ""
-    hint = f"Give --encoding{f' {likely}' if likely else ''} if all files have it, or convert to "
-    return NotTextError(where, problem, f"{hint}UTF-8. --encoding-errors replace loses characters.")
+    way = "Name the encoding with --encoding"
+    if likely := _most_likely(_odd_lines(error.object, error.start), _LIKELY):
+        problem += f" (the file is probably {likely})"
+        way = f"Use --encoding {likely} if all files are in it"
+    hint = f"{way}, or convert to UTF-8. --encoding-errors replace loses characters."
+    return NotTextError(where, problem, hint)
 
 
 def _odd_lines(data: bytes, position: int) -> bytes:

@@ -173,7 +173,7 @@ def test_the_error_names_the_likely_encoding(encoding, tmp_path):
 
     found = re.search(r"line 3: expected UTF-8 .* is probably (\w+)\)", str(caught.value))[1]
     assert IN_ENCODINGS[encoding].encode(encoding).decode(found) == IN_ENCODINGS[encoding]
-    assert f"Give --encoding {found} if all files have it, or convert to UTF-8. " in str(
+    assert f"Use --encoding {found} if all files are in it, or convert to UTF-8. " in str(
         caught.value
     )
 
@@ -208,7 +208,7 @@ def test_every_bad_file_is_named_with_its_first_bad_line(kind, workers, tmp_path
         for n, line in ((0, 3), (2, 4), (3, 2))
     )
     assert said == (
-        f"Error: {first}. Give --encoding cp1252 if all files have it, or convert to UTF-8. "
+        f"Error: {first}. Use --encoding cp1252 if all files are in it, or convert to UTF-8. "
         f"--encoding-errors replace loses characters. 2 more files: {'; '.join(others)}.\n"
     )
     run(*ingested, "--encoding", "cp1252")
