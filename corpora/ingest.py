@@ -9,9 +9,10 @@ from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
@@ -30,6 +31,8 @@ from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.sources.account import FileAccount
+from sparsetopics.corpora.sources.byte_stream import error_of_all
+from sparsetopics.corpora.sources.encodings import NotTextError
 from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.store.document_rows import (
     DocumentKind,
@@ -57,6 +60,8 @@ from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import LocalMap, OrderedMap, open_cluster_map, open_local_map
 from sparsetopics.options.ingest_table import INGEST_OPTION
+
+T = TypeVar("T")
 
 
 class IngestSummary(NamedTuple):
@@ -124,6 +129,16 @@ class Reading(NamedTuple):
         streams = self.collection.streams(self.options.read)
         blocks = islice(self.here.chained(streams), n_done, None)
         return self.opened.enter_context(closing(with_error_last(blocks)))
+
+    def mapped(self, function: Callable[[PendingBlock], T], n_done: int = 0) -> Iterator[T]:
+        """``function`` of each block of ``pending``, in order.
+
+        The error for a file that is not text names all such files.
+        """
+        try:
+            yield from self.ordered_map(function, self.pending(n_done))
+        except NotTextError as error:
+            raise error_of_all(self.collection.files, self.options.read.decoding) or error from None
 
     def report(self, stage: str, n_documents: int) -> None:
         self.on_progress(IngestProgress(stage, n_documents, "document"))
@@ -279,7 +294,7 @@ def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
     """The tokens of all files in order."""
     cut = where_function_is_same(partial(_cut, tokenizer=tokenizer), tokenizer.function)
     n_documents = 0
-    for tokens, n_more in reading.ordered_map(cut, reading.pending()):
+    for tokens, n_more in reading.mapped(cut):
         n_documents += n_more
         reading.report("finding phrases", n_documents)
         yield tokens
@@ -327,19 +342,24 @@ def _counted_blocks(
     blocks are skipped without decoding them."""
     function = None if tokenizer is None else tokenizer.function
     keep_texts = reading.options.read.kept.text
-    here = partial(_count, tokenizer=tokenizer, keep_texts=keep_texts)
+    replaces = reading.options.read.encoding_errors == "replace"
+    here = partial(_count, tokenizer=tokenizer, keep_texts=keep_texts, replaces=replaces)
     count = where_function_is_same(here, function)
-    return numbered(reading.ordered_map(count, reading.pending(n_blocks_done)), first_number)
+    return numbered(reading.mapped(count, n_blocks_done), first_number)
 
 
 def _count(
-    pending: PendingBlock, tokenizer: TokenizerOptions | None, keep_texts: bool
+    pending: PendingBlock, tokenizer: TokenizerOptions | None, keep_texts: bool, replaces: bool
 ) -> CountedBlock:
     block = pending()
     if isinstance(block, CountedBlock):
         return block
     assert tokenizer is not None  # only counts have none
-    return count_texts(block, tokenizer, keep_texts=keep_texts)
+    counted = count_texts(block, tokenizer, keep_texts=keep_texts)
+    if replaces:
+        marks = pc.fill_null(pc.count_substring(block.texts, "\ufffd"), 0)
+        counted.account[-2:] = pc.sum(marks).as_py() or 0, pc.sum(pc.greater(marks, 0)).as_py() or 0
+    return counted
 
 
 class WrittenShards(NamedTuple):

@@ -26,9 +26,9 @@ NO_VALUES: Values = {}
 
 # What happened to the words of documents before they were counted: documents with a token, tokens
 # that were stop words, letters in tokens, other letters, and of these those of words that nothing
-# divided.
-ReadingAccount = NDArray[np.int64]  # (5,)
-NO_ACCOUNT: ReadingAccount = np.zeros(5, np.int64)
+# divided; replacement characters, and documents with any, if bytes may have been replaced.
+ReadingAccount = NDArray[np.int64]  # (7,)
+NO_ACCOUNT: ReadingAccount = np.zeros(7, np.int64)
 
 
 class TextBlock(NamedTuple):

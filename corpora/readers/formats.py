@@ -74,12 +74,13 @@ _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 _OF_TABLES = frozenset({"columns", "id_field", "label_field"})
 _OF_TEXT = frozenset({"encoding_errors", KEEP})
 _OF_RECORDS = _OF_TEXT | {TEXT_FIELD, ID_FIELD, LABEL_FIELD}
+_ENCODED = frozenset({"encoding"})  # other formats have their own
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
-    "text": Format(read_text, (".txt", ".text"), _OF_TEXT),
-    "lines": Format(read_lines, (".lines",), _OF_TEXT, by_file=True),
-    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True),
-    "csv": Format(read_csv, (".csv", ".tsv"), _OF_RECORDS, by_file=True),
+    "text": Format(read_text, (".txt", ".text"), _OF_TEXT | _ENCODED),
+    "lines": Format(read_lines, (".lines",), _OF_TEXT | _ENCODED, by_file=True),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS | _ENCODED, by_file=True),
+    "csv": Format(read_csv, (".csv", ".tsv"), _OF_RECORDS | _ENCODED, by_file=True),
     "parquet": Format(read_parquet, (".parquet",), _OF_RECORDS, by_file=True),
     "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_RECORDS, by_file=True),
     "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),

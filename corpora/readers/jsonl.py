@@ -45,7 +45,7 @@ def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pe
     If no object in the first block of a file has the field, raises SourceError for a wrong name.
     """
     for file in files:
-        for block in line_blocks(file.path, options.encoding_errors):
+        for block in line_blocks(file.path, options.decoding):
             yield partial(_decode, block, options)
 
 
@@ -226,10 +226,10 @@ def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOpt
 
 
 def _encodable(text: str, where: str, options: ReadOptions) -> str:
-    repaired = text.encode(errors="replace").decode()
+    repaired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if repaired != text and options.encoding_errors != "replace":
         problem = "an escaped half of a surrogate pair is not a character"
-        raise SourceError(where, problem, "Use --encoding-errors replace.")
+        raise SourceError(where, problem, "Write pairs, or use --encoding-errors replace.")
     return repaired
 
 

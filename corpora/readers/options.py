@@ -18,6 +18,7 @@ from sparsetopics.corpora.readers.fields import (
     kept_fields,
 )
 from sparsetopics.corpora.sources.byte_stream import Place
+from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, check_encoding
 from sparsetopics.corpora.sources.source_files import bare_suffix
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values, shown
@@ -36,7 +37,7 @@ DEFAULT_LABEL_FIELD = "label"
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Where documents are in their files, and how to treat bytes that are not UTF-8.
+    """Where documents are in their files, and how to decode their bytes.
 
     Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
     they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
@@ -47,12 +48,14 @@ class ReadOptions:
     text_field: str = "text"
     id_field: str | None = None
     label_field: str | None = None
+    encoding: str | None = None  # None: UTF-8, UTF-16 and UTF-32 are recognised
     encoding_errors: str = "strict"  # "strict" or "replace"
     vocabulary_file: Path | None = None  # the words of a collection of counts
     keep: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         check_values(INGEST_OPTION, "read", self)
+        check_encoding(self.encoding or UTF_8)
         if self.text_field in self.kept.named:
             problem = f"{self.text_field!r} holds the text"
             raise OptionError(KEEP, problem, "Keep it under the name text.")
@@ -61,6 +64,11 @@ class ReadOptions:
     def kept(self) -> Kept:
         """What ``keep`` asks for."""
         return kept_fields(tuple(self.keep))
+
+    @property
+    def decoding(self) -> Decoding:
+        """How bytes become text."""
+        return Decoding(self.encoding, self.encoding_errors)
 
 
 @dataclass(frozen=True, slots=True)

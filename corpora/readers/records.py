@@ -16,6 +16,7 @@ choose_cache_folder(__file__)
 Bytes = NDArray[np.uint8]
 Spans = NDArray[np.int32]
 
+MOST_LINES = 1_000  # of a record: more, and a quote is likely not to close where it should
 _QUOTE, _LINE_FEED, _RETURN = np.uint8(34), np.uint8(10), np.uint8(13)
 
 
@@ -25,13 +26,14 @@ def find_fields_of_records(
     delimiter: int,
     rows: NDArray[np.int64],  # (n_fields,) for each field of a record its row in ``spans``, or -1
     spans: Spans,  # (n_rows, at least the number of lines, 2) gets start and end inside quotes
-) -> tuple[int, int, bool]:
+) -> tuple[int, int, bool, int]:
     """Fill ``spans`` with the wanted fields of whole records.
 
-    Returns ``(n_records, n_read, is_odd)``: the number of records and of their bytes, and whether
-    the next one has another number of fields, or text after a closing quote.
+    Returns ``(n_records, n_read, is_odd, n_before)``: the number of records and of their bytes;
+    whether the next one has another number of fields, text after a closing quote, or too many
+    lines; and the number of bytes before the last field that was looked at.
     """
-    n_records = n_read = position = 0
+    n_records = n_read = position = n_before = 0
     while position < len(text):
         if text[position] == _LINE_FEED or text[position] == _RETURN:  # a blank line
             position += 1
@@ -39,22 +41,27 @@ def find_fields_of_records(
             continue
         field, end = 0, np.uint8(delimiter)
         while end == delimiter:
+            n_before = position
             is_quoted = text[position] == _QUOTE
             start = position + is_quoted
             position = _end_of_field(text, start, delimiter, is_quoted)
             if position == len(text):  # the record goes on in the lines that follow
-                return n_records, n_read, False
+                return n_records, n_read, False, n_before
             stop, position = position, position + is_quoted
             end = text[position]
             if field == len(rows) or not _ends_field(end, delimiter):
-                return n_records, n_read, True
+                return n_records, n_read, True, n_before
             if rows[field] >= 0:
                 spans[rows[field], n_records] = start, stop
             field, position = field + 1, position + 1
-        if field < len(rows):
-            return n_records, n_read, True
+        # Only long records are looked at again, which costs less than counting in all of them.
+        has_many_lines = (
+            position - n_read > MOST_LINES and count_line_breaks(text[n_read:position]) > MOST_LINES
+        )
+        if field < len(rows) or has_many_lines:
+            return n_records, n_read, True, n_before
         n_records, n_read = n_records + 1, position
-    return n_records, n_read, False
+    return n_records, n_read, False, n_before
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, overlong, text_block
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
 from sparsetopics.corpora.readers.options import (
     Fields,
     ReadOptions,
@@ -24,6 +24,7 @@ from sparsetopics.corpora.readers.options import (
     find_fields,
 )
 from sparsetopics.corpora.readers.records import (
+    MOST_LINES,
     copy_fields,
     count_line_breaks,
     find_fields_of_records,
@@ -45,6 +46,7 @@ from sparsetopics.corpora.sources.source_files import bare_suffix
 
 _MOST_FILES = 4_096  # in one block
 _FIRST_BYTES = 1 << 10  # that are looked at for lines; a packed file may unpack without end
+_MOST_COLUMNS = 1 << 16  # among which a quote that does not close is looked for
 _MANY_LINES = 10  # more than a short document would have
 
 
@@ -85,14 +87,14 @@ def _decode_files(files: list[SourceFile], options: ReadOptions) -> TextBlock:
     return TextBlock(
         pa.array([file.name for file in files], pa.string()),
         pa.array(folders, pa.string()),
-        pa.array([read_utf8(file.path, options.encoding_errors) for file in files], pa.string()),
+        pa.array([read_utf8(file.path, options.decoding) for file in files], pa.string()),
     )
 
 
 def read_lines(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     """Read each line as a document without id and label; empty lines are empty documents."""
     for file in files:
-        for block in line_blocks(file.path, options.encoding_errors):
+        for block in line_blocks(file.path, options.decoding):
             yield partial(_decode_lines, block)
 
 
@@ -105,11 +107,11 @@ def _decode_lines(block: LineBlock) -> TextBlock:
 def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     """Read records, which may span lines inside quotes and have as many fields as the header.
 
-    Kernels read them up to the first odd record, and ``csv`` the rest, with its errors.
+    Kernels read them; ``csv`` says what is wrong with the first odd record.
     """
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
     for file in files:
-        with closing(line_blocks(file.path, options.encoding_errors)) as lines:
+        with closing(line_blocks(file.path, options.decoding)) as lines:
             blocks = (block.data for block in lines)
             first = io.StringIO(next(blocks, b"").decode(), newline="")
             for header, n_lines in islice(_records(first, file.path, 0), 1):
@@ -134,19 +136,18 @@ def _read_records(
     """The records in ``rest`` and ``blocks``, which follow after ``n_lines`` lines."""
     for block in chain([b""], blocks):
         rest += block
-        if len(rest) > LONGEST_TEXT:
-            break
         found, n_read, n_lines_read, is_odd = _columns(table, rest)
         if max(overlong(found.ids), overlong(found.labels)) >= 0:
-            break  # ``csv`` says in which line
+            break
         if len(found.texts):
             yield partial(TextBlock, *found)
         n_lines += n_lines_read
         rest = rest[n_read:]
-        if is_odd:
+        if is_odd or len(rest) > LONGEST_TEXT:
             break
-    lines = (io.StringIO(data.decode(), newline="") for data in chain([rest], blocks))
-    yield from _read_each(table, chain.from_iterable(lines), n_lines)
+    if rest:
+        lines = (io.StringIO(data.decode(), newline="") for data in chain([rest], blocks))
+        _refuse(table, chain.from_iterable(lines), n_lines)
 
 
 def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
@@ -159,7 +160,7 @@ def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
     n_lines = count_line_breaks(text)
     spans = np.empty((len(wanted), n_lines, 2), np.int32)
     delimiter = ord(delimiter_of(table.path))
-    n_records, n_read, is_odd = find_fields_of_records(text, delimiter, rows, spans)
+    n_records, n_read, is_odd, _ = find_fields_of_records(text, delimiter, rows, spans)
 
     def column(field: int | None) -> pa.StringArray:
         if field is None:
@@ -170,39 +171,55 @@ def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
     doc_id, label, text_field, kept = table.fields
     fields = {name: column(field) for name, field in kept.items()}
     block = TextBlock(column(doc_id), column(label), column(text_field), fields)
-    return block, n_read, n_lines - count_line_breaks(text[n_read:]), is_odd
+    n_left = count_line_breaks(text[n_read:])
+    return block, n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
 
 
-def _read_each(table: _Table, lines: Iterable[str], n_lines: int) -> Iterator[PendingBlock]:
-    rows: list[Row] = []
-    kept: dict[str, list[str | None]] = {name: [] for name in table.fields.kept}
-    n_characters = 0
+def _refuse(table: _Table, lines: Iterable[str], n_lines: int) -> NoReturn:
+    """Raise the SourceError of the first odd record."""
+    number = n_lines
     for record, number in _records(lines, table.path, n_lines):
-        if not record:  # a blank line
-            continue
-        if len(record) != table.n_fields:
+        where = f"{table.path}, line {number}"
+        if record and len(record) != table.n_fields:
             expected = f"{table.n_fields} fields, as in the header"
-            problem = f"expected {expected}, but found {len(record)}"
-            raise SourceError(f"{table.path}, line {number}", problem)
-        doc_id, label, text = (None if f is None else record[f] for f in table.fields[:3])
-        rows.append((f"{table.path}, line {number}", doc_id, label, text))
-        for name, field in table.fields.kept.items():
-            kept[name].append(record[field])
-        n_characters += sum(len(record[field]) for field in table.fields.wanted)
-        if n_characters >= BLOCK_BYTES:
-            yield partial(text_block, rows, kept)
-            rows, kept, n_characters = [], {name: [] for name in kept}, 0
-    if rows:
-        yield partial(text_block, rows, kept)
+            raise SourceError(where, f"expected {expected}, but found {len(record)}")
+        if record:
+            doc_id, label, text = (None if f is None else record[f] for f in table.fields[:3])
+            text_block([(where, doc_id, label, text)], {})
+    raise SourceError(f"{table.path}, line {number}", "not a CSV record", "Check the quotes.")
 
 
 def _records(lines: Iterable[str], path: Place, n_lines: int) -> Iterator[tuple[list[str], int]]:
-    """The records after ``n_lines`` lines, each with the number of its last line."""
-    reader = csv.reader(lines, delimiter=delimiter_of(path), strict=True)
+    """The records after ``n_lines`` lines, each with the number of its last line.
+
+    SourceError at the line where a quote opens that is not closed well.
+    """
+    delimiter = delimiter_of(path)
+    own: list[str] = []  # the lines of the record that is being read
+
+    def noted(lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            if len(own) == MOST_LINES:
+                raise csv.Error(f"more than {MOST_LINES:,} lines")
+            own.append(line)
+            yield line
+
+    reader = csv.reader(noted(lines), delimiter=delimiter, strict=True)
     try:
         for record in reader:
             yield record, n_lines + reader.line_num
+            own.clear()
     except csv.Error as error:
-        where = f"{path}, line {n_lines + reader.line_num}"
-        problem = f"not a CSV record ({reason_of(error)})"
-        raise SourceError(where, problem, "Check the quotes.") from error
+        last = n_lines + reader.line_num
+        first = last - len(own) + 1 + _n_lines_before_last_field("".join(own), delimiter)
+        reason = reason_of(error) + (f" at line {last}" if first < last else "")
+        hint = f"Check the quote that opens in line {first}."
+        raise SourceError(f"{path}, line {first}", f"not a CSV record ({reason})", hint) from error
+
+
+def _n_lines_before_last_field(record: str, delimiter: str) -> int:
+    """The number of lines of a record that is not complete, before the field where it ends."""
+    text = np.frombuffer(bytearray(record.encode()), np.uint8)
+    rows, spans = np.full(_MOST_COLUMNS, -1, np.int64), np.empty((0, 0, 2), np.int32)
+    *_, n_before = find_fields_of_records(text, ord(delimiter), rows, spans)
+    return count_line_breaks(text[:n_before])

@@ -133,4 +133,5 @@ def _text(value: bytes | None, where: str, options: ReadOptions) -> str | None:
         return value.decode(errors=options.encoding_errors)
     except UnicodeDecodeError as error:
         problem = f"byte 0x{value[error.start]:02x} is not UTF-8"
-        raise SourceError(where, problem, "Use --encoding-errors replace.") from error
+        hint = "Write the column as UTF-8, or use --encoding-errors replace."
+        raise SourceError(where, problem, hint) from error

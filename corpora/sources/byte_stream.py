@@ -1,4 +1,4 @@
-"""Reading files piece by piece: packed or not, checked UTF-8, whole lines, errors with a place."""
+"""Reading files piece by piece: packed or not, text as UTF-8, whole lines, errors with a place."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path, PurePath
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias, cast
@@ -19,8 +22,10 @@ import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.safe_reading import open_regular
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.corpora.sources import encodings
 from sparsetopics.corpora.sources.archives import ZipMember, check_unpacked
+from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, NotTextError, undecodable
 from sparsetopics.corpora.sources.remote import ReadStream, RemoteFile
 
 if TYPE_CHECKING:
@@ -95,8 +100,8 @@ class _UnpackedStream(ReadStream):
 
 BLOCK_BYTES = 8 << 20  # per block: small enough for a few workers' scratch arrays
 LONGEST_TEXT = 1 << 26  # bytes of a document or line: more is a bomb, or not text
+_MOST_NAMED = 100  # files that are not text
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class LineBlock(NamedTuple):
@@ -157,54 +162,71 @@ def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
         yield unpacked
 
 
-def read_utf8(path: Place, encoding_errors: str | None) -> str:
-    """The whole text of a file; SourceError naming the line if it is not UTF-8."""
-    data = read_whole(path)
-    return checked_utf8(data.removeprefix(BYTE_ORDER_MARK), path, 1, encoding_errors).decode()
+def read_utf8(path: Place, decoding: Decoding | None) -> str:
+    """The whole text of a file; SourceError as ``line_blocks`` raises it."""
+    data = _joined(_utf8_pieces(path, decoding), path)
+    return checked_utf8(data.removeprefix(BYTE_ORDER_MARK), path, 1, decoding).decode()
 
 
 def read_whole(path: Place) -> bytes:
-    """All bytes of a file that holds one document or image; SourceError if they are too many."""
-    pieces, n_bytes = [], 0
+    """All bytes of a file that holds one image; SourceError if they are too many."""
     with reading(path), open_bytes(path) as stream:
-        while piece := stream.read(BLOCK_BYTES):
-            pieces.append(piece)
-            n_bytes += len(piece)
-            if n_bytes > LONGEST_TEXT:
-                raise _too_long(path, "file")
-    return b"".join(pieces)
+        return _joined(iter(partial(stream.read, BLOCK_BYTES), b""), path)
 
 
-def line_blocks(path: Place, encoding_errors: str | None) -> Generator[LineBlock, None, None]:
+def _joined(pieces: Iterable[bytes], path: Place) -> bytes:
+    found, n_bytes = [], 0
+    for piece in pieces:
+        found.append(piece)
+        n_bytes += len(piece)
+        if n_bytes > LONGEST_TEXT:
+            raise _too_long(path, "file")
+    return b"".join(found)
+
+
+def line_blocks(path: Place, decoding: Decoding | None) -> Generator[LineBlock, None, None]:
     """The lines of a file in blocks of about ``BLOCK_BYTES``.
 
-    Raises SourceError if the file cannot be read or, unless ``encoding_errors`` is "replace", at
-    the first line that is not UTF-8.
+    ``decoding`` is None where the options of decoding are not for the file. Raises SourceError if
+    the file cannot be read; NotTextError if it is something else than text, and at the first line
+    that cannot be decoded unless such bytes are replaced.
     """
     first_line = 1
-    for data in _whole_lines(path):
+    for data in _whole_lines(path, decoding):
         if first_line == 1:
             data = data.removeprefix(BYTE_ORDER_MARK)
-        data = checked_utf8(data, path, first_line, encoding_errors)
+        data = checked_utf8(data, path, first_line, decoding)
         if data:
             yield LineBlock(str(path), first_line, data)
         first_line += data.count(b"\n")
 
 
-def _whole_lines(path: Place) -> Iterator[bytes]:
+def _whole_lines(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
     rest = b""
-    with reading(path), open_bytes(path) as stream:
-        while piece := stream.read(BLOCK_BYTES):
-            end = piece.rfind(b"\n") + 1
-            if end:
-                yield rest + piece[:end]
-                rest = piece[end:]
-            else:
-                rest += piece
-                if len(rest) > LONGEST_TEXT:
-                    raise _too_long(path, "line")
+    for piece in _utf8_pieces(path, decoding):
+        end = piece.rfind(b"\n") + 1
+        if end:
+            yield rest + piece[:end]
+            rest = piece[end:]
+        else:
+            rest += piece
+            if len(rest) > LONGEST_TEXT:
+                raise _too_long(path, "line")
     if rest:
         yield rest + b"\n"
+
+
+def _utf8_pieces(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
+    """The pieces of a text file in UTF-8, which is not checked yet."""
+    given = None if decoding is None else decoding.encoding
+    with reading(path), open_bytes(path) as stream:
+        start = stream.read(BLOCK_BYTES)
+        pieces = chain([start], iter(partial(stream.read, BLOCK_BYTES), b""))
+        encoding = encodings.encoding_of(start, given, str(path))
+        if encoding == UTF_8:
+            yield from pieces
+        else:
+            yield from encodings.as_utf8(pieces, encoding, decoding or Decoding(), str(path))
 
 
 def _too_long(path: Place, what: str) -> SourceError:
@@ -213,27 +235,38 @@ def _too_long(path: Place, what: str) -> SourceError:
     return SourceError(str(path), problem, hint)
 
 
-def checked_utf8(data: bytes, path: Place, first_line: int, encoding_errors: str | None) -> bytes:
-    """``data`` if it is UTF-8; otherwise repaired, or SourceError with the line of the bad byte.
+def error_of_all(files: Iterable[SourceFile], decoding: Decoding) -> NotTextError | None:
+    """The error for the first file that is not text or not in its encoding, which also says what is
+    wrong with the others; None if there are none. Reads each file up to its first bad line."""
+    errors: list[NotTextError] = []
+    for file in files:
+        try:
+            deque(line_blocks(file.path, decoding), maxlen=0)
+        except NotTextError as error:
+            errors.append(error)
+        except SourceError:  # will be met when the file is read
+            pass
+    if len(errors) < 2:
+        return errors[0] if errors else None
+    first, *others = errors
+    problem, _, hint = first.text.partition(". ")
+    named = [f"{e.where}: {e.text.partition('. ')[0]}" for e in others[:_MOST_NAMED]]
+    more = f"{quantity(len(others), 'more file')}: {'; '.join(named)}."
+    return NotTextError(first.where, problem, f"{hint} {more}")
 
-    ``encoding_errors`` is None where the option of this name is not for the file.
+
+def checked_utf8(data: bytes, path: Place, first_line: int, decoding: Decoding | None) -> bytes:
+    """``data`` if it is UTF-8; otherwise repaired, or NotTextError with the line of the bad byte.
+
+    ``decoding`` is None where its options are not for the file.
     """
     if _is_utf8(data):
         return data
-    if first_line == 1 and data[:2] in _UTF_16_MARKS:
-        raise SourceError(str(path), "the file is UTF-16", "Convert it to UTF-8.")
-    if encoding_errors == "replace":
-        return data.decode(errors="replace").encode()
     try:
-        data.decode()
+        return data.decode(errors=(decoding or Decoding()).errors).encode()
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
-        problem = f"expected UTF-8 text, but found byte 0x{data[error.start]:02x}"
-        hint = "Convert the file to UTF-8."
-        if encoding_errors is not None:
-            hint = "Convert the file, or use --encoding-errors replace."
-        raise SourceError(f"{path}, line {line}", problem, hint) from error
-    return data
+        raise undecodable(error, UTF_8, decoding, f"{path}, line {line}") from error
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -27,7 +27,8 @@ _OF_ADDRESSES = frozenset({"http", "https", "www"})
 
 class WordAccount(NamedTuple):
     """Tokens that were read, kept, and left out by each rule; the commonest words of the corpus;
-    the share of letters that are in no token; and documents that were skipped.
+    the share of letters that are in no token; documents that were skipped; replacement characters
+    in texts whose bytes may have been replaced, and the number of their documents.
 
     ``left_out`` has the rules ``stop_words``, ``min_df``, ``max_df`` and ``max_words``, or
     ``vocabulary`` under a given one.
@@ -39,6 +40,8 @@ class WordAccount(NamedTuple):
     commonest: Sequence[str]
     lost_letters: float
     skipped: Sequence[str]  # their ids
+    n_replaced: int
+    n_with_replaced: int
 
     @classmethod
     def of(
@@ -51,7 +54,7 @@ class WordAccount(NamedTuple):
     ) -> WordAccount:
         """The account of documents with ``n_kept`` tokens, whose ``vocabulary`` is None if it was
         given and so has the frequencies of others."""
-        _, n_stopped, n_inside, n_outside, _ = reading.tolist()
+        _, n_stopped, n_inside, n_outside, _, *replaced = reading.tolist()
         left_out = {**left_out, STOPPED: left_out.get(STOPPED, 0) + n_stopped}
         left_out = {rule: number for rule, number in left_out.items() if number}
         words = () if vocabulary is None else vocabulary.commonest(_N_LOOKED_AT)
@@ -62,6 +65,7 @@ class WordAccount(NamedTuple):
             words,
             n_outside / max(n_inside + n_outside, 1),
             skipped,
+            *replaced,
         )
 
     def __str__(self) -> str:
@@ -90,6 +94,10 @@ class WordAccount(NamedTuple):
 
     def doubts(self) -> Iterator[str]:
         """Sentences about what may have gone wrong."""
+        if self.n_replaced:
+            number = quantity(self.n_replaced, "character")
+            where = quantity(self.n_with_replaced, "document")
+            yield f"{number} of {where} could not be decoded and became \ufffd."
         if self.lost_letters > _MOST_LOST:
             hint = "Check the token pattern, the language and the encoding of the texts."
             yield f"{self.lost_letters:.0%} of the letters do not belong to any word. {hint}"

@@ -237,7 +237,8 @@ def _tokens_of(
     n_stopped = len(tokens.word_of) - len(kept.word_of)
     if options.lemmas is not None:
         kept = lemmatized(kept, options.lemmas)
-    return kept, firsts, np.array([n_docs, n_stopped, *tokens.letters], np.int64)
+    account = [n_docs, n_stopped, *tokens.letters, 0, 0]
+    return kept, firsts, np.array(account, np.int64)
 
 
 # A full stop after a capital and three letters at most ends an abbreviation, such as Prof., as a

@@ -114,13 +114,19 @@ _ROWS = in_sections({
             "values unless you give TYPE. Can be given several times. Texts may be private: "
             "nothing is kept by default.")),
         Option("vocabulary-file", Path, None, "read.vocabulary_file", only_for=_DOCUMENTS,
-               doors=_FILES, help=(
+               doors=(INGEST, EVALUATE), help=(
             "Words for a collection of counts (uci, lda-c, matrix-market): one per line, or a "
             "gensim dictionary saved as text. Default: a file such as vocab.txt, vocab.NAME.txt "
             "or NAME.vocab in the same folder.")),
+        Option("encoding", str, None, "read.encoding", only_for=_DOCUMENTS, doors=(INGEST, EVALUATE),
+               metavar="NAME", help=(
+            "Encoding of texts, JSON lines and CSV files, by its name in Python: cp1252, latin-1, "
+            "shift_jis and others. A byte order mark comes first. Default: UTF-8; UTF-16 and "
+            "UTF-32 are recognised.")),
         Option("encoding-errors", OneOf(("strict", "replace")), "strict", "read.encoding_errors",
                only_for=_DOCUMENTS, doors=(INGEST, EVALUATE), help=(
-            "Stop at bytes that are not UTF-8, or replace them.")),
+            "Stop at bytes that are not in the encoding, or replace them and say how many they "
+            "were.")),
         Option("follow-links", bool, False, "follow_links", doors=(INGEST, EVALUATE), help=(
             "Also read links in folders that point to another folder or out of the folder.")),
     ),
@@ -144,13 +150,13 @@ _ROWS = in_sections({
             "With --pca: seed of the random sample that the components are computed from.")),
         Option("projection", Path, None, "projection", help=(
             "Use the projection of this corpus unchanged, and read the same columns or patches.")),
-    ), only_for=_VECTORS, doors=_FILES),
+    ), only_for=_VECTORS, doors=(INGEST, EVALUATE)),
     "Execution": (
-        replace(OPTION["workers"], default=None, place="where.workers", doors=_FILES, help=(
+        replace(OPTION["workers"], default=None, place="where.workers", doors=(INGEST, EVALUATE), help=(
             "Number of threads, or of the processes that dask starts. It never changes the result. "
             f"Default: the number of cores, at most {MOST_WORKERS}.")),
-        replace(OPTION["executor"], place="where.executor", doors=_FILES),
-        replace(OPTION["scheduler"], place="where.scheduler", doors=_FILES),
+        replace(OPTION["executor"], place="where.executor", doors=(INGEST, EVALUATE)),
+        replace(OPTION["scheduler"], place="where.scheduler", doors=(INGEST, EVALUATE)),
     ),
 })
 # fmt: on

@@ -17,16 +17,17 @@ from sparsetopics.corpora.readers.blocks import (
 )
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources.byte_stream import SourceFile, read_utf8
+from sparsetopics.corpora.sources.encodings import Decoding
 
 
 def read_barred(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     """Documents between bars; no ids and no labels."""
     for file in files:
-        yield partial(_decode_barred, file, options.encoding_errors)
+        yield partial(_decode_barred, file, options.decoding)
 
 
-def _decode_barred(file: SourceFile, encoding_errors: str) -> TextBlock:
-    texts = read_utf8(file.path, encoding_errors).strip().split("|")
+def _decode_barred(file: SourceFile, decoding: Decoding) -> TextBlock:
+    texts = read_utf8(file.path, decoding).strip().split("|")
     nothing = pa.nulls(len(texts), pa.string())
     return TextBlock(nothing, nothing, pa.array(texts, pa.string()))
 
@@ -47,4 +48,4 @@ def _decode_digits(file: SourceFile) -> VectorBlock:
 
 
 def _lines(file: SourceFile) -> list[str]:
-    return read_utf8(file.path, "strict").split()
+    return read_utf8(file.path, None).split()

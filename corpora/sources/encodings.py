@@ -1,0 +1,149 @@
+"""Which encoding a file has, how its bytes become UTF-8, and which files are no text at all."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.options.option import shown
+
+UTF_8 = "utf-8"
+# Those of 32 bits come first, because a mark of one begins with a mark of UTF-16.
+_WIDE = ["utf_32_le", "utf_32_be", "utf_16_le", "utf_16_be"]
+_MARKS = tuple("\ufeff".encode(name) for name in (UTF_8, *_WIDE))
+# The encodings that files are likely to have, Western texts first, which look like many of them.
+_LIKELY = ["cp1252", "cp1251", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"]
+_LIKELY += ["cp932", "euc_jp", "gb18030", "big5", "cp949"]
+# Python has these for other purposes than files.
+_NOT_OF_FILES = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+_N_LOOKED_AT = 1 << 16  # bytes
+_OTHER_FILES = re.compile(
+    rb"(?P<a_PDF_document>%PDF-)|(?P<an_Office_document>\xd0\xcf\x11\xe0)"
+    rb"|(?P<a_zip_archive_or_an_Office_document>PK\x03\x04)|(?P<a_tar_archive>.{257}ustar)"
+    rb"|(?P<compressed>\x1f\x8b|BZh[1-9]1AY|\xfd7zXZ|7z\xbc\xaf|Rar!\x1a|\x28\xb5\x2f\xfd)",
+    re.DOTALL,
+)
+_BINARY = "binary, with many control characters"
+_TO_TEXT = "Convert it to text, or leave it out."
+# All bytes of texts: the escape is there for terminals, and byte 26 ends files of DOS.
+_OF_TEXTS = bytes([*range(7, 14), 26, 27, *range(32, 256)])
+_ESCAPE_CODED = re.compile(rb"\x1b\$[@AB]|\x1b\$?\([@-DIJ]|\x1b\$\)[ACG]|~\{(?:[!-w][!-~])+~\}")
+
+
+class Decoding(NamedTuple):
+    """How the bytes of files become text."""
+
+    encoding: str | None = None  # None: UTF-8, UTF-16 and UTF-32 are recognised
+    errors: str = "strict"  # or "replace"
+
+
+class NotTextError(SourceError):
+    """A file that is not text, or not in the encoding that it is read in."""
+
+
+def check_encoding(name: str) -> None:
+    """OptionError for a name of no encoding of text files that Python has."""
+    try:
+        codec = codecs.lookup(name)
+        is_of_files = getattr(codec, "_is_text_encoding", True) and codec.name not in _NOT_OF_FILES
+    except (LookupError, ValueError):  # ValueError for NUL characters
+        is_of_files = False
+    if not is_of_files:
+        problem = f"must be an encoding of text files that Python knows, but is {shown(name)}"
+        raise OptionError("encoding", problem, "Give a name such as cp1252, latin-1 or utf-16.")
+
+
+# --- the beginning of a file ----------------------------------------------------------------------
+def encoding_of(start: bytes, given: str | None, path: str) -> str:
+    """The encoding of a text that begins with ``start``: that of its byte order mark, the given
+    one, UTF-16 or UTF-32 if it looks so, or UTF-8. NotTextError for files of other kinds."""
+    sample = start[:_N_LOOKED_AT]
+    if kind := _OTHER_FILES.match(sample):
+        raise _other_file(path, str(kind.lastgroup).replace("_", " "))
+    if start.startswith(_MARKS):
+        return next(name for name in (UTF_8, *_WIDE) if start.startswith("\ufeff".encode(name)))
+    name = UTF_8 if given is None else codecs.lookup(given).name.removesuffix("-sig")
+    if name in ("utf-16", "utf-32"):  # in which order are the bytes?
+        return _most_likely(sample, _WIDE) or f"{name}-le"
+    if name == UTF_8 and _has_controls(sample):
+        wide = _most_likely(sample, _WIDE) if given is None else None
+        if wide is None:
+            raise _other_file(path, _BINARY)
+        return wide
+    # Single bytes are found faster than by the expression.
+    if given is None and (b"\x1b" in sample or b"~" in sample) and _ESCAPE_CODED.search(sample):
+        raise _other_file(path, "coded with escapes", "Give its --encoding, such as iso2022_jp.")
+    return name
+
+
+def _has_controls(sample: bytes) -> bool:
+    """Whether more than one in a hundred bytes are control characters that texts do not have."""
+    return len(sample.translate(None, _OF_TEXTS)) > 1 + len(sample) // 100
+
+
+def _other_file(path: str, kind: str, hint: str = _TO_TEXT) -> NotTextError:
+    return NotTextError(path, f"expected text, but the file is {kind}", hint)
+
+
+# --- the bytes ------------------------------------------------------------------------------------
+def as_utf8(
+    pieces: Iterable[bytes], encoding: str, decoding: Decoding, path: str
+) -> Iterator[bytes]:
+    """The pieces of a file in UTF-8; NotTextError at the first byte that cannot be decoded."""
+    decoder = codecs.getincrementaldecoder(encoding)(decoding.errors)
+    n_lines = 0
+    for piece in chain(pieces, [b""]):
+        try:
+            text = decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            n_lines += error.object[: error.start].decode(encoding, "ignore").count("\n")
+            where = f"{path}, line {n_lines + 1}"
+            raise undecodable(error, encoding, decoding, where) from error
+        data = text.encode(errors="surrogatepass")  # UTF-7 may hold halves of pairs
+        if _has_controls(data[:_N_LOOKED_AT]):
+            raise _other_file(path, _BINARY)
+        n_lines += text.count("\n")
+        yield data
+
+
+def undecodable(
+    error: UnicodeDecodeError, encoding: str, decoding: Decoding | None, where: str
+) -> NotTextError:
+    """The error for a byte that is not in the encoding, with the encoding that is likely.
+
+    ``decoding`` is None where the options of decoding are not for the file.
+    """
+    expected = encoding.replace(UTF_8, "UTF-8")
+    problem = f"expected {expected} text, but found byte 0x{error.object[error.start]:02x}"
+    if decoding is None:
+        return NotTextError(where, problem, "Convert the file to UTF-8.")
+    way = "Name the encoding with --encoding"
+    if likely := _most_likely(_odd_lines(error.object, error.start), _LIKELY):
+        problem += f" (the file is probably {likely})"
+        way = f"Use --encoding {likely} if all files are in it"
+    hint = f"{way}, or convert to UTF-8. --encoding-errors replace loses characters."
+    return NotTextError(where, problem, hint)
+
+
+def _odd_lines(data: bytes, position: int) -> bytes:
+    """Lines from ``position`` on that are not ASCII; others say nothing about the encoding."""
+    start = data.rfind(b"\n", 0, position) + 1
+    lines = data[start : start + 4 * _N_LOOKED_AT].split(b"\n")
+    return b"\n".join(line for line in lines if not line.isascii())[: _N_LOOKED_AT // 4]
+
+
+def _most_likely(sample: bytes, encodings: list[str]) -> str | None:
+    """Which of the encodings gives a text, says charset-normalizer; the first of equals."""
+    from charset_normalizer import from_bytes
+
+    found = [
+        (round(match.chaos, 1), -round(match.coherence, 1), encodings.index(name))
+        for match in from_bytes(sample, cp_isolation=encodings)
+        for name in match.could_be_from_charset
+        if name in encodings
+    ]
+    return encodings[min(found)[-1]] if found else None
