@@ -220,6 +220,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         *,
         text_field: str = "text",
         id_field: str | None = None,
+        duplicate_ids: str = "refuse",
         label_field: str | None = None,
         keep: Sequence[str] = (),
         stop_words: str | Sequence[str] | Set[str] | None = None,
@@ -243,10 +244,11 @@ class Corpus(RowCorpus[DocumentBatch]):
         A table is a Hugging Face dataset, or any object with ``__arrow_c_stream__`` or
         ``__arrow_c_array__``, such as the tables of pyarrow, pandas, polars and DuckDB. Without
         ``id_field`` and ``label_field``, columns called ``id`` and ``label`` are used where they
-        exist. ``keep`` names further columns to keep, of which some may be given a type:
-        ``["text", "section", "year:number"]``, or ``["all"]``. The other parameters are those of
-        ``from_texts``. Raises SourceError for another object, for a column that is missing or
-        holds no text, and if nothing is left.
+        exist. A row whose id an earlier one has is refused unless ``duplicate_ids`` is ``"skip"``
+        (to leave it out) or ``"keep"``. ``keep`` names further columns to keep, of which some may
+        be given a type: ``["text", "section", "year:number"]``, or ``["all"]``. The other
+        parameters are those of ``from_texts``. Raises SourceError for another object, for a column
+        that is missing or holds no text, and if nothing is left.
         """
         given = locals()  # the options, by the names of parameters
         from sparsetopics.corpora.ingest_options import document_options, given_at

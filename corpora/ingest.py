@@ -23,12 +23,13 @@ from sparsetopics.corpora.readers.blocks import (
     Named,
     PendingBlock,
     ReadingAccount,
-    numbered,
+    whole,
     with_error_last,
 )
 from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
-from sparsetopics.corpora.readers.formats import TextCollection
+from sparsetopics.corpora.readers.formats import TextCollection, place_of
 from sparsetopics.corpora.readers.text_files import doubts_about_text
+from sparsetopics.corpora.repeated_ids import KEEP_ALL, SKIP, Extended, GivenIds
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.store.document_rows import (
@@ -36,6 +37,7 @@ from sparsetopics.corpora.store.document_rows import (
     DocumentManifest,
     EncodedBlock,
     encode,
+    with_places,
     write_manifest,
 )
 from sparsetopics.corpora.store.manifest import ShardEntry
@@ -125,6 +127,19 @@ class Reading(NamedTuple):
         blocks = islice(self.here.chained(streams), n_done, None)
         return self.opened.enter_context(closing(with_error_last(blocks)))
 
+    def given_ids(self, folder: Path, spool: Spool | None, before: Extended) -> GivenIds:
+        """The ids of the documents; digests go to ``folder``, blocks to the ``spool`` if any."""
+        read = self.options.read
+        return GivenIds(
+            # Readers of counts number the documents.
+            KEEP_ALL if self.collection.format.counted else read.duplicate_ids,
+            folder,
+            spool.ids if spool else lambda block: next(self.pending(block))().ids,
+            partial(place_of, collection=self.collection, options=read),
+            before,
+            late=spool is not None,
+        )
+
     def report(self, stage: str, n_documents: int) -> None:
         self.on_progress(IngestProgress(stage, n_documents, "document"))
 
@@ -169,27 +184,42 @@ def ingest(
         given, left_out = options.given, None
         tokenizer = _settled_once(place, reading, given)
         types: Mapping[str, FieldType] = {}
+        spool = None
+        # Words, types of fields and repeated ids are known only after a pass over all documents.
+        if given is None or options.read.keep or options.read.duplicate_ids == SKIP:
+            spool = Spool(place.spool, place.job)
+        ids = reading.given_ids(place.spool, spool, Extended())
         if given is not None and not options.read.keep:
             vocabulary = given
-            encoded = encoded_blocks(reading, tokenizer, vocabulary, types)
-        else:  # words, types of fields or both are known only after a pass over all documents
-            spool, told = Spool(place.spool, place.job), FieldTypes(options.read.kept)
-            counted = told.watch(_spooled_blocks(spool, reading, tokenizer))
+            encoded = encoded_blocks(reading, tokenizer, vocabulary, types, ids, spool)
+        else:
+            assert spool is not None
+            told = FieldTypes(options.read.kept)
+            counted = told.watch(ids.watch(_spooled_blocks(spool, reading, tokenizer)))
             counted = reported(counted, "reading", "document", on_progress)
+            if given is None and options.read.duplicate_ids == SKIP:
+                deque(counted, maxlen=0)
+                counted = map(whole, ids.chosen(spool.blocks()))
             if given is None:
                 vocabulary, left_out = _learn_vocabulary(counted, collection, options.pruning)
             else:
                 vocabulary = given
             deque(counted, maxlen=0)  # those that nobody needed for a vocabulary
             types = told.types
-            encoded = _encoded(spool.blocks(), vocabulary, types, here)
+            encoded = _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, here)
             if given is None:  # tokens that were pruned are not unknown
                 encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
         written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
         left_over = len(written.skipped), written.n_unknown_tokens
-        manifest = write_manifest(place.corpus, vocabulary, written.shards, *left_over, types)
+        if not written.shards:
+            raise written.error
+        manifest = write_manifest(
+            *(place.corpus, vocabulary, written.shards, *left_over, types), has_ids=ids.are_given
+        )
+        if ids.n_skipped:
+            say(f"{out}: left out {quantity(ids.n_skipped, 'document')} with an id that is taken.")
         account = written.account_of(None if given else vocabulary, left_out)
         return IngestSummary.of(manifest, collection.account, account)
 
@@ -225,33 +255,37 @@ def encoded_blocks(
     tokenizer: TokenizerOptions | None,
     vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
-    *,
-    first_number: int = 0,
+    ids: GivenIds,
+    spool: Spool | None,
 ) -> Iterator[EncodedBlock]:
     """The documents of all files under the words of a vocabulary, with fields of these ``types``;
-    those without an id are numbered from ``first_number``."""
-    counted = _counted_blocks(reading, tokenizer, first_number)
-    counted = reported(counted, "reading", "document", reading.on_progress)
-    return _encoded(counted, vocabulary, types, reading.here)
+    a ``spool`` holds them until it is known which to skip."""
+    counted = _counted_blocks(reading, tokenizer)
+    if spool is not None:
+        counted = spool.keep(counted, reading.here)
+    counted = reported(ids.watch(counted), "reading", "document", reading.on_progress)
+    if spool is None:
+        return _encoded(ids.named(counted), vocabulary, types, ids, reading.here)
+    deque(counted, maxlen=0)
+    return _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, reading.here)
 
 
 def _encoded(
     blocks: Iterable[CountedBlock | PendingBlock],
     vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
+    ids: GivenIds,
     here: LocalMap,
 ) -> Iterator[EncodedBlock]:
     """Encode in this process: it takes no longer than to send a block to another."""
     words = pa.array(vocabulary.words, pa.string())
-    return here(partial(_encode, words=words, types=types), blocks)
+    return with_places(here(partial(_encode, words=words, types=types), blocks), ids.place_of)
 
 
 def _encode(
     block: CountedBlock | PendingBlock, words: pa.StringArray, types: Mapping[str, FieldType]
 ) -> EncodedBlock:
-    found = block if isinstance(block, CountedBlock) else block()
-    assert isinstance(found, CountedBlock)  # of a spool
-    return encode(found, words, types)
+    return encode(whole(block), words, types)
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
@@ -297,11 +331,8 @@ def _spooled_blocks(
 ) -> Iterator[CountedBlock]:
     """All documents: first those that an earlier process spooled, then the others, which are
     spooled now."""
-    n_documents = 0
-    for block in spool.recovered():
-        n_documents += len(block.ids)
-        yield block
-    others = _counted_blocks(reading, tokenizer, n_documents, n_blocks_done=spool.n_blocks)
+    yield from spool.recovered()
+    others = _counted_blocks(reading, tokenizer, n_blocks_done=spool.n_blocks)
     yield from spool.keep(others, reading.here)
 
 
@@ -317,19 +348,15 @@ def _learn_vocabulary(
 
 
 def _counted_blocks(
-    reading: Reading,
-    tokenizer: TokenizerOptions | None,
-    first_number: int,
-    *,
-    n_blocks_done: int = 0,
+    reading: Reading, tokenizer: TokenizerOptions | None, *, n_blocks_done: int = 0
 ) -> Iterator[CountedBlock]:
-    """The documents of all files in order, counted, each with an id. The first ``n_blocks_done``
-    blocks are skipped without decoding them."""
+    """The documents of all files in order, counted. The first ``n_blocks_done`` blocks are skipped
+    without decoding them."""
     function = None if tokenizer is None else tokenizer.function
     keep_texts = reading.options.read.kept.text
     here = partial(_count, tokenizer=tokenizer, keep_texts=keep_texts)
     count = where_function_is_same(here, function)
-    return numbered(reading.ordered_map(count, reading.pending(n_blocks_done)), first_number)
+    return reading.ordered_map(count, reading.pending(n_blocks_done))
 
 
 def _count(
@@ -352,6 +379,13 @@ class WrittenShards(NamedTuple):
     n_tokens: int
     reading: ReadingAccount
 
+    @property
+    def error(self) -> SourceError:
+        """The error for documents none of which was written."""
+        problem = f"none of {quantity(len(self.skipped), 'document')} has a word of the vocabulary"
+        hint = "Check the sources, --vocabulary and --token-pattern."
+        return SourceError("documents", problem, hint)
+
     def account_of(
         self, vocabulary: Vocabulary | None, left_out: Mapping[str, int] | None
     ) -> WordAccount:
@@ -369,8 +403,7 @@ def write_shards(
     reading: Reading,
     first: int = 0,
 ) -> WrittenShards:
-    """Write the documents into shards numbered from ``first``; SourceError if none has a word of
-    the vocabulary."""
+    """Write documents that have a word of the vocabulary into shards numbered from ``first``."""
     n_unknown_tokens = n_documents = n_unlabelled = n_tokens = 0
     skipped: list[str] = []
     account = NO_ACCOUNT
@@ -385,8 +418,4 @@ def write_shards(
             n_tokens += int(block.rows.batch.n_tokens)
             reading.report("writing", n_documents)
         shards = writer.finish()
-    if not shards:
-        problem = f"none of {quantity(len(skipped), 'document')} has a word of the vocabulary"
-        hint = "Check the sources, --vocabulary and --token-pattern."
-        raise SourceError("documents", problem, hint)
     return WrittenShards(shards, skipped, n_unknown_tokens, n_unlabelled, n_tokens, account)

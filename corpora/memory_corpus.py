@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
@@ -28,13 +29,19 @@ from sparsetopics.corpora.memory_arrays import (
     strings_of,
     widened,
 )
-from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, numbered
+from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
+from sparsetopics.corpora.repeated_ids import GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
-from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, encode, sizes_of_batch
+from sparsetopics.corpora.store.document_rows import (
+    DOCS_PER_ROW_GROUP,
+    encode,
+    sizes_of_batch,
+    with_places,
+)
 from sparsetopics.corpora.store.shards import NO_TYPES, MemoryRowGroup, RowGroup
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
@@ -72,7 +79,11 @@ def _corpus_of_blocks(
     )
     told = FieldTypes(kept)
     counted = (count_texts(block, tokenizer, keep_texts=kept.text) for block in texts)
-    blocks = list(told.watch(counted))
+    read = list(counted)
+    place_of = f"{where}, row {{}}".format
+    ids = GivenIds(options.read.duplicate_ids, None, lambda block: read[block].ids, place_of)
+    deque(told.watch(ids.watch(read)), maxlen=0)
+    blocks = [*map(whole, ids.chosen(read))]
     vocabulary, left_out = given, {}
     if vocabulary is None:
         totals = tally_words(blocks)
@@ -81,7 +92,7 @@ def _corpus_of_blocks(
     vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
     words = pa.array(vocabulary.words, pa.string())
     types = told.types
-    encoded = [encode(block, words, types) for block in blocks]
+    encoded = [*with_places((encode(block, words, types) for block in blocks), ids.place_of)]
     groups = tuple(
         MemoryRowGroup(
             sizes_of_batch(rows.batch),
@@ -126,8 +137,8 @@ def _blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
     remaining = _iterated(texts)
     start = 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
-        ids = pa.array([str(start + i) for i in range(len(some))], pa.string())
-        yield TextBlock(ids, pa.nulls(len(some), pa.string()), _as_strings(some, start))
+        nothing = pa.nulls(len(some), pa.string())  # no ids, no labels
+        yield TextBlock(nothing, nothing, _as_strings(some, start))
         start += len(some)
 
 
@@ -174,8 +185,8 @@ def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # s
     batches = _table_batches(table)
     chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
     try:
-        blocks = (pending() for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read))
-        yield from numbered(blocks)
+        for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read):
+            yield pending()
     except SourceError:
         raise
     except (pa.ArrowException, ValueError) as error:

@@ -103,6 +103,10 @@ _ROWS = in_sections({
             "Field with the text.")),
         Option("id-field", str, None, "read.id_field", doors=_RECORDS, everyday=True, help=(
             "Field with the name of a document or item. Default: id, if present.")),
+        Option("duplicate-ids", OneOf(("refuse", "skip", "keep")), "refuse", "read.duplicate_ids",
+               only_for=_DOCUMENTS, doors=_RECORDS, help=(
+            "What to do with a document whose id an earlier one has, also in the corpus of "
+            "--append: stop, leave it out, or keep it.")),
         Option("label-field", str, None, "read.label_field", doors=_RECORDS, everyday=True, help=(
             "Field with a label. Default: label, if present.")),
         Option("keep", SomeOf(None, "field", repeated=True), (), "read.keep", only_for=_DOCUMENTS,

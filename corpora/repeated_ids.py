@@ -1,0 +1,264 @@
+"""Ids that repeat, found with digests on disk, and names for documents that have no id.
+
+The digests take eight bytes a document, and a sorted copy takes eight more. Both are in temporary
+files, which are written only once a document has an id. Memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import accumulate, chain
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
+from weakref import finalize
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sparsetopics.base.batches import IntArray
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, given, named, whole
+from sparsetopics.corpora.store.shards import AnyRowGroup
+from sparsetopics.options.option import shown
+
+REFUSE, SKIP, KEEP_ALL = "refuse", "skip", "keep"
+_AT_ONCE = 1 << 20  # digests
+_SPREAD = np.int64(-7046029254386353131)  # odd, so that no two of its multiples are equal
+
+
+class Extended(NamedTuple):
+    """The corpus that documents are added to."""
+
+    where: str = ""
+    groups: Sequence[AnyRowGroup] = ()
+    n_names: int = 0  # the positions that are in use
+    has_ids: bool = False  # whether any of its documents was given an id
+
+
+class GivenIds:
+    """The ids that sources give to documents, which are numbered from 0 in their order.
+
+    ``policy`` says what happens to a document whose id an earlier one has. ``ids_of`` reads the ids
+    of a block of the sources again, and ``place_of`` says where a document lies. Names are
+    ``late`` if all documents are read before one without an id gets its name.
+    """
+
+    def __init__(
+        self,
+        policy: str,
+        folder: Path | None,  # for the digests
+        ids_of: Callable[[int], pa.StringArray],
+        place_of: Callable[[int], str],
+        before: Extended = Extended(),  # noqa: B008
+        *,
+        late: bool = True,
+    ) -> None:
+        self._policy, self._folder, self._late = policy, folder, late
+        self._ids_of, self._place_of, self._before = ids_of, place_of, before
+        self._sizes = [group.n_docs for group in before.groups]  # then those of blocks
+        self._n_before = sum(self._sizes)
+        self._digests: IO[bytes] | None = None
+        self._first_given: int | None = None  # the first block that has an id
+        self.n_skipped = 0
+
+    @property
+    def are_given(self) -> bool:
+        """Whether any document has an id, in the sources that were read or in the corpus."""
+        return self._first_given is not None or self._before.has_ids
+
+    def watch(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
+        """The blocks, whose documents have no names yet. After the last one, raises SourceError if
+        an id repeats that must not."""
+        for block in blocks:
+            ids = given(block.ids)
+            self._sizes.append(len(ids))
+            if self._first_given is None and ids.null_count < len(ids):
+                self._first_given = len(self._sizes) - 1
+                if self._policy != KEEP_ALL:
+                    self._digests = TemporaryFile(dir=self._folder)
+                    finalize(self, self._digests.close)
+                    for part in range(self._first_given):
+                        self._write(self._ids(part), part)
+            if self._digests is not None:
+                self._write(ids, len(self._sizes) - 1)
+            yield block
+        if self._policy == REFUSE:
+            next(self.repeats(), None)  # which raises the error
+
+    def named(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
+        """Blocks that are being watched, in which all documents have names."""
+        first = self._before.n_names
+        for block in blocks:
+            yield named(block, first, beside_ids=self.are_given)
+            first += len(block.ids)
+
+    def chosen(self, blocks: Iterable[CountedBlock | PendingBlock]) -> Iterator[PendingBlock]:
+        """All blocks once they were watched, with names, and without documents to be skipped."""
+        first, self.n_skipped = self._before.n_names, 0
+        repeated = chain((number for number, _ in self.repeats()), [-1])
+        ahead = next(repeated)
+        start = self._n_before
+        for block, n_rows in zip(blocks, self._sizes[len(self._before.groups) :], strict=True):
+            rows = []
+            while 0 <= ahead < start + n_rows:
+                rows.append(ahead - start)
+                ahead = next(repeated)
+            yield partial(_chosen, block, rows, first, self.are_given)
+            start, first = start + n_rows, first + n_rows - len(rows)
+            self.n_skipped += len(rows)
+
+    def place_of(self, row: int) -> str:
+        """Where a document lies, given its row among those that were not skipped."""
+        for number, _ in self.repeats() if self._policy == SKIP else ():
+            if number - self._n_before > row:
+                break
+            row += 1
+        return self._place_of(row)
+
+    def repeats(self) -> Iterator[tuple[int, int]]:
+        """The documents of the sources whose ids earlier documents have, in order, each with an
+        earlier document of the same digest; the corpus comes first. SourceError for one that must
+        not be skipped."""
+        if self._digests is None:
+            return
+        self._digests.flush()
+        digests = np.memmap(self._digests, np.int64, "r")
+        with TemporaryFile(dir=self._folder) as copy:
+            self._digests.seek(0)
+            shutil.copyfileobj(self._digests, copy, _AT_ONCE)
+            copy.flush()
+            ordered = np.memmap(copy, np.int64, "r+")
+            ordered.sort()
+            n_repeated = _keep_repeated(ordered)
+            if not n_repeated:
+                return
+            # Each occurs twice at least, so that there is room for the document that has it first.
+            repeated, firsts = ordered[:n_repeated], ordered[n_repeated : 2 * n_repeated]
+            firsts[:] = -1
+            others: dict[int, set[str]] = {}  # of equal digests, ids that the first one has not
+            for part, stop in enumerate(accumulate(self._sizes)):
+                start = stop - self._sizes[part]
+                places = np.searchsorted(repeated, digests[start:stop])
+                places[places == n_repeated] = 0
+                rows = np.flatnonzero(repeated[places] == digests[start:stop])
+                if len(rows):
+                    numbers, own = start + rows, places[rows]
+                    _set_firsts(firsts, own, numbers)
+                    yield from self._compared(numbers, own, firsts[own], others)
+
+    def _compared(
+        self, numbers: IntArray, places: IntArray, firsts: IntArray, others: dict[int, set[str]]
+    ) -> Iterator[tuple[int, int]]:
+        """Those of the documents whose whole ids repeat."""
+        rows = zip(numbers.tolist(), places.tolist(), firsts.tolist(), strict=True)
+        names = zip(self._ids_at(numbers), self._ids_at(firsts), strict=True)
+        for (number, place, first), (name, first_name) in zip(rows, names, strict=True):
+            if number == first or name is None:
+                continue
+            known = others.setdefault(place, set()) if name != first_name else {name}
+            if name not in known:
+                known.add(name)
+            elif number >= self._n_before:
+                self._refuse_unless_skipped(name, number, first)
+                yield number, first
+
+    def _refuse_unless_skipped(self, name: str, number: int, first: int) -> None:
+        is_stored = first < self._n_before
+        if self._policy == SKIP and (self._before.has_ids or not is_stored):
+            return
+        other = f"of {self._place_of(first - self._n_before)}" if not is_stored else "in the corpus"
+        problem = f"the id {shown(name)} is also that {other}"
+        hint = "Correct it, or name another field with --id-field; --duplicate-ids skip leaves out "
+        hint += "such documents, and keep keeps them."
+        if is_stored:
+            problem = f"{self._before.where} already has a document with the id {shown(name)}"
+            hint = "Use --duplicate-ids skip to leave such documents out, or keep to add them."
+        if is_stored and not self._before.has_ids:
+            problem += ", which is its position"
+            hint = "Give the documents other ids, or use --duplicate-ids keep."
+        raise SourceError(self._place_of(number - self._n_before), problem, hint)
+
+    def _write(self, ids: pa.StringArray, part: int) -> None:
+        """Write the digests of a part; no two documents without an id have the same."""
+        assert self._digests is not None
+        # Python's hash has 64 bits and is salted, so that no file can make digests equal.
+        digests = np.fromiter(map(hash, ids.to_pylist()), np.int64, len(ids))
+        if ids.null_count:
+            absent = ids.is_null().to_numpy(zero_copy_only=False)
+            numbers = sum(self._sizes[:part]) + np.arange(len(ids), dtype=np.int64)
+            digests[absent] = numbers[absent] * _SPREAD
+        self._digests.write(digests.tobytes())
+
+    def _ids_at(self, numbers: IntArray) -> list[str | None]:
+        """The ids of documents; null for those that have none."""
+        starts = np.array([0, *accumulate(self._sizes)])
+        parts = np.searchsorted(starts, numbers, side="right") - 1
+        found = np.empty(len(numbers), object)
+        for part in np.unique(parts).tolist():
+            rows = np.flatnonzero(parts == part)
+            ids = self._ids(part)
+            found[rows] = ids.take(pa.array(numbers[rows] - starts[part])).to_pylist()
+        return found.tolist()
+
+    def _ids(self, part: int) -> pa.StringArray:
+        """The ids of a row group of the corpus or of a block, with the names given so far."""
+        n_stored = len(self._before.groups)
+        if part < n_stored:
+            return pa.array(self._before.groups[part].read_ids(), pa.string())
+        if self._first_given is None or part >= self._first_given:
+            return given(self._ids_of(part - n_stored))
+        if self._late or self._before.has_ids:
+            return pa.nulls(self._sizes[part], pa.string())
+        first = self._before.n_names + sum(self._sizes[n_stored:part])
+        return pa.array(np.arange(first, first + self._sizes[part])).cast(pa.string())
+
+
+def _keep_repeated(ordered: NDArray[np.int64]) -> int:
+    """Move those that occur several times to the front, each once; return their number."""
+    n_repeated = 0
+    for start in range(0, len(ordered), _AT_ONCE):
+        window = ordered[max(0, start - 2) : start + _AT_ONCE].copy()
+        first = min(start, 2)  # in the window
+        is_second = np.zeros(len(window), np.bool_)
+        is_second[1:] = window[1:] == window[:-1]
+        is_second[2:] &= window[2:] != window[:-2]
+        found = window[first:][is_second[first:]]
+        ordered[n_repeated : n_repeated + len(found)] = found
+        n_repeated += len(found)
+    return n_repeated
+
+
+def _set_firsts(firsts: NDArray[np.int64], places: IntArray, numbers: IntArray) -> None:
+    """Set in place the first document of each digest that appears for the first time."""
+    own, rows = np.unique(places, return_index=True)
+    is_new = firsts[own] < 0
+    firsts[own[is_new]] = numbers[rows[is_new]]
+
+
+def _chosen(
+    pending: CountedBlock | PendingBlock, skipped: Sequence[int], first: int, beside_ids: bool
+) -> CountedBlock:
+    """A block without some rows, in which all documents have names."""
+    block = whole(pending)
+    return named(_without(block, skipped) if skipped else block, first, beside_ids=beside_ids)
+
+
+def _without(block: CountedBlock, skipped: Sequence[int]) -> CountedBlock:
+    is_kept = np.ones(len(block.ids), np.bool_)
+    is_kept[skipped] = False
+    mask, sizes = pa.array(is_kept), np.diff(block.indptr)
+    pairs = np.repeat(is_kept, sizes)
+    used, word_ids = np.unique(block.word_ids[pairs], return_inverse=True)
+    return block._replace(
+        ids=block.ids.filter(mask),
+        labels=block.labels.filter(mask),
+        words=block.words.take(pa.array(used)),
+        indptr=np.append(0, np.cumsum(sizes[is_kept])),
+        word_ids=word_ids.astype(np.int32),
+        word_counts=block.word_counts[pairs],
+        fields={name: values.filter(mask) for name, values in block.fields.items()},
+    )
