@@ -67,6 +67,7 @@ class Corpus(RowCorpus[DocumentBatch]):
     n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
     fields: Mapping[str, FieldType] = field(default_factory=dict)
     account: WordAccount | None = None  # of ``from_texts`` and ``from_table`` alone
+    has_ids: bool = False  # whether sources are known to have given any document an id
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_words", "n_tokens")
@@ -171,7 +172,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         groups = stored_groups(folder, manifest.shards, kind, manifest.fields)
         vocabulary = manifest.read_vocabulary(folder)
         left_out = manifest.n_skipped, manifest.n_unknown_tokens
-        return cls(vocabulary, groups, *left_out, manifest.fields)
+        return cls(*(vocabulary, groups, *left_out, manifest.fields), has_ids=manifest.has_ids)
 
     @classmethod
     @naming_parameters()
@@ -292,7 +293,10 @@ class Corpus(RowCorpus[DocumentBatch]):
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]
     ) -> DocumentManifest:
-        return write_manifest(part, self.vocabulary, shards, 0, 0, self.fields)
+        left_out = 0, 0
+        return write_manifest(
+            *(part, self.vocabulary, shards, *left_out, self.fields), has_ids=self.has_ids
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ from sparsetopics.corpora.readers.blocks import (
 )
 from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection, place_of
+from sparsetopics.corpora.readers.options import ID_FIELD
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, SKIP, Extended, GivenIds
 from sparsetopics.corpora.sources.account import FileAccount
@@ -129,16 +130,17 @@ class Reading(NamedTuple):
 
     def given_ids(self, folder: Path, spool: Spool | None, before: Extended) -> GivenIds:
         """The ids of the documents; digests go to ``folder``, blocks to the ``spool`` if any."""
-        read = self.options.read
-        return GivenIds(
-            # Readers of counts number the documents.
-            KEEP_ALL if self.collection.format.counted else read.duplicate_ids,
+        read, is_field = self.options.read, ID_FIELD in self.collection.format.options
+        ids = GivenIds(
+            # Several folders may have files of the same name, and readers of counts make numbers.
+            read.duplicate_ids if is_field or read.duplicate_ids == SKIP else KEEP_ALL,
             folder,
             spool.ids if spool else lambda block: next(self.pending(block))().ids,
             partial(place_of, collection=self.collection, options=read),
             before,
             late=spool is not None,
         )
+        return self.opened.enter_context(closing(ids))
 
     def report(self, stage: str, n_documents: int) -> None:
         self.on_progress(IngestProgress(stage, n_documents, "document"))

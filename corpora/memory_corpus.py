@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain, islice
 from numbers import Integral
@@ -55,8 +56,10 @@ _TABLE = "table"  # in messages
 T = TypeVar("T")
 Groups = tuple[RowGroup[DocumentBatch], ...]
 #: Makes the corpus from vocabulary, row groups, documents and tokens left out, kept fields, and the
-#: account of its words.
-Make = Callable[[Vocabulary, Groups, int, int, Mapping[str, FieldType], WordAccount | None], T]
+#: account of its words, and whether documents were given ids.
+Make = Callable[
+    [Vocabulary, Groups, int, int, Mapping[str, FieldType], WordAccount | None, bool], T
+]
 
 
 def _corpus_of_blocks(
@@ -78,21 +81,22 @@ def _corpus_of_blocks(
         options, given, lambda how: (sentences_of(block, how) for block in texts)
     )
     told = FieldTypes(kept)
-    counted = (count_texts(block, tokenizer, keep_texts=kept.text) for block in texts)
-    read = list(counted)
+    read = [count_texts(block, tokenizer, keep_texts=kept.text) for block in texts]
     place_of = f"{where}, row {{}}".format
-    ids = GivenIds(options.read.duplicate_ids, None, lambda block: read[block].ids, place_of)
-    deque(told.watch(ids.watch(read)), maxlen=0)
-    blocks = [*map(whole, ids.chosen(read))]
-    vocabulary, left_out = given, {}
-    if vocabulary is None:
-        totals = tally_words(blocks)
-        vocabulary = prune(totals, options.pruning, counted=False)
-        left_out = n_left_out(totals, options.pruning, vocabulary, counted=False)
-    vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
-    words = pa.array(vocabulary.words, pa.string())
-    types = told.types
-    encoded = [*with_places((encode(block, words, types) for block in blocks), ids.place_of)]
+    with closing(
+        GivenIds(options.read.duplicate_ids, None, lambda block: read[block].ids, place_of)
+    ) as ids:
+        deque(told.watch(ids.watch(read)), maxlen=0)
+        blocks = [*map(whole, ids.chosen(read))]
+        vocabulary, left_out = given, {}
+        if vocabulary is None:
+            totals = tally_words(blocks)
+            vocabulary = prune(totals, options.pruning, counted=False)
+            left_out = n_left_out(totals, options.pruning, vocabulary, counted=False)
+        vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
+        words = pa.array(vocabulary.words, pa.string())
+        types = told.types
+        encoded = [*with_places((encode(block, words, types) for block in blocks), ids.place_of)]
     groups = tuple(
         MemoryRowGroup(
             sizes_of_batch(rows.batch),
@@ -119,7 +123,7 @@ def _corpus_of_blocks(
     )
     for sentence in account.warnings():
         warnings.warn(sentence, SparsetopicsWarning, stacklevel=5)  # the call of ``from_texts``
-    return make(vocabulary, groups, len(skipped), n_unknown, types, account)
+    return make(vocabulary, groups, len(skipped), n_unknown, types, account, ids.are_given)
 
 
 def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
@@ -246,7 +250,9 @@ def corpus_of_csr(
         rows = kept[start : start + DOCS_PER_ROW_GROUP]
         batch, ids = whole.take(rows), [names[i] for i in rows]
         groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
-    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES, None)
+    return make(
+        vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES, None, doc_ids is not None
+    )
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:

@@ -13,7 +13,6 @@ from itertools import accumulate, chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, NamedTuple
-from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
@@ -65,6 +64,11 @@ class GivenIds:
         self._first_given: int | None = None  # the first block that has an id
         self.n_skipped = 0
 
+    def close(self) -> None:
+        """Remove the digests."""
+        if self._digests is not None:
+            self._digests.close()
+
     @property
     def are_given(self) -> bool:
         """Whether any document has an id, in the sources that were read or in the corpus."""
@@ -79,8 +83,7 @@ class GivenIds:
             if self._first_given is None and ids.null_count < len(ids):
                 self._first_given = len(self._sizes) - 1
                 if self._policy != KEEP_ALL:
-                    self._digests = TemporaryFile(dir=self._folder)
-                    finalize(self, self._digests.close)
+                    self._digests = TemporaryFile(dir=self._folder)  # noqa: SIM115
                     for part in range(self._first_given):
                         self._write(self._ids(part), part)
             if self._digests is not None:
@@ -99,7 +102,7 @@ class GivenIds:
     def chosen(self, blocks: Iterable[CountedBlock | PendingBlock]) -> Iterator[PendingBlock]:
         """All blocks once they were watched, with names, and without documents to be skipped."""
         first, self.n_skipped = self._before.n_names, 0
-        repeated = chain((number for number, _ in self.repeats()), [-1])
+        repeated = chain(self._skipped(), [-1])
         ahead = next(repeated)
         start = self._n_before
         for block, n_rows in zip(blocks, self._sizes[len(self._before.groups) :], strict=True):
@@ -113,11 +116,15 @@ class GivenIds:
 
     def place_of(self, row: int) -> str:
         """Where a document lies, given its row among those that were not skipped."""
-        for number, _ in self.repeats() if self._policy == SKIP else ():
+        for number in self._skipped():
             if number - self._n_before > row:
                 break
             row += 1
         return self._place_of(row)
+
+    def _skipped(self) -> Iterator[int]:
+        repeats = self.repeats() if self._policy == SKIP else ()
+        return (number for number, _ in repeats)
 
     def repeats(self) -> Iterator[tuple[int, int]]:
         """The documents of the sources whose ids earlier documents have, in order, each with an
@@ -252,6 +259,8 @@ def _without(block: CountedBlock, skipped: Sequence[int]) -> CountedBlock:
     is_kept[skipped] = False
     mask, sizes = pa.array(is_kept), np.diff(block.indptr)
     pairs = np.repeat(is_kept, sizes)
+    account = block.account.copy()
+    account[0] -= np.count_nonzero(sizes[~is_kept])  # documents with a token
     used, word_ids = np.unique(block.word_ids[pairs], return_inverse=True)
     return block._replace(
         ids=block.ids.filter(mask),
@@ -260,5 +269,6 @@ def _without(block: CountedBlock, skipped: Sequence[int]) -> CountedBlock:
         indptr=np.append(0, np.cumsum(sizes[is_kept])),
         word_ids=word_ids.astype(np.int32),
         word_counts=block.word_counts[pairs],
+        account=account,
         fields={name: values.filter(mask) for name, values in block.fields.items()},
     )
