@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import IntArray
+from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, given, named, whole
 from sparsetopics.corpora.store.shards import AnyRowGroup
@@ -27,6 +27,11 @@ from sparsetopics.options.option import shown
 REFUSE, SKIP, KEEP_ALL = "refuse", "skip", "keep"
 _AT_ONCE = 1 << 20  # digests
 _SPREAD = np.int64(-7046029254386353131)  # odd, so that no two of its multiples are equal
+_HINT = "Correct it, or name another field with --id-field; --duplicate-ids skip leaves out such "
+_HINT += "documents, and keep keeps them."
+_STORED_HINT = "Use --duplicate-ids skip to leave such documents out, or keep to add them."
+
+Repeat = tuple[int, int, str]  # a document, an earlier one of the same digest, and the id
 
 
 class Extended(NamedTuple):
@@ -39,12 +44,14 @@ class Extended(NamedTuple):
 
 
 class GivenIds:
-    """The ids that sources give to documents, which are numbered from 0 in their order.
+    """The ids that sources give to documents, which are numbered behind those of the corpus.
 
     ``policy`` says what happens to a document whose id an earlier one has. ``ids_of`` reads the ids
-    of a block of the sources again, and ``place_of`` says where a document lies. Names are
-    ``late`` if all documents are read before one without an id gets its name.
+    of a block of the sources again, and ``place_of`` says where a document of the sources lies.
+    Names are ``late`` if all documents are read before one without an id gets its name.
     """
+
+    n_skipped = 0
 
     def __init__(
         self,
@@ -61,8 +68,7 @@ class GivenIds:
         self._sizes = [group.n_docs for group in before.groups]  # then those of blocks
         self._n_before = sum(self._sizes)
         self._digests: IO[bytes] | None = None
-        self._first_given: int | None = None  # the first block that has an id
-        self.n_skipped = 0
+        self._first_given: int | None = None  # the first part that was given an id
 
     def close(self) -> None:
         """Remove the digests."""
@@ -89,8 +95,12 @@ class GivenIds:
             if self._digests is not None:
                 self._write(ids, len(self._sizes) - 1)
             yield block
-        if self._policy == REFUSE:
-            next(self.repeats(), None)  # which raises the error
+        # A document of a name by position is another one, even if its id is the same.
+        is_strict = self._policy == REFUSE
+        if is_strict or not self._before.has_ids:
+            repeat = next((r for r in self.repeats() if is_strict or r[1] < self._n_before), None)
+            if repeat is not None:
+                raise self._error(*repeat)
 
     def named(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
         """Blocks that are being watched, in which all documents have names."""
@@ -101,39 +111,33 @@ class GivenIds:
 
     def chosen(self, blocks: Iterable[CountedBlock | PendingBlock]) -> Iterator[PendingBlock]:
         """All blocks once they were watched, with names, and without documents to be skipped."""
-        first, self.n_skipped = self._before.n_names, 0
+        first, start, self.n_skipped = self._before.n_names, self._n_before, 0
         repeated = chain(self._skipped(), [-1])
         ahead = next(repeated)
-        start = self._n_before
         for block, n_rows in zip(blocks, self._sizes[len(self._before.groups) :], strict=True):
             rows = []
             while 0 <= ahead < start + n_rows:
                 rows.append(ahead - start)
                 ahead = next(repeated)
-            yield partial(_chosen, block, rows, first, self.are_given)
+            yield partial(_chosen, block, rows, first, beside_ids=self.are_given)
             start, first = start + n_rows, first + n_rows - len(rows)
             self.n_skipped += len(rows)
 
     def place_of(self, row: int) -> str:
         """Where a document lies, given its row among those that were not skipped."""
         for number in self._skipped():
-            if number - self._n_before > row:
-                break
-            row += 1
+            row += number <= self._n_before + row
         return self._place_of(row)
 
     def _skipped(self) -> Iterator[int]:
         repeats = self.repeats() if self._policy == SKIP else ()
-        return (number for number, _ in repeats)
+        return (number for number, *_ in repeats)
 
-    def repeats(self) -> Iterator[tuple[int, int]]:
-        """The documents of the sources whose ids earlier documents have, in order, each with an
-        earlier document of the same digest; the corpus comes first. SourceError for one that must
-        not be skipped."""
+    def repeats(self) -> Iterator[Repeat]:
+        """The documents of the sources whose ids earlier ones have, in order; the corpus is
+        earlier."""
         if self._digests is None:
             return
-        self._digests.flush()
-        digests = np.memmap(self._digests, np.int64, "r")
         with TemporaryFile(dir=self._folder) as copy:
             self._digests.seek(0)
             shutil.copyfileobj(self._digests, copy, _AT_ONCE)
@@ -147,47 +151,43 @@ class GivenIds:
             repeated, firsts = ordered[:n_repeated], ordered[n_repeated : 2 * n_repeated]
             firsts[:] = -1
             others: dict[int, set[str]] = {}  # of equal digests, ids that the first one has not
-            for part, stop in enumerate(accumulate(self._sizes)):
-                start = stop - self._sizes[part]
-                places = np.searchsorted(repeated, digests[start:stop])
-                places[places == n_repeated] = 0
-                rows = np.flatnonzero(repeated[places] == digests[start:stop])
-                if len(rows):
-                    numbers, own = start + rows, places[rows]
-                    _set_firsts(firsts, own, numbers)
-                    yield from self._compared(numbers, own, firsts[own], others)
+            self._digests.seek(0)
+            start = 0
+            for n_rows in self._sizes:
+                digests = np.frombuffer(self._digests.read(8 * n_rows), np.int64)
+                places = np.minimum(np.searchsorted(repeated, digests), n_repeated - 1)
+                rows = np.flatnonzero(repeated[places] == digests)
+                own, first_rows = np.unique(places[rows], return_index=True)
+                is_new = firsts[own] < 0
+                firsts[own[is_new]] = start + rows[first_rows[is_new]]
+                yield from self._compared(start + rows, places[rows], firsts, others)
+                start += n_rows
 
     def _compared(
         self, numbers: IntArray, places: IntArray, firsts: IntArray, others: dict[int, set[str]]
-    ) -> Iterator[tuple[int, int]]:
+    ) -> Iterator[Repeat]:
         """Those of the documents whose whole ids repeat."""
-        rows = zip(numbers.tolist(), places.tolist(), firsts.tolist(), strict=True)
-        names = zip(self._ids_at(numbers), self._ids_at(firsts), strict=True)
-        for (number, place, first), (name, first_name) in zip(rows, names, strict=True):
+        former = firsts[places]
+        ids = zip(self._ids_at(numbers), self._ids_at(former), strict=True)
+        rows = zip(numbers.tolist(), former.tolist(), places.tolist(), ids, strict=True)
+        for number, first, place, (name, first_name) in rows:
             if number == first or name is None:
                 continue
-            known = others.setdefault(place, set()) if name != first_name else {name}
-            if name not in known:
-                known.add(name)
-            elif number >= self._n_before:
-                self._refuse_unless_skipped(name, number, first)
-                yield number, first
+            known = {name} if name == first_name else others.setdefault(place, set())
+            if name in known and number >= self._n_before:
+                yield number, first, name
+            known.add(name)
 
-    def _refuse_unless_skipped(self, name: str, number: int, first: int) -> None:
-        is_stored = first < self._n_before
-        if self._policy == SKIP and (self._before.has_ids or not is_stored):
-            return
-        other = f"of {self._place_of(first - self._n_before)}" if not is_stored else "in the corpus"
-        problem = f"the id {shown(name)} is also that {other}"
-        hint = "Correct it, or name another field with --id-field; --duplicate-ids skip leaves out "
-        hint += "such documents, and keep keeps them."
-        if is_stored:
-            problem = f"{self._before.where} already has a document with the id {shown(name)}"
-            hint = "Use --duplicate-ids skip to leave such documents out, or keep to add them."
-        if is_stored and not self._before.has_ids:
-            problem += ", which is its position"
-            hint = "Give the documents other ids, or use --duplicate-ids keep."
-        raise SourceError(self._place_of(number - self._n_before), problem, hint)
+    def _error(self, number: int, first: int, name: str) -> SourceError:
+        where = self._place_of(number - self._n_before)
+        if first >= self._n_before:
+            other = self._place_of(first - self._n_before)
+            return SourceError(where, f"the id {shown(name)} is also that of {other}", _HINT)
+        problem = f"{self._before.where} already has a document with the id {shown(name)}"
+        if self._before.has_ids:
+            return SourceError(where, problem, _STORED_HINT)
+        hint = "Give the documents other ids, or use --duplicate-ids keep."
+        return SourceError(where, f"{problem}, which is its position", hint)
 
     def _write(self, ids: pa.StringArray, part: int) -> None:
         """Write the digests of a part; no two documents without an id have the same."""
@@ -196,19 +196,17 @@ class GivenIds:
         digests = np.fromiter(map(hash, ids.to_pylist()), np.int64, len(ids))
         if ids.null_count:
             absent = ids.is_null().to_numpy(zero_copy_only=False)
-            numbers = sum(self._sizes[:part]) + np.arange(len(ids), dtype=np.int64)
-            digests[absent] = numbers[absent] * _SPREAD
+            digests[absent] = (sum(self._sizes[:part]) + np.flatnonzero(absent)) * _SPREAD
         self._digests.write(digests.tobytes())
 
     def _ids_at(self, numbers: IntArray) -> list[str | None]:
-        """The ids of documents; null for those that have none."""
+        """The ids of documents; None for those that have none."""
         starts = np.array([0, *accumulate(self._sizes)])
         parts = np.searchsorted(starts, numbers, side="right") - 1
         found = np.empty(len(numbers), object)
         for part in np.unique(parts).tolist():
-            rows = np.flatnonzero(parts == part)
-            ids = self._ids(part)
-            found[rows] = ids.take(pa.array(numbers[rows] - starts[part])).to_pylist()
+            rows = parts == part
+            found[rows] = self._ids(part).take(pa.array(numbers[rows] - starts[part])).to_pylist()
         return found.tolist()
 
     def _ids(self, part: int) -> pa.StringArray:
@@ -229,46 +227,33 @@ def _keep_repeated(ordered: NDArray[np.int64]) -> int:
     n_repeated = 0
     for start in range(0, len(ordered), _AT_ONCE):
         window = ordered[max(0, start - 2) : start + _AT_ONCE].copy()
-        first = min(start, 2)  # in the window
         is_second = np.zeros(len(window), np.bool_)
         is_second[1:] = window[1:] == window[:-1]
         is_second[2:] &= window[2:] != window[:-2]
-        found = window[first:][is_second[first:]]
+        is_second[: min(start, 2)] = False  # those of the window before
+        found = window[is_second]
         ordered[n_repeated : n_repeated + len(found)] = found
         n_repeated += len(found)
     return n_repeated
 
 
-def _set_firsts(firsts: NDArray[np.int64], places: IntArray, numbers: IntArray) -> None:
-    """Set in place the first document of each digest that appears for the first time."""
-    own, rows = np.unique(places, return_index=True)
-    is_new = firsts[own] < 0
-    firsts[own[is_new]] = numbers[rows[is_new]]
-
-
 def _chosen(
-    pending: CountedBlock | PendingBlock, skipped: Sequence[int], first: int, beside_ids: bool
+    pending: CountedBlock | PendingBlock, skipped: Sequence[int], first: int, *, beside_ids: bool
 ) -> CountedBlock:
-    """A block without some rows, in which all documents have names."""
+    """A block without the ``skipped`` rows, in which all documents have names."""
     block = whole(pending)
-    return named(_without(block, skipped) if skipped else block, first, beside_ids=beside_ids)
-
-
-def _without(block: CountedBlock, skipped: Sequence[int]) -> CountedBlock:
-    is_kept = np.ones(len(block.ids), np.bool_)
-    is_kept[skipped] = False
-    mask, sizes = pa.array(is_kept), np.diff(block.indptr)
-    pairs = np.repeat(is_kept, sizes)
-    account = block.account.copy()
-    account[0] -= np.count_nonzero(sizes[~is_kept])  # documents with a token
-    used, word_ids = np.unique(block.word_ids[pairs], return_inverse=True)
-    return block._replace(
-        ids=block.ids.filter(mask),
-        labels=block.labels.filter(mask),
-        words=block.words.take(pa.array(used)),
-        indptr=np.append(0, np.cumsum(sizes[is_kept])),
-        word_ids=word_ids.astype(np.int32),
-        word_counts=block.word_counts[pairs],
-        account=account,
-        fields={name: values.filter(mask) for name, values in block.fields.items()},
-    )
+    if skipped:
+        rows = np.delete(np.arange(len(block.ids)), skipped)
+        batch = DocumentBatch(block.indptr, block.word_ids, block.word_counts).take(rows)
+        account = block.account.copy()
+        account[0] -= np.count_nonzero(np.diff(block.indptr)[[*skipped]])  # those with a token
+        block = block._replace(
+            ids=block.ids.take(rows),
+            labels=block.labels.take(rows),
+            indptr=batch.indptr,
+            word_ids=batch.word_ids,
+            word_counts=np.asarray(batch.word_counts, np.uint32),
+            account=account,
+            fields={name: values.take(rows) for name, values in block.fields.items()},
+        )
+    return named(block, first, beside_ids=beside_ids)

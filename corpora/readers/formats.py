@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -82,7 +83,9 @@ FORMATS: dict[str, TextFormat] = {
     "text": Format(read_text, (".txt", ".text"), _WITH_IDS, places=places.files),
     "lines": Format(read_lines, (".lines",), _OF_TEXT, by_file=True, places=places.lines),
     "jsonl": Format(
-        *(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS), by_file=True, places=places.filled_lines
+        *(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS),
+        by_file=True,
+        places=partial(places.lines, blank=False),
     ),
     "csv": Format(*(read_csv, (".csv", ".tsv"), _OF_RECORDS), by_file=True, places=places.records),
     "parquet": Format(read_parquet, (".parquet",), _OF_RECORDS, by_file=True),
@@ -143,23 +146,12 @@ TextCollection = Collection[ReadOptions, PendingBlock]
 def place_of(number: int, collection: TextCollection, options: ReadOptions) -> str:
     """Where a document of the collection lies, counted from 0; its files are read again."""
     for file in collection.files:
-        found = collection.format.places
-        for where in (found or _rows_of(collection))(file, options):
+        own = collection.format.places or partial(places.rows, collection.format.read)
+        for where in own(file, options):
             if not number:
                 return where
             number -= 1
     return "documents"  # the files have changed meanwhile
-
-
-def _rows_of(collection: TextCollection) -> places.Places:
-    def rows(file: SourceFile, options: ReadOptions) -> Iterator[str]:
-        row = 0
-        for pending in collection.format.read([file], options):
-            n_rows = len(pending().ids)
-            yield from (f"{file.path}, row {number}" for number in range(row, row + n_rows))
-            row += n_rows
-
-    return rows
 
 
 VectorCollection = Collection[VectorReadOptions, PendingVectors]

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterator
 from itertools import chain
 
+from sparsetopics.corpora.readers.blocks import PendingBlock
 from sparsetopics.corpora.readers.options import ReadOptions, delimiter_of
 from sparsetopics.corpora.sources.byte_stream import SourceFile, line_blocks
 
@@ -14,19 +15,27 @@ from sparsetopics.corpora.sources.byte_stream import SourceFile, line_blocks
 Places = Callable[[SourceFile, ReadOptions], Iterator[str]]
 
 
+def rows(
+    read: Callable[[list[SourceFile], ReadOptions], Iterator[PendingBlock]],
+    file: SourceFile,
+    options: ReadOptions,
+) -> Iterator[str]:
+    """Each row that is read is one document."""
+    sizes = (len(pending().ids) for pending in read([file], options))
+    return (f"{file.path}, row {n}" for n, _ in enumerate(chain.from_iterable(map(range, sizes))))
+
+
 def files(file: SourceFile, options: ReadOptions) -> Iterator[str]:
     """Each file is one document."""
     yield str(file.path)
 
 
-def lines(file: SourceFile, options: ReadOptions) -> Iterator[str]:
-    """Each line is one document."""
-    return (where for where, _ in _lines(file, options))
-
-
-def filled_lines(file: SourceFile, options: ReadOptions) -> Iterator[str]:
-    """Each line that is not blank is one document."""
-    return (where for where, line in _lines(file, options) if line.strip())
+def lines(file: SourceFile, options: ReadOptions, *, blank: bool = True) -> Iterator[str]:
+    """Each line is one document, or each that is not ``blank``."""
+    for block in line_blocks(file.path, options.encoding_errors):
+        for number, line in enumerate(block.data.split(b"\n")[:-1], start=block.first_line):
+            if blank or line.strip():
+                yield f"{block.source}, line {number}"
 
 
 def records(file: SourceFile, options: ReadOptions) -> Iterator[str]:
@@ -40,9 +49,3 @@ def records(file: SourceFile, options: ReadOptions) -> Iterator[str]:
         if record:
             yield f"{file.path}, line {start + 1}"
         start = reader.line_num
-
-
-def _lines(file: SourceFile, options: ReadOptions) -> Iterator[tuple[str, bytes]]:
-    for block in line_blocks(file.path, options.encoding_errors):
-        for number, line in enumerate(block.data.split(b"\n")[:-1], start=block.first_line):
-            yield f"{block.source}, line {number}", line

@@ -278,7 +278,7 @@ def test_a_corpus_in_memory_does_the_same():
     ids = ["a", "b", "a", "c", "b", None]
     table = pa.table({"text": TEXTS, "id": ids})
 
-    with pytest.raises(SourceError, match="^table, row 2: the id 'a' is also .*, row 0"):
+    with pytest.raises(SourceError, match=r"^table, row 2: the id 'a' is also .*, row 0"):
         Corpus.from_table(table)
 
     assert [*Corpus.from_table(table, duplicate_ids="skip").ids()] == [["a", "b", "c", "no-id-3"]]
@@ -295,7 +295,7 @@ def test_tables_of_other_libraries_do_the_same(library):
         "datasets": lambda: maker.Dataset.from_dict(columns),
     }[library]()
 
-    with pytest.raises(SourceError, match="^table, row 5: the id 'b' is also .*, row 1"):
+    with pytest.raises(SourceError, match=r"^table, row 5: the id 'b' is also .*, row 1"):
         Corpus.from_table(table)
     assert [*Corpus.from_table(table, duplicate_ids="skip").ids()] == [[*"abcde"]]
 
