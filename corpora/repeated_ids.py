@@ -97,7 +97,7 @@ class GivenIds:
             yield block
         # A document of a name by position is another one, even if its id is the same.
         is_strict = self._policy == REFUSE
-        if is_strict or not self._before.has_ids:
+        if is_strict or (self._n_before and not self._before.has_ids):
             repeat = next((r for r in self.repeats() if is_strict or r[1] < self._n_before), None)
             if repeat is not None:
                 raise self._error(*repeat)

@@ -114,10 +114,13 @@ def named(block: Named, first: int, *, beside_ids: bool) -> Named:
 
     Positions stand alone unless other rows have ids, which could be the same numbers.
     """
-    numbers = pa.array(np.arange(first, first + len(block.ids))).cast(pa.string())
+    ids = given(block.ids)
+    if not ids.null_count:
+        return block
+    numbers = pa.array(np.arange(first, first + len(ids))).cast(pa.string())
     if beside_ids:
         numbers = pc.binary_join_element_wise("no-id", numbers, "-")
-    return block._replace(ids=pc.coalesce(given(block.ids), numbers))
+    return block._replace(ids=pc.coalesce(ids, numbers))
 
 
 def numbered(blocks: Iterable[Named]) -> Iterator[Named]:
