@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -30,10 +31,12 @@ from sparsetopics.corpora.ingest_options import IngestOptions
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.readers.options import KEEP
+from sparsetopics.corpora.repeated_ids import SKIP, Extended
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import local_paths, names_of
 from sparsetopics.corpora.store.document_rows import DocumentManifest, settings_hash
 from sparsetopics.corpora.store.manifest import FILE_NAME, files_of
+from sparsetopics.corpora.store.unfinished import SPOOL, Spool
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.execution.executors import open_cluster_map, open_local_map
 
@@ -54,8 +57,9 @@ def append(
     Words, their frequencies and the tokeniser do not change; a tokeniser in ``options`` must be
     that of the corpus. If anything fails, the corpus stays as it was. If a process was killed after
     it had committed the documents, the same call completes that append and adds nothing. ``say``
-    gets a sentence about this, and about skipped links. Raises SourceError for input that cannot be
-    read, and OutputError if the folder cannot be written or another process changes it meanwhile.
+    gets a sentence about this, about skipped links, and if there are no documents to add. Raises
+    SourceError for input that cannot be read, and OutputError if the folder cannot be written or
+    another process changes it meanwhile.
     """
     options = options or IngestOptions()
     _check_options(options)
@@ -78,7 +82,14 @@ def append(
         before = DocumentManifest.load(folder)
         options = _keeping(options, before, collection)
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
-        longer, written = _write(workspace.new, reading, folder, before)
+        longer, written, n_repeated = _write(workspace, reading, folder, before)
+        if n_repeated:
+            say(f"{folder}: left out {quantity(n_repeated, 'document')} with an id that is taken.")
+        if not written.shards:
+            if written.skipped and not n_repeated:
+                raise written.error
+            say(f"{folder}: there were no documents to add.")
+            return 0, IngestSummary.of(before, collection.account)
         if DocumentManifest.load(folder) != before:
             raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")
         added = [file.file for file in files_of(longer.shards[len(before.shards) :])]
@@ -96,26 +107,42 @@ def append(
 
 
 def _write(
-    new: Path, reading: Reading, folder: Path, before: DocumentManifest
-) -> tuple[DocumentManifest, WrittenShards]:
-    """Write the new shards and the longer manifest; return it and what was written."""
-    vocabulary = Corpus.open(folder).vocabulary
+    workspace: Workspace, reading: Reading, folder: Path, before: DocumentManifest
+) -> tuple[DocumentManifest, WrittenShards, int]:
+    """Write the new shards and the longer manifest; return it, what was written, and the number of
+    documents that were left out because of their ids."""
+    corpus = Corpus.open(folder)
+    vocabulary = corpus.vocabulary
     tokenizer = settle_tokenizer(reading, vocabulary)
     _check_tokenizer(tokenizer, before, names_of(reading.collection.files))
-    first_number = before.sizes.n_docs + before.n_skipped
-    blocks = encoded_blocks(
-        reading, tokenizer, vocabulary, before.fields, first_number=first_number
-    )
+    n_names = before.sizes.n_docs + before.n_skipped
+    has_ids = before.has_ids or not _are_positions(corpus.row_groups[0].read_ids(), n_names)
+    spool = None
+    if reading.options.read.duplicate_ids == SKIP:
+        spool = Spool(workspace.folder / SPOOL, "")
+        spool.folder.mkdir()
+    extended = Extended(str(folder), corpus.row_groups, n_names, has_ids)
+    ids = reading.given_ids(workspace.folder, spool, extended)
+    blocks = encoded_blocks(reading, tokenizer, vocabulary, before.fields, ids, spool)
     n_before = len(before.shards)
-    written = write_shards(new, blocks, len(vocabulary), before.fields, reading, n_before)
+    written = write_shards(workspace.new, blocks, len(vocabulary), before.fields, reading, n_before)
     longer = msgspec.structs.replace(
         before,
         shards=before.shards + written.shards,
         n_skipped=before.n_skipped + len(written.skipped),
         n_unknown_tokens=before.n_unknown_tokens + written.n_unknown_tokens,
+        has_ids=ids.are_given,
     )
-    longer.save(new)
-    return longer, written
+    longer.save(workspace.new)
+    return longer, written, ids.n_skipped
+
+
+def _are_positions(ids: Sequence[str], n_names: int) -> bool:
+    """Whether these, the first ids of a corpus, seem to be positions of documents, of which some
+    were skipped. The manifests of earlier releases do not say."""
+    numbers = [int(name) for name in ids if name.isascii() and name.isdecimal() and len(name) < 19]
+    are_numbers = [*map(str, numbers)] == [*ids]
+    return are_numbers and all(a < b for a, b in pairwise([-1, *numbers, n_names]))
 
 
 def _check_options(options: IngestOptions) -> None:

@@ -69,6 +69,7 @@ class Corpus(RowCorpus[DocumentBatch]):
     fields: Mapping[str, FieldType] = field(default_factory=dict)
     account: WordAccount | None = None  # of ``from_texts`` and ``from_table`` alone
     kept: IntArray | None = None  # None for a corpus that was opened
+    has_ids: bool = False  # whether sources are known to have given any document an id
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_words", "n_tokens")
@@ -176,7 +177,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         groups = stored_groups(folder, manifest.shards, kind, manifest.fields)
         vocabulary = manifest.read_vocabulary(folder)
         left_out = manifest.n_skipped, manifest.n_unknown_tokens
-        return cls(vocabulary, groups, *left_out, manifest.fields)
+        return cls(*(vocabulary, groups, *left_out, manifest.fields), has_ids=manifest.has_ids)
 
     @classmethod
     @naming_parameters()
@@ -226,6 +227,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         *,
         text_field: str = "text",
         id_field: str | None = None,
+        duplicate_ids: str = "refuse",
         label_field: str | None = None,
         keep: Sequence[str] = (),
         stop_words: str | Sequence[str] | Set[str] | None = None,
@@ -249,11 +251,12 @@ class Corpus(RowCorpus[DocumentBatch]):
         A table is a Hugging Face dataset, or any object with ``__arrow_c_stream__`` or
         ``__arrow_c_array__``, such as the tables of pyarrow, pandas, polars and DuckDB. Without
         ``id_field`` and ``label_field``, columns called ``id`` and ``label`` are used where they
-        exist; the index of a pandas DataFrame takes the place of a column ``id``. ``keep`` names
-        further columns to keep, of which some may be given a type: ``["text", "section",
-        "year:number"]``, or ``["all"]``. The other parameters are those of ``from_texts``. Raises
-        SourceError for another object, for a column that is missing or holds no text, and if
-        nothing is left.
+        exist; the index of a pandas DataFrame takes the place of a column ``id``. A row whose id an
+        earlier one has is refused unless ``duplicate_ids`` is ``"skip"`` (to leave it out) or
+        ``"keep"``. ``keep`` names further columns to keep, of which some may be given a type:
+        ``["text", "section", "year:number"]``, or ``["all"]``. The other parameters are those of
+        ``from_texts``. Raises SourceError for another object, for a column that is missing or
+        holds no text, and if nothing is left.
         """
         given = locals()  # the options, by the names of parameters
         from sparsetopics.corpora.ingest_options import document_options, given_at
@@ -297,7 +300,10 @@ class Corpus(RowCorpus[DocumentBatch]):
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]
     ) -> DocumentManifest:
-        return write_manifest(part, self.vocabulary, shards, 0, 0, self.fields)
+        left_out = 0, 0
+        return write_manifest(
+            *(part, self.vocabulary, shards, *left_out, self.fields), has_ids=self.has_ids
+        )
 
 
 @dataclass(frozen=True, eq=False)

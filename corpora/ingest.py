@@ -24,12 +24,14 @@ from sparsetopics.corpora.readers.blocks import (
     Named,
     PendingBlock,
     ReadingAccount,
-    numbered,
+    whole,
     with_error_last,
 )
 from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
-from sparsetopics.corpora.readers.formats import TextCollection
+from sparsetopics.corpora.readers.formats import TextCollection, place_of
+from sparsetopics.corpora.readers.options import ID_FIELD
 from sparsetopics.corpora.readers.text_files import doubts_about_text
+from sparsetopics.corpora.repeated_ids import KEEP_ALL, SKIP, Extended, GivenIds
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.byte_stream import error_of_all
 from sparsetopics.corpora.sources.encodings import NotTextError
@@ -39,6 +41,7 @@ from sparsetopics.corpora.store.document_rows import (
     DocumentManifest,
     EncodedBlock,
     encode,
+    with_places,
     write_manifest,
 )
 from sparsetopics.corpora.store.manifest import ShardEntry
@@ -140,6 +143,20 @@ class Reading(NamedTuple):
         except NotTextError as error:
             raise error_of_all(self.collection.files, self.options.read.decoding) or error from None
 
+    def given_ids(self, folder: Path, spool: Spool | None, before: Extended) -> GivenIds:
+        """The ids of the documents; digests go to ``folder``, blocks to the ``spool`` if any."""
+        read, is_field = self.options.read, ID_FIELD in self.collection.format.options
+        ids = GivenIds(
+            # Several folders may have files of the same name, and readers of counts make numbers.
+            read.duplicate_ids if is_field or read.duplicate_ids == SKIP else KEEP_ALL,
+            folder,
+            spool.ids if spool else lambda block: next(self.pending(block))().ids,
+            partial(place_of, collection=self.collection, options=read),
+            before,
+            late=spool is not None,
+        )
+        return self.opened.enter_context(closing(ids))
+
     def report(self, stage: str, n_documents: int) -> None:
         self.on_progress(IngestProgress(stage, n_documents, "document"))
 
@@ -184,27 +201,42 @@ def ingest(
         given, left_out = options.given, None
         tokenizer = _settled_once(place, reading, given)
         types: Mapping[str, FieldType] = {}
+        spool = None
+        # Words, types of fields and repeated ids are known only after a pass over all documents.
+        if given is None or options.read.keep or options.read.duplicate_ids == SKIP:
+            spool = Spool(place.spool, place.job)
+        ids = reading.given_ids(place.spool, spool, Extended())
         if given is not None and not options.read.keep:
             vocabulary = given
-            encoded = encoded_blocks(reading, tokenizer, vocabulary, types)
-        else:  # words, types of fields or both are known only after a pass over all documents
-            spool, told = Spool(place.spool, place.job), FieldTypes(options.read.kept)
-            counted = told.watch(_spooled_blocks(spool, reading, tokenizer))
+            encoded = encoded_blocks(reading, tokenizer, vocabulary, types, ids, spool)
+        else:
+            assert spool is not None
+            told = FieldTypes(options.read.kept)
+            counted = told.watch(ids.watch(_spooled_blocks(spool, reading, tokenizer)))
             counted = reported(counted, "reading", "document", on_progress)
+            if given is None and options.read.duplicate_ids == SKIP:
+                deque(counted, maxlen=0)
+                counted = map(whole, ids.chosen(spool.blocks()))
             if given is None:
                 vocabulary, left_out = _learn_vocabulary(counted, collection, options.pruning)
             else:
                 vocabulary = given
             deque(counted, maxlen=0)  # those that nobody needed for a vocabulary
             types = told.types
-            encoded = _encoded(spool.blocks(), vocabulary, types, here)
+            encoded = _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, here)
             if given is None:  # tokens that were pruned are not unknown
                 encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
         written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
         left_over = len(written.skipped), written.n_unknown_tokens
-        manifest = write_manifest(place.corpus, vocabulary, written.shards, *left_over, types)
+        if not written.shards:
+            raise written.error
+        manifest = write_manifest(
+            *(place.corpus, vocabulary, written.shards, *left_over, types), has_ids=ids.are_given
+        )
+        if ids.n_skipped:
+            say(f"{out}: left out {quantity(ids.n_skipped, 'document')} with an id that is taken.")
         account = written.account_of(None if given else vocabulary, left_out)
         return IngestSummary.of(manifest, collection.account, account)
 
@@ -240,33 +272,37 @@ def encoded_blocks(
     tokenizer: TokenizerOptions | None,
     vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
-    *,
-    first_number: int = 0,
+    ids: GivenIds,
+    spool: Spool | None,
 ) -> Iterator[EncodedBlock]:
     """The documents of all files under the words of a vocabulary, with fields of these ``types``;
-    those without an id are numbered from ``first_number``."""
-    counted = _counted_blocks(reading, tokenizer, first_number)
-    counted = reported(counted, "reading", "document", reading.on_progress)
-    return _encoded(counted, vocabulary, types, reading.here)
+    a ``spool`` holds them until it is known which to skip."""
+    counted = _counted_blocks(reading, tokenizer)
+    if spool is not None:
+        counted = spool.keep(counted, reading.here)
+    counted = reported(ids.watch(counted), "reading", "document", reading.on_progress)
+    if spool is None:
+        return _encoded(ids.named(counted), vocabulary, types, ids, reading.here)
+    deque(counted, maxlen=0)
+    return _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, reading.here)
 
 
 def _encoded(
     blocks: Iterable[CountedBlock | PendingBlock],
     vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
+    ids: GivenIds,
     here: LocalMap,
 ) -> Iterator[EncodedBlock]:
     """Encode in this process: it takes no longer than to send a block to another."""
     words = pa.array(vocabulary.words, pa.string())
-    return here(partial(_encode, words=words, types=types), blocks)
+    return with_places(here(partial(_encode, words=words, types=types), blocks), ids.place_of)
 
 
 def _encode(
     block: CountedBlock | PendingBlock, words: pa.StringArray, types: Mapping[str, FieldType]
 ) -> EncodedBlock:
-    found = block if isinstance(block, CountedBlock) else block()
-    assert isinstance(found, CountedBlock)  # of a spool
-    return encode(found, words, types)
+    return encode(whole(block), words, types)
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
@@ -312,11 +348,8 @@ def _spooled_blocks(
 ) -> Iterator[CountedBlock]:
     """All documents: first those that an earlier process spooled, then the others, which are
     spooled now."""
-    n_documents = 0
-    for block in spool.recovered():
-        n_documents += len(block.ids)
-        yield block
-    others = _counted_blocks(reading, tokenizer, n_documents, n_blocks_done=spool.n_blocks)
+    yield from spool.recovered()
+    others = _counted_blocks(reading, tokenizer, n_blocks_done=spool.n_blocks)
     yield from spool.keep(others, reading.here)
 
 
@@ -332,20 +365,16 @@ def _learn_vocabulary(
 
 
 def _counted_blocks(
-    reading: Reading,
-    tokenizer: TokenizerOptions | None,
-    first_number: int,
-    *,
-    n_blocks_done: int = 0,
+    reading: Reading, tokenizer: TokenizerOptions | None, *, n_blocks_done: int = 0
 ) -> Iterator[CountedBlock]:
-    """The documents of all files in order, counted, each with an id. The first ``n_blocks_done``
-    blocks are skipped without decoding them."""
+    """The documents of all files in order, counted. The first ``n_blocks_done`` blocks are skipped
+    without decoding them."""
     function = None if tokenizer is None else tokenizer.function
     keep_texts = reading.options.read.kept.text
     replaces = reading.options.read.encoding_errors == "replace"
     here = partial(_count, tokenizer=tokenizer, keep_texts=keep_texts, replaces=replaces)
     count = where_function_is_same(here, function)
-    return numbered(reading.mapped(count, n_blocks_done), first_number)
+    return reading.mapped(count, n_blocks_done)
 
 
 def _count(
@@ -372,6 +401,13 @@ class WrittenShards(NamedTuple):
     n_tokens: int
     reading: ReadingAccount
 
+    @property
+    def error(self) -> SourceError:
+        """The error for documents none of which was written."""
+        problem = f"none of {quantity(len(self.skipped), 'document')} has a word of the vocabulary"
+        hint = "Check the sources, --vocabulary and --token-pattern."
+        return SourceError("documents", problem, hint)
+
     def account_of(
         self, vocabulary: Vocabulary | None, left_out: Mapping[str, int] | None
     ) -> WordAccount:
@@ -389,8 +425,7 @@ def write_shards(
     reading: Reading,
     first: int = 0,
 ) -> WrittenShards:
-    """Write the documents into shards numbered from ``first``; SourceError if none has a word of
-    the vocabulary."""
+    """Write documents that have a word of the vocabulary into shards numbered from ``first``."""
     n_unknown_tokens = n_documents = n_unlabelled = n_tokens = 0
     skipped: list[str] = []
     account = NO_ACCOUNT
@@ -405,8 +440,4 @@ def write_shards(
             n_tokens += int(block.rows.batch.n_tokens)
             reading.report("writing", n_documents)
         shards = writer.finish()
-    if not shards:
-        problem = f"none of {quantity(len(skipped), 'document')} has a word of the vocabulary"
-        hint = "Check the sources, --vocabulary and --token-pattern."
-        raise SourceError("documents", problem, hint)
     return WrittenShards(shards, skipped, n_unknown_tokens, n_unlabelled, n_tokens, account)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
-from itertools import chain, count, islice
+from itertools import chain, islice
 from numbers import Integral
 from operator import index
 from typing import Any, TypeVar
@@ -28,13 +30,19 @@ from sparsetopics.corpora.memory_arrays import (
     strings_of,
     widened,
 )
-from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, numbered
+from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
+from sparsetopics.corpora.repeated_ids import KEEP_ALL, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
-from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, encode, sizes_of_batch
+from sparsetopics.corpora.store.document_rows import (
+    DOCS_PER_ROW_GROUP,
+    encode,
+    sizes_of_batch,
+    with_places,
+)
 from sparsetopics.corpora.store.shards import NO_TYPES, MemoryRowGroup, RowGroup
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
@@ -48,9 +56,9 @@ _TABLE = "table"  # in messages
 T = TypeVar("T")
 Groups = tuple[RowGroup[DocumentBatch], ...]
 #: Makes the corpus from vocabulary, row groups, documents and tokens left out, kept fields, the
-#: account of its words, and the positions of its documents.
+#: account of its words, the positions of its documents, and whether they were given ids.
 Make = Callable[
-    [Vocabulary, Groups, int, int, Mapping[str, FieldType], WordAccount | None, IntArray], T
+    [Vocabulary, Groups, int, int, Mapping[str, FieldType], WordAccount | None, IntArray, bool], T
 ]
 
 
@@ -59,12 +67,14 @@ def _corpus_of_blocks(
     texts: Iterable[TextBlock],
     where: str,
     options: IngestOptions,
+    policy: str = KEEP_ALL,
     *,
     keep_empty: bool = False,
 ) -> T:
     """Tokenise, prune and encode; warn of what may have gone wrong with the words.
 
-    Raises OptionError if the vocabulary is none, and SourceError if nothing is left. With
+    ``policy`` is that of ``GivenIds``. Raises OptionError if the vocabulary is none, and
+    SourceError if nothing is left. With
     ``keep_empty``, documents without a known word stay, and there may be no document at all.
     """
     given, kept = options.vocabulary, options.read.kept
@@ -76,17 +86,22 @@ def _corpus_of_blocks(
         options, given, lambda how: (sentences_of(block, how) for block in texts)
     )
     told = FieldTypes(kept)
-    counted = (count_texts(block, tokenizer, keep_texts=kept.text) for block in texts)
-    blocks = list(told.watch(counted))
-    vocabulary, left_out = given, {}
-    if vocabulary is None:
-        totals = tally_words(blocks)
-        vocabulary = prune(totals, options.pruning, counted=False)
-        left_out = n_left_out(totals, options.pruning, vocabulary, counted=False)
-    vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
-    words = pa.array(vocabulary.words, pa.string())
-    types = told.types
-    encoded = [encode(block, words, types, keep_empty=keep_empty) for block in blocks]
+    read = [count_texts(block, tokenizer, keep_texts=kept.text) for block in texts]
+    place_of = f"{where}, row {{}}".format
+    with closing(GivenIds(policy, None, lambda block: read[block].ids, place_of)) as ids:
+        deque(told.watch(ids.watch(read)), maxlen=0)
+        blocks = [*map(whole, ids.chosen(read))]
+        vocabulary, left_out = given, {}
+        if vocabulary is None:
+            totals = tally_words(blocks)
+            vocabulary = prune(totals, options.pruning, counted=False)
+            left_out = n_left_out(totals, options.pruning, vocabulary, counted=False)
+        vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
+        words = pa.array(vocabulary.words, pa.string())
+        types = told.types
+        numbered = (encode(block, words, types, keep_empty=keep_empty) for block in blocks)
+        encoded = [*with_places(numbered, ids.place_of)]
+        rows = np.delete(np.arange(sum(len(block.ids) for block in read)), [*ids.skipped()])
     groups = tuple(
         MemoryRowGroup(
             sizes_of_batch(rows.batch),
@@ -113,9 +128,9 @@ def _corpus_of_blocks(
     )
     for sentence in account.warnings():
         warnings.warn(sentence, SparsetopicsWarning, stacklevel=5)  # the call of ``from_texts``
-    masks = [np.zeros(0, np.bool_), *(block.kept for block in encoded)]
-    kept_rows = np.flatnonzero(np.concatenate(masks))
-    return make(vocabulary, groups, len(skipped), n_unknown, types, account, kept_rows)
+    is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
+    left = len(skipped), n_unknown
+    return make(vocabulary, groups, *left, types, account, rows[is_kept], ids.are_given)
 
 
 def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
@@ -140,21 +155,24 @@ def every_text(
 
 
 def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
-    """Texts under running numbers or the index of a Series, a row group at a time."""
+    """Texts, with the index of a Series as ids, a row group at a time."""
     remaining, names = _iterated(texts), _index_of(texts)
-    remaining_ids = map(str, count()) if names is None else iter(names)
     start = 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
-        ids = pa.array(list(islice(remaining_ids, len(some))), pa.string())
-        yield TextBlock(ids, pa.nulls(len(some), pa.string()), _as_strings(some, start))
+        nothing = pa.nulls(len(some), pa.string())  # no labels, and no ids without an index
+        ids = nothing if names is None else names.slice(start, len(some))
+        yield TextBlock(ids, nothing, _as_strings(some, start))
         start += len(some)
 
 
-def _index_of(rows: Any) -> list[str] | None:  # whatever users pass
-    """The labels of a Series or DataFrame of pandas; None for others, which may have a method of
-    that name."""
+def _index_of(rows: Any) -> pa.StringArray | None:  # whatever users pass
+    """The index of a Series or DataFrame of pandas; None for the default one, and for others, which
+    may have a method of that name."""
     index = getattr(rows, "index", None)
-    return None if index is None or callable(index) else names_of(index, len(rows), "index")
+    is_default = (getattr(index, "start", None), getattr(index, "step", None)) == (0, 1)
+    if index is None or callable(index) or is_default:
+        return None
+    return pa.array(names_of(index, len(rows), "index"), pa.string())
 
 
 def _iterated(texts: Iterable[str | None]) -> Iterator[str | None]:
@@ -193,31 +211,33 @@ def corpus_of_table(
 
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
     """
-    return _corpus_of_blocks(make, _blocks_of_table(table, options.read), _TABLE, options)
+    has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
+    names = None if has_ids else _index_of(table)
+    blocks = _blocks_of_table(table, names, options.read)
+    policy = options.read.duplicate_ids if names is None else KEEP_ALL
+    return _corpus_of_blocks(make, blocks, _TABLE, options, policy)
 
 
-def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
+def _blocks_of_table(
+    table: Any,  # see corpus_of_table
+    names: pa.StringArray | None,
+    read: ReadOptions,
+) -> Iterator[TextBlock]:
     batches = _table_batches(table)
     chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
     try:
-        blocks = (pending() for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read))
-        has_ids = (read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
-        names = None if has_ids else _index_of(table)
-        yield from numbered(blocks) if names is None else _named(blocks, names)
+        start = 0
+        for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read):
+            block = pending()
+            length = len(block.ids)
+            yield block if names is None else block._replace(ids=names.slice(start, length))
+            start += length
     except SourceError:
         raise
     except (pa.ArrowException, ValueError) as error:
         problem = f"Arrow cannot read its columns: {reason_of(error)}"
         hint = "Leave out all columns but text, id, label and those to keep."
         raise SourceError(_TABLE, problem, hint) from error
-
-
-def _named(blocks: Iterable[TextBlock], names: Iterable[str]) -> Iterator[TextBlock]:
-    """The blocks, with the ``names`` of all their documents as ids."""
-    remaining = iter(names)
-    for block in blocks:
-        own = list(islice(remaining, len(block.ids)))
-        yield block._replace(ids=pa.array(own, pa.string()))
 
 
 def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_table
@@ -271,7 +291,8 @@ def corpus_of_csr(
         rows = kept[start : start + DOCS_PER_ROW_GROUP]
         batch, ids = whole.take(rows), [names[i] for i in rows]
         groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
-    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES, None, kept)
+    given = doc_ids is not None
+    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES, None, kept, given)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:

@@ -94,12 +94,43 @@ def checked(block: Named, where: Callable[[int], str]) -> Named:
     return block
 
 
-def numbered(blocks: Iterable[Named], first: int = 0) -> Iterator[Named]:
-    """The blocks, where each row without an id gets its running number, counted from ``first``."""
+def whole(block: CountedBlock | PendingBlock) -> CountedBlock:
+    """The counted block, read if that is still to be done."""
+    found = block if isinstance(block, CountedBlock) else block()
+    assert isinstance(found, CountedBlock)  # the caller knows that it is no text
+    return found
+
+
+def given(ids: pa.StringArray) -> pa.StringArray:
+    """The ids, null for empty ones."""
+    is_empty = pc.equal(pc.binary_length(ids), 0)
+    if not pc.any(is_empty, min_count=0).as_py():
+        return ids
+    return pc.if_else(is_empty, pa.scalar(None, pa.string()), ids)
+
+
+def named(block: Named, first: int, *, beside_ids: bool) -> Named:
+    """The block, where each row without an id is called by its position, counted from ``first``.
+
+    Positions stand alone unless other rows have ids, which could be the same numbers.
+    """
+    ids = given(block.ids)
+    if not ids.null_count:
+        return block
+    numbers = pa.array(np.arange(first, first + len(ids))).cast(pa.string())
+    if beside_ids:
+        numbers = pc.binary_join_element_wise("no-id", numbers, "-")
+    return block._replace(ids=pc.coalesce(ids, numbers))
+
+
+def numbered(blocks: Iterable[Named]) -> Iterator[Named]:
+    """The blocks, where each row without an id gets a name by its position."""
+    first, beside_ids = 0, False
     for block in blocks:
-        numbers = pa.array(np.arange(first, first + len(block.ids))).cast(pa.string())
-        first += len(block.ids)
-        yield block._replace(ids=pc.coalesce(block.ids, numbers))
+        ids = given(block.ids)
+        beside_ids = beside_ids or ids.null_count < len(ids)
+        yield named(block, first, beside_ids=beside_ids)
+        first += len(ids)
 
 
 def with_error_last(pending: Iterable[PendingBlock]) -> Generator[PendingBlock, None, None]:

@@ -9,6 +9,7 @@ kept as strings.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -16,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.readers.blocks import CountedBlock, Values
@@ -33,6 +35,7 @@ ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
 # A number as JSON writes it, of at most 15 digits if it is whole: postal codes that begin with 0
 # and the long ids of messages would not survive as float64, so they stay strings.
 _NUMBER = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+_DOUBTFUL = r"^[+-]?(0[0-9]|[0-9]{16})"  # a number that may not survive
 _TIME = r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
 _MONTH = rf"-[0-9]{{2}}(-[0-9]{{2}}({_TIME})?)?"
 _LOOKS: Mapping[FieldType, str] = {"number": _NUMBER, "date": f"^[0-9]{{4}}{_MONTH}$"}
@@ -149,25 +152,39 @@ class FieldTypes:
         return (self._possible[name] or ["string"])[0]
 
 
+class WrongValueError(SourceError):
+    """A value of a document that is not of the type of its field."""
+
+    def __init__(self, row: int, field: str, problem: str, hint: str) -> None:
+        super().__init__(f"row {row}, field {field!r}", problem, hint)
+        self.row, self.field, self.problem, self.hint = row, field, problem, hint
+
+    def at(self, place: str) -> SourceError:
+        """The error with the place of the document."""
+        return SourceError(f"{place}, field {self.field!r}", self.problem, self.hint)
+
+
 def table_of_fields(
-    values: Values, types: Mapping[str, FieldType], ids: pa.StringArray
+    values: Values,
+    types: Mapping[str, FieldType],
+    rows: IntArray,  # (n_docs,) in their block, for errors
 ) -> pa.Table:
     """The fields of documents, (n_docs,) each, as columns of their types.
 
-    A field without values is null. Raises SourceError, with an id of ``ids``, for a value that is
-    not of the type of its field.
+    A field without values is null. Raises WrongValueError for a value that is not of the type of
+    its field.
     """
     columns = {}
     for name, kind in types.items():
         if name not in values:
-            columns[name] = pa.nulls(len(ids), ARROW_TYPES[kind])
+            columns[name] = pa.nulls(len(rows), ARROW_TYPES[kind])
             continue
         columns[name] = converted(values[name], kind)
         if columns[name] is None:
             row = misfit(values[name], kind)
-            where = f"document {ids[row].as_py()!r}, field {name!r}"
             problem = f"expected a {kind}, but found {shown(values[name][row].as_py())}"
-            raise SourceError(where, problem, f"Correct it, or keep the field as {name}:string.")
+            hint = f"Correct it, or make the corpus with --keep {name}:string."
+            raise WrongValueError(int(rows[row]), name, problem, hint)
     return pa.table(columns)
 
 
@@ -190,10 +207,21 @@ def converted(values: pa.StringArray, kind: FieldType) -> pa.Array | None:
     try:
         if kind == "number":
             numbers = values.cast(pa.float64())
-            return numbers if np.isfinite(numbers.fill_null(0)).all() else None
+            are_finite = np.isfinite(numbers.fill_null(0)).all()
+            return numbers if are_finite and _survive(values) else None
         return _as_dates(values) if kind == "date" else values
     except pa.ArrowInvalid:
         return None
+
+
+def _survive(values: pa.StringArray) -> bool:
+    """Whether numbers of 64 bits can stand for the strings: not for most ids of 19 digits, nor for
+    codes that begin with 0."""
+    doubtful = values.filter(pc.match_substring_regex(values, _DOUBTFUL)).to_pylist()
+    return all(
+        value.lstrip("+-")[0] != "0" and Decimal(repr(float(value))) == Decimal(value)
+        for value in doubtful
+    )
 
 
 def misfit(values: pa.StringArray, kind: FieldType) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.readers import ldac, matrix_market
+from sparsetopics.corpora.readers import ldac, matrix_market, places
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
 from sparsetopics.corpora.readers.counts import packed_or_not, read_uci, uci_vocabulary_names
@@ -22,6 +23,7 @@ from sparsetopics.corpora.readers.number_tables import (
     read_parquet_numbers,
 )
 from sparsetopics.corpora.readers.options import (
+    DUPLICATE_IDS,
     ID_FIELD,
     KEEP,
     LABEL_FIELD,
@@ -53,6 +55,7 @@ class Format(NamedTuple, Generic[Options, Pending]):
     # Of counts: what the file with the words may be called, best first, given their own name.
     vocabulary_names: Callable[[str], list[str]] | None = None
     by_file: bool = False  # whether each file is read by itself, so that some can be read ahead
+    places: places.Places | None = None  # where the documents of a file lie; None: in its rows
 
     @property
     def counted(self) -> bool:
@@ -73,14 +76,23 @@ IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 _OF_TABLES = frozenset({"columns", "id_field", "label_field"})
 _OF_TEXT = frozenset({"encoding_errors", KEEP})
-_OF_RECORDS = _OF_TEXT | {TEXT_FIELD, ID_FIELD, LABEL_FIELD}
+_WITH_IDS = _OF_TEXT | {DUPLICATE_IDS}
+_OF_RECORDS = _WITH_IDS | {TEXT_FIELD, ID_FIELD, LABEL_FIELD}
 _ENCODED = frozenset({"encoding"})  # other formats have their own
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
-    "text": Format(read_text, (".txt", ".text"), _OF_TEXT | _ENCODED),
-    "lines": Format(read_lines, (".lines",), _OF_TEXT | _ENCODED, by_file=True),
-    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS | _ENCODED, by_file=True),
-    "csv": Format(read_csv, (".csv", ".tsv"), _OF_RECORDS | _ENCODED, by_file=True),
+    "text": Format(read_text, (".txt", ".text"), _WITH_IDS | _ENCODED, places=places.files),
+    "lines": Format(
+        *(read_lines, (".lines",), _OF_TEXT | _ENCODED), by_file=True, places=places.lines
+    ),
+    "jsonl": Format(
+        *(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS | _ENCODED),
+        by_file=True,
+        places=partial(places.lines, blank=False),
+    ),
+    "csv": Format(
+        *(read_csv, (".csv", ".tsv"), _OF_RECORDS | _ENCODED), by_file=True, places=places.records
+    ),
     "parquet": Format(read_parquet, (".parquet",), _OF_RECORDS, by_file=True),
     "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_RECORDS, by_file=True),
     "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
@@ -134,6 +146,19 @@ class Collection(NamedTuple, Generic[Options, Pending]):
 
 
 TextCollection = Collection[ReadOptions, PendingBlock]
+
+
+def place_of(number: int, collection: TextCollection, options: ReadOptions) -> str:
+    """Where a document of the collection lies, counted from 0; its files are read again."""
+    for file in collection.files:
+        own = collection.format.places or partial(places.rows, collection.format.read)
+        for where in own(file, options):
+            if not number:
+                return where
+            number -= 1
+    return "documents"  # the files have changed meanwhile
+
+
 VectorCollection = Collection[VectorReadOptions, PendingVectors]
 
 

@@ -24,6 +24,7 @@ from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values, shown
 
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
+DUPLICATE_IDS = "duplicate_ids"
 # How messages name what may separate columns, and what to do about a file that has it.
 _DELIMITERS = {
     "\t": ("tabs", "Name the file .tsv."),
@@ -42,7 +43,8 @@ class ReadOptions:
     Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
     they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
     A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
-    the text, and ``all`` stands for every field.
+    the text, and ``all`` stands for every field. ``duplicate_ids`` is what happens to a document
+    whose id an earlier one has.
     """
 
     text_field: str = "text"
@@ -52,6 +54,7 @@ class ReadOptions:
     encoding_errors: str = "strict"  # "strict" or "replace"
     vocabulary_file: Path | None = None  # the words of a collection of counts
     keep: Sequence[str] = ()
+    duplicate_ids: str = "refuse"  # or "skip" or "keep"
 
     def __post_init__(self) -> None:
         check_values(INGEST_OPTION, "read", self)

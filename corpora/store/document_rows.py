@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple
@@ -20,7 +20,13 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock, ReadingAccount
-from sparsetopics.corpora.readers.fields import MOST_FIELDS, TEXT, FieldType, table_of_fields
+from sparsetopics.corpora.readers.fields import (
+    MOST_FIELDS,
+    TEXT,
+    FieldType,
+    WrongValueError,
+    table_of_fields,
+)
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
@@ -67,6 +73,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
     shards: tuple[DocumentShard, ...]
     tokenizer: dict[str, Setting] | None  # None for a collection that came as counts
     fields: dict[FieldName, FieldType] = msgspec.field(default_factory=dict)  # that are kept
+    has_ids: bool = False  # whether sources are known to have given any document an id
 
     def __post_init__(self) -> None:
         if len(self.fields) > MOST_FIELDS:
@@ -112,6 +119,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
                 for shard in self.shards
             ],
             **({"fields": self.fields} if self.fields else {}),
+            **({"has_ids": True} if self.has_ids else {}),
             "tokenizer": self.tokenizer,
             "tokenizer_hash": settings_hash(self.tokenizer),
         }
@@ -136,6 +144,8 @@ def write_manifest(
     n_skipped: int,
     n_unknown_tokens: int,
     fields: Mapping[str, FieldType] = NO_TYPES,
+    *,
+    has_ids: bool = False,
 ) -> DocumentManifest:
     """Turn a folder that holds the shards into a corpus: add the vocabulary, then the manifest."""
     vocabulary.save(folder)
@@ -148,6 +158,7 @@ def write_manifest(
         shards=tuple(DocumentKind.entry_of(s, s.groups, s.beside) for s in shards),
         tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
         fields=dict(fields),
+        has_ids=has_ids,
     )
     manifest.save(folder)
     return manifest
@@ -254,7 +265,7 @@ def encode(
     """Number the words of a block by their place in ``words``, and give its fields their types.
 
     Other words are left out, and so are documents that hold no known word, unless ``keep_empty``.
-    Raises SourceError for a value that is not of the type of its field.
+    Raises WrongValueError for a value that is not of the type of its field.
     """
     # Numba takes half a second to import, and corpora are also opened without any encoding.
     from sparsetopics.corpora.text.token_kernels import renumber_words
@@ -266,15 +277,28 @@ def encode(
     kept = is_known | keep_empty
     batch = DocumentBatch(np.append(0, indptr[1:][kept]), word_ids, word_counts)
     kept_mask = pa.array(kept)
-    ids = block.ids.filter(kept_mask)
     values = {name: column.filter(kept_mask) for name, column in block.fields.items()}
+    table = table_of_fields(values, types, np.flatnonzero(kept))
     return EncodedBlock(
-        Rows(ids, block.labels.filter(kept_mask), batch, table_of_fields(values, types, ids)),
+        Rows(block.ids.filter(kept_mask), block.labels.filter(kept_mask), batch, table),
         skipped=block.ids.filter(pa.array(~is_known)).to_pylist(),
         kept=kept,
         n_unknown_tokens=_total(block.word_counts) - _total(word_counts),
         account=block.account,
     )
+
+
+def with_places(
+    encoded: Iterable[EncodedBlock], place_of: Callable[[int], str]
+) -> Iterator[EncodedBlock]:
+    """The blocks of all documents; an error about a value gets the place of its document."""
+    n_docs = 0
+    try:
+        for block in encoded:
+            yield block
+            n_docs += block.rows.batch.n_docs + len(block.skipped)
+    except WrongValueError as error:
+        raise error.at(place_of(n_docs + error.row)) from error
 
 
 def _total(counts: NDArray[np.uint32]) -> int:

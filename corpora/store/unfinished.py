@@ -50,7 +50,7 @@ from sparsetopics.corpora.text.vocabulary import Setting
 from sparsetopics.execution.executors import LocalMap
 
 _FORMAT_VERSION = 2  # of what is kept
-_TOKENIZER_FILE, _SPOOL = "tokenizer.json", "spool"
+_TOKENIZER_FILE, SPOOL = "tokenizer.json", "spool"
 _WAY_ON = "What was read is kept; repeat the command to continue."
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ class WorkFolder(NamedTuple):
 
     @property
     def spool(self) -> Path:
-        return self.folder / _SPOOL
+        return self.folder / SPOOL
 
     def keep_tokenizer(self, tokenizer: TokenizerOptions) -> None:
         self.write(_TOKENIZER_FILE, {**tokenizer.settings(), "job": self.job})
@@ -185,7 +185,7 @@ def work_folder(
     with refusing(out), claimed([output]):
         _take_over(place, job, say)
         try:
-            output.workspace.clear(keep=(JOB, _TOKENIZER_FILE, _SPOOL))
+            output.workspace.clear(keep=(JOB, _TOKENIZER_FILE, SPOOL))
             place.corpus.mkdir(parents=True)
             place.spool.mkdir(exist_ok=True)
             if job is not None:
@@ -235,7 +235,7 @@ class Spool:
     """
 
     def __init__(self, folder: Path, job: str) -> None:
-        self._folder = folder
+        self.folder = folder
         self._start = zlib.crc32(job.encode())
         self.n_blocks = 0
 
@@ -257,6 +257,10 @@ class Spool:
         """All blocks, still to be read."""
         return (partial(_read, self._path(index)) for index in range(self.n_blocks))
 
+    def ids(self, block: int) -> pa.StringArray:
+        """The ids of the documents of a block, null for those without one."""
+        return _read(self._path(block)).ids
+
     def _whole(self, path: Path) -> CountedBlock | None:
         if not path.exists():
             return None
@@ -266,7 +270,7 @@ class Spool:
         return _unpacked(pa.BufferReader(packed)) if is_whole else None
 
     def _path(self, index: int) -> Path:
-        return self._folder / f"block-{index:06d}.arrow"
+        return self.folder / f"block-{index:06d}.arrow"
 
 
 def _write(placed: tuple[CountedBlock, Path, int]) -> CountedBlock:

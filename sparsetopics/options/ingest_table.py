@@ -27,7 +27,7 @@ from sparsetopics.options.table import OPTION
 # The doors to a corpus: the command, and the functions that have options as parameters.
 INGEST, FROM_TEXTS, FROM_TABLE = "ingest", "from_texts", "from_table"
 EVALUATE = "evaluate"  # which reads the sources of --texts
-_FILES, _RECORDS = (INGEST,), (INGEST, FROM_TABLE)
+_FILES, _TEXTS, _RECORDS = (INGEST,), (INGEST, EVALUATE), (INGEST, FROM_TABLE)
 _DOCUMENTS, _VECTORS = ("documents",), ("vectors",)  # the kinds of corpora
 _BOTH = (*_DOCUMENTS, *_VECTORS)
 MOST_WORKERS = 4  # by default, since each takes some 150 MB
@@ -95,7 +95,7 @@ _ROWS = in_sections({
             "Convert text to lower case. Default: yes, unless --tokenizer is given.")),
     ), only_for=_DOCUMENTS),
     "Sources": (
-        Option("format", str, None, "format", doors=(INGEST, EVALUATE), everyday=True,
+        Option("format", str, None, "format", doors=_TEXTS, everyday=True,
                metavar="NAME", help=(
             "Format of the sources. Documents: text (one document per file), lines (one per line), "
             "jsonl, csv, parquet, arrow, uci, lda-c or matrix-market. Vectors: npy, npz, csv, "
@@ -105,6 +105,10 @@ _ROWS = in_sections({
             "Field with the text.")),
         Option("id-field", str, None, "read.id_field", doors=_RECORDS, everyday=True, help=(
             "Field with the name of a document or item. Default: id, if present.")),
+        Option("duplicate-ids", OneOf(("refuse", "skip", "keep")), "refuse", "read.duplicate_ids",
+               only_for=_DOCUMENTS, doors=_RECORDS, help=(
+            "What to do with a document whose id an earlier one has, also in the corpus of "
+            "--append: stop, leave it out, or keep it.")),
         Option("label-field", str, None, "read.label_field", doors=_RECORDS, everyday=True, help=(
             "Field with a label. Default: label, if present.")),
         Option("keep", SomeOf(None, "field", repeated=True), (), "read.keep", only_for=_DOCUMENTS,
@@ -114,20 +118,20 @@ _ROWS = in_sections({
             "values unless you give TYPE. Can be given several times. Texts may be private: "
             "nothing is kept by default.")),
         Option("vocabulary-file", Path, None, "read.vocabulary_file", only_for=_DOCUMENTS,
-               doors=(INGEST, EVALUATE), help=(
+               doors=_FILES, help=(
             "Words for a collection of counts (uci, lda-c, matrix-market): one per line, or a "
             "gensim dictionary saved as text. Default: a file such as vocab.txt, vocab.NAME.txt "
             "or NAME.vocab in the same folder.")),
-        Option("encoding", str, None, "read.encoding", only_for=_DOCUMENTS, doors=(INGEST, EVALUATE),
+        Option("encoding", str, None, "read.encoding", only_for=_DOCUMENTS, doors=_TEXTS,
                metavar="NAME", help=(
             "Encoding of texts, JSON lines and CSV files, by its name in Python: cp1252, latin-1, "
             "shift_jis and others. A byte order mark comes first. Default: UTF-8; UTF-16 and "
             "UTF-32 are recognised.")),
         Option("encoding-errors", OneOf(("strict", "replace")), "strict", "read.encoding_errors",
-               only_for=_DOCUMENTS, doors=(INGEST, EVALUATE), help=(
+               only_for=_DOCUMENTS, doors=_TEXTS, help=(
             "Stop at bytes that are not in the encoding, or replace them and say how many they "
             "were.")),
-        Option("follow-links", bool, False, "follow_links", doors=(INGEST, EVALUATE), help=(
+        Option("follow-links", bool, False, "follow_links", doors=_TEXTS, help=(
             "Also read links in folders that point to another folder or out of the folder.")),
     ),
     "Vectors and images": _alike((
@@ -150,13 +154,13 @@ _ROWS = in_sections({
             "With --pca: seed of the random sample that the components are computed from.")),
         Option("projection", Path, None, "projection", help=(
             "Use the projection of this corpus unchanged, and read the same columns or patches.")),
-    ), only_for=_VECTORS, doors=(INGEST, EVALUATE)),
+    ), only_for=_VECTORS, doors=_FILES),
     "Execution": (
-        replace(OPTION["workers"], default=None, place="where.workers", doors=(INGEST, EVALUATE), help=(
+        replace(OPTION["workers"], default=None, place="where.workers", doors=_FILES, help=(
             "Number of threads, or of the processes that dask starts. It never changes the result. "
             f"Default: the number of cores, at most {MOST_WORKERS}.")),
-        replace(OPTION["executor"], place="where.executor", doors=(INGEST, EVALUATE)),
-        replace(OPTION["scheduler"], place="where.scheduler", doors=(INGEST, EVALUATE)),
+        replace(OPTION["executor"], place="where.executor", doors=_FILES),
+        replace(OPTION["scheduler"], place="where.scheduler", doors=_FILES),
     ),
 })
 # fmt: on

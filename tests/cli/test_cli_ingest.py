@@ -119,12 +119,13 @@ def test_a_function_gets_the_text_as_it_is(source, tmp_path, monkeypatch):
 
 def test_append_tells_what_is_new(corpus, source, tmp_path):
     n_before = Corpus.open(corpus).n_docs
+    said = ("ingest", source, "--append", corpus, "--duplicate-ids", "keep", "--quiet")
 
-    told = json.loads(run("ingest", source, "--append", corpus, "--quiet", "--json").stdout)
+    told = json.loads(run(*said, "--json").stdout)
 
     assert told["n_added"] == n_before
     assert told["n_documents"] == Corpus.open(corpus).n_docs == 2 * n_before
-    sentence = run("ingest", source, "--append", corpus, "--quiet").stdout
+    sentence = run(*said).stdout
     assert f"{3 * n_before} documents, {n_before} of them new, " in sentence
 
 

@@ -51,7 +51,7 @@ def world(tmp_path_factory):
     """Sources, and what the commands say of them: names of cases with the documents printed."""
     folder = tmp_path_factory.mktemp("world")
     write_jsonl(folder / "news.jsonl", make_texts(80))
-    write_jsonl(folder / "more.jsonl", make_texts(20, 3))
+    write_jsonl(folder / "more.jsonl", make_texts(20, 3), "more")
     np.savez(folder / "vectors.npz", values=make_vectors(60, 3), labels=np.array(["a", "b"] * 30))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -10,6 +10,7 @@ from sparsetopics.base.transactions import Workspace
 from sparsetopics.corpora.append import append
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.store import document_rows
 from sparsetopics.corpora.store.document_rows import DocumentManifest
 from sparsetopics.corpora.store.shards import ShardWriter
@@ -21,6 +22,7 @@ from sparsetopics.options.workplace import Workplace
 from worlds.collections_on_disk import documents_of, make_texts, write_jsonl
 
 TEXTS = make_texts(120)
+KEEP = ReadOptions(duplicate_ids="keep")
 
 
 @pytest.fixture
@@ -72,8 +74,8 @@ def test_the_tokeniser_is_that_of_the_corpus(tmp_path):
     tokenizer = TokenizerOptions(r"\w+", lowercase=False, ngrams=2)
     ingest([source], tmp_path / "corpus", IngestOptions(tokenizer=tokenizer))
 
-    append([source], tmp_path / "corpus", IngestOptions(tokenizer=tokenizer))
-    append([source], tmp_path / "corpus")
+    append([source], tmp_path / "corpus", IngestOptions(read=KEEP, tokenizer=tokenizer))
+    append([source], tmp_path / "corpus", IngestOptions(read=KEEP))
 
     corpus = Corpus.open(tmp_path / "corpus")
     new_york = corpus.vocabulary.words.index("New_York")

@@ -149,13 +149,13 @@ def write_photos(folder):
 
 def test_held_out_and_appended_documents_are_the_same(sources, tmp_path, there):
     more = write_jsonl(tmp_path / "more.jsonl", make_texts(200, 1))
-    found = []
+    found, keep = [], ReadOptions(duplicate_ids="keep")
     for name, where in (("threads", {}), ("dask", there)):
         train, heldout = tmp_path / f"train-{name}", tmp_path / f"heldout-{name}"
         ingest([sources / "news.jsonl"], train)
         given = IngestOptions(vocabulary=train, **at(where))
         summary = ingest([more], heldout, given)
-        added = append([more], train, IngestOptions(**at(where)))
+        added = append([more], train, IngestOptions(read=keep, **at(where)))
         found.append((summary, added, files_of(heldout), files_of(train)))
 
     assert found[0][0].n_unknown_tokens > 0
@@ -416,7 +416,7 @@ def test_the_command_takes_a_scheduler(sources, tmp_path, cluster):
     for name, said in (("threads", ()), ("dask", place)):
         run(sources / "news.jsonl", "--out", tmp_path / name, *said)
         run(sources / "vectors.npy", "--out", tmp_path / f"vectors-{name}", "--pca", 3, *said)
-        run(sources / "news.jsonl", "--append", tmp_path / name, *said)
+        run(sources / "news.jsonl", "--append", tmp_path / name, "--duplicate-ids", "keep", *said)
 
     assert files_of(tmp_path / "dask") == files_of(tmp_path / "threads")
     assert files_of(tmp_path / "vectors-dask") == files_of(tmp_path / "vectors-threads")

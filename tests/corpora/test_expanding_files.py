@@ -283,7 +283,7 @@ LONGEST, TOO_LONG = "é" * (LONGEST_NAME // 2), "é" * (LONGEST_NAME // 2) + "x"
 
 
 def jsonl(path, name, column):
-    rows = [{"text": "owl", "id": "a", "label": "b"} for _ in range(5)]
+    rows = [{"text": "owl", "id": f"a{n}", "label": "b"} for n in range(5)]
     rows[3][column] = name
     path.write_text("\n".join(map(json.dumps, rows)))
 
@@ -295,13 +295,13 @@ def odd_jsonl(path, name, column):
 
 
 def csv(path, name, column):
-    rows = [["a", "b", '"owl\ncat"', "1"] for _ in range(5)]
+    rows = [[f"a{n}", "b", '"owl\ncat"', "1"] for n in range(5)]
     rows[3][column == "label"] = name
     path.write_text("\n".join(map(",".join, [["id", "label", "text", "x"], *rows])))
 
 
 def table(name, column):
-    columns = {"id": ["a"] * 5, "label": ["b"] * 5, "text": ["owl"] * 5, "x": [0.5] * 5}
+    columns = {"id": [*"acdef"], "label": ["b"] * 5, "text": ["owl"] * 5, "x": [0.5] * 5}
     columns[column][3] = name
     return pa.table(columns)
 

@@ -12,6 +12,7 @@ from resealing import reseal
 from sparsetopics.base.errors import OptionError, OutputError, SourceError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.store import document_rows
 from sparsetopics.corpora.store.shards import ShardWriter
@@ -86,8 +87,10 @@ def test_files_that_are_read_ahead_give_the_same(name, tmp_path, monkeypatch):
             path.write_text("text\n" + "".join(f'"{text}"\n' for text in texts))
         else:
             pq.write_table(pa.table({"text": texts}), path)
+    read = ReadOptions(duplicate_ids="keep" if "jsonl" in name else "refuse")
     for workers in (1, 2, 5):
-        ingest(paths, tmp_path / f"with-{workers}", IngestOptions(where=Workplace(workers=workers)))
+        options = IngestOptions(read=read, where=Workplace(workers=workers))
+        ingest(paths, tmp_path / f"with-{workers}", options)
 
     whole = files_of(tmp_path / "with-1")
     assert files_of(tmp_path / "with-2") == files_of(tmp_path / "with-5") == whole

@@ -140,7 +140,7 @@ def test_files_and_texts_agree_and_held_out_texts_follow(tmp_path):
     assert corpus.vocabulary.shown == texts.vocabulary.shown
     assert (corpus.to_csr().toarray() == texts.to_csr().toarray()).all()
     assert held_out.to_csr().toarray().sum() == held_out.n_tokens >= 3
-    run("ingest", source, "--append", tmp_path / "c")
+    run("ingest", source, "--append", tmp_path / "c", "--duplicate-ids", "keep")
     assert Corpus.open(tmp_path / "c").vocabulary.shown == texts.vocabulary.shown
 
 

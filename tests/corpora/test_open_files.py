@@ -23,6 +23,7 @@ from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
 from sparsetopics.corpora.readers import arrays, number_tables, text_files, text_tables
 from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import arrow_batches, byte_stream
 from sparsetopics.corpora.store.shards import ShardWriter
 from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
@@ -277,10 +278,21 @@ def test_of_documents(case, is_sound, workers, tmp_path):
     others = [good.data for good in GOOD.values() if good.name == case.name] * 2
     source = put(tmp_path / "in", case, others)
 
+    read = ReadOptions(duplicate_ids="keep" if case.name == "a.csv" else "refuse")
+
     def make():
-        ingest([source], tmp_path / "out", IngestOptions(where=Workplace(workers=workers)))
+        options = IngestOptions(read=read, where=Workplace(workers=workers))
+        ingest([source], tmp_path / "out", options)
 
     assert leaves_none_open(make) == (not is_sound)
+
+
+def test_of_repeated_ids(tmp_path):
+    source = tmp_path / "a.csv"
+    source.write_text("id,text\n" + "a,owl\n" * 3)
+
+    assert leaves_none_open(lambda: ingest([source], tmp_path / "out"))
+    assert leaves_none_open(lambda: Corpus.from_table(pa.table({"id": [1, 1], "text": ["a", "b"]})))
 
 
 @pytest.mark.parametrize("workers", [1, 3])

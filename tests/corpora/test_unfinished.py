@@ -198,10 +198,10 @@ def test_a_file_more_in_a_folder_is_a_change(tmp_path):
     (tmp_path / "news").mkdir()
     write_jsonl(tmp_path / "news" / "a.jsonl", TEXTS)
     interrupt(tmp_path / "news", tmp_path / "corpus")
-    write_jsonl(tmp_path / "news" / "b.jsonl", TEXTS[:20])
+    (tmp_path / "news" / "b.jsonl").write_text('{"id": "new", "text": "more of the same"}\n')
     said = []
 
-    assert ingest([tmp_path / "news"], tmp_path / "corpus", say=said.append).n_documents > 300
+    assert ingest([tmp_path / "news"], tmp_path / "corpus", say=said.append).n_documents > 290
     assert "have changed" in said[0]
 
 

@@ -70,10 +70,11 @@ VALUES = {
     "vocabulary": (None, "--vocabulary words"),
     "text_field": ("body", "--text-field body"),
     "id_field": ("key", "--id-field key"),
+    "duplicate_ids": ("skip", "--duplicate-ids skip --id-field kind"),
     "label_field": ("kind", "--label-field kind"),
     "keep": (["text"], "--keep text"),
 }
-BESIDE = {"phrase_threshold": {"phrases": True}}
+BESIDE = {"phrase_threshold": {"phrases": True}, "duplicate_ids": {"id_field": "kind"}}
 
 
 def run(*words, status=0):

@@ -34,9 +34,10 @@ def make_texts(n_docs, seed=0, length=40):
     return texts
 
 
-def write_jsonl(path, texts):
+def write_jsonl(path, texts, name="doc"):
     lines = [
-        json.dumps({"id": f"doc-{n}", "text": text, "label": n % 3}) for n, text in enumerate(texts)
+        json.dumps({"id": f"{name}-{n}", "text": text, "label": n % 3})
+        for n, text in enumerate(texts)
     ]
     data = "".join(f"{line}\n" for line in lines).encode()
     path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)

@@ -1,0 +1,260 @@
+"""Ids that repeat, found with digests on disk, and names for documents that have no id.
+
+The digests take eight bytes a document, and a sorted copy takes eight more. Both are in temporary
+files, which are written only once a document has an id. Memory does not grow with their number.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import accumulate, chain
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sparsetopics.base.batches import DocumentBatch, IntArray
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, given, named, whole
+from sparsetopics.corpora.store.shards import AnyRowGroup
+from sparsetopics.options.option import shown
+
+REFUSE, SKIP, KEEP_ALL = "refuse", "skip", "keep"
+_AT_ONCE = 1 << 20  # digests
+_SPREAD = np.int64(-7046029254386353131)  # odd, so that no two of its multiples are equal
+_HINT = "Correct it, or name another field with --id-field; --duplicate-ids skip leaves out such "
+_HINT += "documents, and keep keeps them."
+_STORED_HINT = "Use --duplicate-ids skip to leave such documents out, or keep to add them."
+
+Repeat = tuple[int, int, str]  # a document, an earlier one of the same digest, and the id
+
+
+class Extended(NamedTuple):
+    """The corpus that documents are added to."""
+
+    where: str = ""
+    groups: Sequence[AnyRowGroup] = ()
+    n_names: int = 0  # the positions that are in use
+    has_ids: bool = False  # whether any of its documents was given an id
+
+
+class GivenIds:
+    """The ids that sources give to documents, which are numbered behind those of the corpus.
+
+    ``policy`` says what happens to a document whose id an earlier one has. ``ids_of`` reads the ids
+    of a block of the sources again, and ``place_of`` says where a document of the sources lies.
+    Names are ``late`` if all documents are read before one without an id gets its name.
+    """
+
+    n_skipped = 0
+
+    def __init__(
+        self,
+        policy: str,
+        folder: Path | None,  # for the digests
+        ids_of: Callable[[int], pa.StringArray],
+        place_of: Callable[[int], str],
+        before: Extended = Extended(),  # noqa: B008
+        *,
+        late: bool = True,
+    ) -> None:
+        self._policy, self._folder, self._late = policy, folder, late
+        self._ids_of, self._place_of, self._before = ids_of, place_of, before
+        self._sizes = [group.n_docs for group in before.groups]  # then those of blocks
+        self._n_before = sum(self._sizes)
+        self._digests: IO[bytes] | None = None
+        self._first_given: int | None = None  # the first part that was given an id
+
+    def close(self) -> None:
+        """Remove the digests."""
+        if self._digests is not None:
+            self._digests.close()
+
+    @property
+    def are_given(self) -> bool:
+        """Whether any document has an id, in the sources that were read or in the corpus."""
+        return self._first_given is not None or self._before.has_ids
+
+    def watch(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
+        """The blocks, whose documents have no names yet. After the last one, raises SourceError if
+        an id repeats that must not."""
+        for block in blocks:
+            ids = given(block.ids)
+            self._sizes.append(len(ids))
+            if self._first_given is None and ids.null_count < len(ids):
+                self._first_given = len(self._sizes) - 1
+                if self._policy != KEEP_ALL:
+                    self._digests = TemporaryFile(dir=self._folder)  # noqa: SIM115
+                    for part in range(self._first_given):
+                        self._write(self._ids(part), part)
+            if self._digests is not None:
+                self._write(ids, len(self._sizes) - 1)
+            yield block
+        # A document of a name by position is another one, even if its id is the same.
+        is_strict = self._policy == REFUSE
+        if is_strict or (self._n_before and not self._before.has_ids):
+            repeat = next((r for r in self.repeats() if is_strict or r[1] < self._n_before), None)
+            if repeat is not None:
+                raise self._error(*repeat)
+
+    def named(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
+        """Blocks that are being watched, in which all documents have names."""
+        first = self._before.n_names
+        for block in blocks:
+            yield named(block, first, beside_ids=self.are_given)
+            first += len(block.ids)
+
+    def chosen(self, blocks: Iterable[CountedBlock | PendingBlock]) -> Iterator[PendingBlock]:
+        """All blocks once they were watched, with names, and without documents to be skipped."""
+        first, start, self.n_skipped = self._before.n_names, self._n_before, 0
+        repeated = chain(self.skipped(), [-1])
+        ahead = next(repeated)
+        for block, n_rows in zip(blocks, self._sizes[len(self._before.groups) :], strict=True):
+            rows = []
+            while 0 <= ahead < start + n_rows:
+                rows.append(ahead - start)
+                ahead = next(repeated)
+            yield partial(_chosen, block, rows, first, beside_ids=self.are_given)
+            start, first = start + n_rows, first + n_rows - len(rows)
+            self.n_skipped += len(rows)
+
+    def place_of(self, row: int) -> str:
+        """Where a document lies, given its row among those that were not skipped."""
+        for number in self.skipped():
+            row += number <= self._n_before + row
+        return self._place_of(row)
+
+    def skipped(self) -> Iterator[int]:
+        """The documents that are left out, in order."""
+        repeats = self.repeats() if self._policy == SKIP else ()
+        return (number for number, *_ in repeats)
+
+    def repeats(self) -> Iterator[Repeat]:
+        """The documents of the sources whose ids earlier ones have, in order; the corpus is
+        earlier."""
+        if self._digests is None:
+            return
+        with TemporaryFile(dir=self._folder) as copy:
+            self._digests.seek(0)
+            shutil.copyfileobj(self._digests, copy, _AT_ONCE)
+            copy.flush()
+            ordered = np.memmap(copy, np.int64, "r+")
+            ordered.sort()
+            n_repeated = _keep_repeated(ordered)
+            if not n_repeated:
+                return
+            # Each occurs twice at least, so that there is room for the document that has it first.
+            repeated, firsts = ordered[:n_repeated], ordered[n_repeated : 2 * n_repeated]
+            firsts[:] = -1
+            others: dict[int, set[str]] = {}  # of equal digests, ids that the first one has not
+            self._digests.seek(0)
+            start = 0
+            for n_rows in self._sizes:
+                digests = np.frombuffer(self._digests.read(8 * n_rows), np.int64)
+                places = np.minimum(np.searchsorted(repeated, digests), n_repeated - 1)
+                rows = np.flatnonzero(repeated[places] == digests)
+                own, first_rows = np.unique(places[rows], return_index=True)
+                is_new = firsts[own] < 0
+                firsts[own[is_new]] = start + rows[first_rows[is_new]]
+                yield from self._compared(start + rows, places[rows], firsts, others)
+                start += n_rows
+
+    def _compared(
+        self, numbers: IntArray, places: IntArray, firsts: IntArray, others: dict[int, set[str]]
+    ) -> Iterator[Repeat]:
+        """Those of the documents whose whole ids repeat."""
+        former = firsts[places]
+        ids = zip(self._ids_at(numbers), self._ids_at(former), strict=True)
+        rows = zip(numbers.tolist(), former.tolist(), places.tolist(), ids, strict=True)
+        for number, first, place, (name, first_name) in rows:
+            if number == first or name is None:
+                continue
+            known = {name} if name == first_name else others.setdefault(place, set())
+            if name in known and number >= self._n_before:
+                yield number, first, name
+            known.add(name)
+
+    def _error(self, number: int, first: int, name: str) -> SourceError:
+        where = self._place_of(number - self._n_before)
+        if first >= self._n_before:
+            other = self._place_of(first - self._n_before)
+            return SourceError(where, f"the id {shown(name)} is also that of {other}", _HINT)
+        problem = f"{self._before.where} already has a document with the id {shown(name)}"
+        if self._before.has_ids:
+            return SourceError(where, problem, _STORED_HINT)
+        hint = "Give the documents other ids, or use --duplicate-ids keep."
+        return SourceError(where, f"{problem}, which is its position", hint)
+
+    def _write(self, ids: pa.StringArray, part: int) -> None:
+        """Write the digests of a part; no two documents without an id have the same."""
+        assert self._digests is not None
+        # Python's hash has 64 bits and is salted, so that no file can make digests equal.
+        digests = np.fromiter(map(hash, ids.to_pylist()), np.int64, len(ids))
+        if ids.null_count:
+            absent = ids.is_null().to_numpy(zero_copy_only=False)
+            digests[absent] = (sum(self._sizes[:part]) + np.flatnonzero(absent)) * _SPREAD
+        self._digests.write(digests.tobytes())
+
+    def _ids_at(self, numbers: IntArray) -> list[str | None]:
+        """The ids of documents; None for those that have none."""
+        starts = np.array([0, *accumulate(self._sizes)])
+        parts = np.searchsorted(starts, numbers, side="right") - 1
+        found = np.empty(len(numbers), object)
+        for part in np.unique(parts).tolist():
+            rows = parts == part
+            found[rows] = self._ids(part).take(pa.array(numbers[rows] - starts[part])).to_pylist()
+        return found.tolist()
+
+    def _ids(self, part: int) -> pa.StringArray:
+        """The ids of a row group of the corpus or of a block, with the names given so far."""
+        n_stored = len(self._before.groups)
+        if part < n_stored:
+            return pa.array(self._before.groups[part].read_ids(), pa.string())
+        if self._first_given is None or part >= self._first_given:
+            return given(self._ids_of(part - n_stored))
+        if self._late or self._before.has_ids:
+            return pa.nulls(self._sizes[part], pa.string())
+        first = self._before.n_names + sum(self._sizes[n_stored:part])
+        return pa.array(np.arange(first, first + self._sizes[part])).cast(pa.string())
+
+
+def _keep_repeated(ordered: NDArray[np.int64]) -> int:
+    """Move those that occur several times to the front, each once; return their number."""
+    n_repeated = 0
+    for start in range(0, len(ordered), _AT_ONCE):
+        window = ordered[max(0, start - 2) : start + _AT_ONCE].copy()
+        is_second = np.zeros(len(window), np.bool_)
+        is_second[1:] = window[1:] == window[:-1]
+        is_second[2:] &= window[2:] != window[:-2]
+        is_second[: min(start, 2)] = False  # those of the window before
+        found = window[is_second]
+        ordered[n_repeated : n_repeated + len(found)] = found
+        n_repeated += len(found)
+    return n_repeated
+
+
+def _chosen(
+    pending: CountedBlock | PendingBlock, skipped: Sequence[int], first: int, *, beside_ids: bool
+) -> CountedBlock:
+    """A block without the ``skipped`` rows, in which all documents have names."""
+    block = whole(pending)
+    if skipped:
+        rows = np.delete(np.arange(len(block.ids)), skipped)
+        batch = DocumentBatch(block.indptr, block.word_ids, block.word_counts).take(rows)
+        account = block.account.copy()
+        account[0] -= np.count_nonzero(np.diff(block.indptr)[[*skipped]])  # those with a token
+        block = block._replace(
+            ids=block.ids.take(rows),
+            labels=block.labels.take(rows),
+            indptr=batch.indptr,
+            word_ids=batch.word_ids,
+            word_counts=np.asarray(batch.word_counts, np.uint32),
+            account=account,
+            fields={name: values.take(rows) for name, values in block.fields.items()},
+        )
+    return named(block, first, beside_ids=beside_ids)
