@@ -204,7 +204,7 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
         f"{quantity(summary.n_tokens, 'token')}, {quantity(summary.n_words, 'word')}."
     ]
     if summary.fields:
-        sentences.append(f"Kept {described(summary.fields)}.")
+        sentences.append(f"Kept {described(summary.fields, summary.notes)}.")
     where = " (in the whole corpus)" if added else ""
     if summary.account is not None and summary.account.skipped and not added:
         sentences.append(summary.account.said_of_skipped)

@@ -17,6 +17,7 @@ from sparsetopics.options.option import (
     NO_NAMES,
     Interval,
     Option,
+    Pairs,
     SomeOf,
     Value,
     WholeNumbers,
@@ -34,13 +35,15 @@ class RowOption(click.Option):
     """An option of a command that is a row of a table."""
 
     def __init__(self, names: Sequence[str], row: Option) -> None:
-        takes, default = row.takes, None if row.default == () else row.default
+        takes, default = row.takes, None if row.default in ((), frozenset()) else row.default
         super().__init__(
             names,
             type=type_of(row),
             default=default,
             show_default=default is not None and takes is not bool,
-            multiple=takes is frozenset or (isinstance(takes, SomeOf) and takes.repeated),
+            multiple=takes is frozenset
+            or isinstance(takes, Pairs)
+            or (isinstance(takes, SomeOf) and takes.repeated),
             callback=_split if isinstance(takes, SomeOf | WholeNumbers) else None,
             metavar=row.metavar,
             help=row.help,

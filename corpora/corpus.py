@@ -23,7 +23,7 @@ from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.showing import html_table, short_repr
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.readers.blocks import VECTORS
-from sparsetopics.corpora.readers.fields import FieldType
+from sparsetopics.corpora.readers.fields import NO_RULES, FieldType, ValueRules
 from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, write_manifest
 from sparsetopics.corpora.store.field_files import check_fields
 from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes, kind_of
@@ -67,6 +67,7 @@ class Corpus(RowCorpus[DocumentBatch]):
     n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
     fields: Mapping[str, FieldType] = field(default_factory=dict)
     account: WordAccount | None = None  # of ``from_texts`` and ``from_table`` alone
+    rules: ValueRules = NO_RULES  # how its fields were read
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_words", "n_tokens")
@@ -171,7 +172,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         groups = stored_groups(folder, manifest.shards, kind, manifest.fields)
         vocabulary = manifest.read_vocabulary(folder)
         left_out = manifest.n_skipped, manifest.n_unknown_tokens
-        return cls(vocabulary, groups, *left_out, manifest.fields)
+        return cls(vocabulary, groups, *left_out, manifest.fields, rules=manifest.rules)
 
     @classmethod
     @naming_parameters()
@@ -222,6 +223,8 @@ class Corpus(RowCorpus[DocumentBatch]):
         id_field: str | None = None,
         label_field: str | None = None,
         keep: Sequence[str] = (),
+        date_formats: Mapping[str, str] | Sequence[str] = (),
+        missing: Sequence[str] | Set[str] = frozenset(),
         stop_words: str | Sequence[str] | Set[str] | None = None,
         min_df: int | float | None = None,
         max_df: int | float | None = None,
@@ -244,9 +247,10 @@ class Corpus(RowCorpus[DocumentBatch]):
         ``__arrow_c_array__``, such as the tables of pyarrow, pandas, polars and DuckDB. Without
         ``id_field`` and ``label_field``, columns called ``id`` and ``label`` are used where they
         exist. ``keep`` names further columns to keep, of which some may be given a type:
-        ``["text", "section", "year:number"]``, or ``["all"]``. The other parameters are those of
-        ``from_texts``. Raises SourceError for another object, for a column that is missing or
-        holds no text, and if nothing is left.
+        ``["text", "section", "year:number"]``, or ``["all"]``. ``date_formats`` says how some of
+        them write dates, ``{"date": "%d/%m/%Y"}``, and ``missing`` which values mean that there is
+        none. The other parameters are those of ``from_texts``. Raises SourceError for another
+        object, for a column that is missing or holds no text, and if nothing is left.
         """
         given = locals()  # the options, by the names of parameters
         from sparsetopics.corpora.ingest_options import document_options, given_at
@@ -290,7 +294,7 @@ class Corpus(RowCorpus[DocumentBatch]):
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]
     ) -> DocumentManifest:
-        return write_manifest(part, self.vocabulary, shards, 0, 0, self.fields)
+        return write_manifest(part, self.vocabulary, shards, 0, 0, self.fields, self.rules)
 
 
 @dataclass(frozen=True, eq=False)

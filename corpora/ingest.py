@@ -26,7 +26,7 @@ from sparsetopics.corpora.readers.blocks import (
     numbered,
     with_error_last,
 )
-from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
+from sparsetopics.corpora.readers.fields import NO_NOTES, FieldType, FieldTypes, ValueRules
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.sources.account import FileAccount
@@ -70,18 +70,24 @@ class IngestSummary(NamedTuple):
     n_skipped: int  # documents without a word of the vocabulary
     n_unknown_tokens: int  # tokens outside a given vocabulary
     fields: Mapping[str, FieldType]  # that are kept, ``text`` among them
+    notes: Mapping[str, str]  # why some of them are not numbers or dates
     files: FileAccount  # what was read as what, and what was left out
     account: WordAccount | None  # what became of the words that were read now
 
     @classmethod
     def of(
-        cls, manifest: DocumentManifest, files: FileAccount, account: WordAccount | None = None
+        cls,
+        manifest: DocumentManifest,
+        files: FileAccount,
+        account: WordAccount | None = None,
+        notes: Mapping[str, str] = NO_NOTES,
     ) -> IngestSummary:
         """What the corpus of this manifest holds, of which ``files`` were read now."""
         totals = {**manifest.totals, "n_tokens": int(manifest.sizes.n_tokens)}
-        *names, _, _, _ = cls._fields
+        *names, _, _, _, _ = cls._fields
         numbers = {name: int(totals[name]) for name in names}
-        return cls(fields=manifest.fields, files=files, account=account, **numbers)
+        kept = manifest.fields
+        return cls(fields=kept, notes=notes, files=files, account=account, **numbers)
 
 
 class IngestProgress(NamedTuple):
@@ -169,11 +175,12 @@ def ingest(
         given, left_out = options.given, None
         tokenizer = _settled_once(place, reading, given)
         types: Mapping[str, FieldType] = {}
-        if given is not None and not options.read.keep:
+        rules, notes = options.read.rules, NO_NOTES
+        if given is not None and not (options.read.keep or rules.date_formats):
             vocabulary = given
             encoded = encoded_blocks(reading, tokenizer, vocabulary, types)
         else:  # words, types of fields or both are known only after a pass over all documents
-            spool, told = Spool(place.spool, place.job), FieldTypes(options.read.kept)
+            spool, told = Spool(place.spool, place.job), FieldTypes(options.read.kept, rules)
             counted = told.watch(_spooled_blocks(spool, reading, tokenizer))
             counted = reported(counted, "reading", "document", on_progress)
             if given is None:
@@ -181,17 +188,19 @@ def ingest(
             else:
                 vocabulary = given
             deque(counted, maxlen=0)  # those that nobody needed for a vocabulary
-            types = told.types
-            encoded = _encoded(spool.blocks(), vocabulary, types, here)
+            types, notes = told.types, told.notes
+            encoded = _encoded(spool.blocks(), vocabulary, types, reading)
             if given is None:  # tokens that were pruned are not unknown
                 encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
         written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
         left_over = len(written.skipped), written.n_unknown_tokens
-        manifest = write_manifest(place.corpus, vocabulary, written.shards, *left_over, types)
+        manifest = write_manifest(
+            place.corpus, vocabulary, written.shards, *left_over, types, rules
+        )
         account = written.account_of(None if given else vocabulary, left_out)
-        return IngestSummary.of(manifest, collection.account, account)
+        return IngestSummary.of(manifest, collection.account, account, notes)
 
 
 def job_for(
@@ -232,26 +241,30 @@ def encoded_blocks(
     those without an id are numbered from ``first_number``."""
     counted = _counted_blocks(reading, tokenizer, first_number)
     counted = reported(counted, "reading", "document", reading.on_progress)
-    return _encoded(counted, vocabulary, types, reading.here)
+    return _encoded(counted, vocabulary, types, reading)
 
 
 def _encoded(
     blocks: Iterable[CountedBlock | PendingBlock],
     vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
-    here: LocalMap,
+    reading: Reading,
 ) -> Iterator[EncodedBlock]:
     """Encode in this process: it takes no longer than to send a block to another."""
     words = pa.array(vocabulary.words, pa.string())
-    return here(partial(_encode, words=words, types=types), blocks)
+    rules = reading.options.read.rules
+    return reading.here(partial(_encode, words=words, types=types, rules=rules), blocks)
 
 
 def _encode(
-    block: CountedBlock | PendingBlock, words: pa.StringArray, types: Mapping[str, FieldType]
+    block: CountedBlock | PendingBlock,
+    words: pa.StringArray,
+    types: Mapping[str, FieldType],
+    rules: ValueRules,
 ) -> EncodedBlock:
     found = block if isinstance(block, CountedBlock) else block()
     assert isinstance(found, CountedBlock)  # of a spool
-    return encode(found, words, types)
+    return encode(found, words, types, rules)
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:

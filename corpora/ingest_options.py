@@ -128,7 +128,7 @@ def settled_tokenizer(
 def given_at(door: str, arguments: Given) -> Given:
     """The options among the arguments of a function, by the names of the table."""
     rows = [row for row in INGEST_OPTION.values() if row.is_at(door) and row.name != VOCABULARY]
-    return {row.name: arguments[row.key] for row in rows}
+    return {row.name: arguments[row.argument or row.key] for row in rows}
 
 
 def document_options(

@@ -30,7 +30,7 @@ from sparsetopics.corpora.memory_arrays import (
 )
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, numbered
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
-from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
+from sparsetopics.corpora.readers.fields import NO_RULES, FieldType, FieldTypes, ValueRules
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.sources.arrow_batches import pieces
@@ -49,7 +49,9 @@ T = TypeVar("T")
 Groups = tuple[RowGroup[DocumentBatch], ...]
 #: Makes the corpus from vocabulary, row groups, documents and tokens left out, kept fields, and the
 #: account of its words.
-Make = Callable[[Vocabulary, Groups, int, int, Mapping[str, FieldType], WordAccount | None], T]
+Make = Callable[
+    [Vocabulary, Groups, int, int, Mapping[str, FieldType], WordAccount | None, ValueRules], T
+]
 
 
 def _corpus_of_blocks(
@@ -70,7 +72,7 @@ def _corpus_of_blocks(
     tokenizer = settled_tokenizer(
         options, given, lambda how: (sentences_of(block, how) for block in texts)
     )
-    told = FieldTypes(kept)
+    told = FieldTypes(kept, options.read.rules)
     counted = (count_texts(block, tokenizer, keep_texts=kept.text) for block in texts)
     blocks = list(told.watch(counted))
     vocabulary, left_out = given, {}
@@ -81,7 +83,7 @@ def _corpus_of_blocks(
     vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
     words = pa.array(vocabulary.words, pa.string())
     types = told.types
-    encoded = [encode(block, words, types) for block in blocks]
+    encoded = [encode(block, words, types, options.read.rules) for block in blocks]
     groups = tuple(
         MemoryRowGroup(
             sizes_of_batch(rows.batch),
@@ -106,9 +108,21 @@ def _corpus_of_blocks(
         sum((block.account for block in blocks), NO_ACCOUNT),
         skipped,
     )
-    for sentence in account.warnings():
+    doubts = (
+        f"{name} is kept as {types[name]}, {note.replace('--date-format', 'date_formats')}"
+        for name, note in told.notes.items()
+    )
+    for sentence in (*account.warnings(), *doubts):
         warnings.warn(sentence, SparsetopicsWarning, stacklevel=5)  # the call of ``from_texts``
-    return make(vocabulary, groups, len(skipped), n_unknown, types, account)
+    return make(
+        vocabulary,
+        groups,
+        len(skipped),
+        n_unknown,
+        types,
+        account,
+        options.read.rules.settled(types),
+    )
 
 
 def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
@@ -235,7 +249,7 @@ def corpus_of_csr(
         rows = kept[start : start + DOCS_PER_ROW_GROUP]
         batch, ids = whole.take(rows), [names[i] for i in rows]
         groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
-    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES, None)
+    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES, None, NO_RULES)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:

@@ -73,7 +73,7 @@ IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 _OF_TABLES = frozenset({"columns", "id_field", "label_field"})
 _OF_TEXT = frozenset({"encoding_errors", KEEP})
-_OF_RECORDS = _OF_TEXT | {TEXT_FIELD, ID_FIELD, LABEL_FIELD}
+_OF_RECORDS = _OF_TEXT | {TEXT_FIELD, ID_FIELD, LABEL_FIELD, "date_formats", "missing"}
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
     "text": Format(read_text, (".txt", ".text"), _OF_TEXT),

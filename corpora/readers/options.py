@@ -10,19 +10,22 @@ from typing import NamedTuple
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import without_middle
+from sparsetopics.corpora.readers.dates import check_format
 from sparsetopics.corpora.readers.fields import (
     ALWAYS_KEPT,
     TEXT,
     Kept,
+    ValueRules,
     check_number_of_fields,
     kept_fields,
 )
 from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.source_files import bare_suffix
 from sparsetopics.options.ingest_table import INGEST_OPTION
-from sparsetopics.options.option import check_values, shown
+from sparsetopics.options.option import check_values, refuse, shown
 
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
+DATE_FORMAT = "date-format"
 # How messages name what may separate columns, and what to do about a file that has it.
 _DELIMITERS = {
     "\t": ("tabs", "Name the file .tsv."),
@@ -41,7 +44,8 @@ class ReadOptions:
     Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
     they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
     A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
-    the text, and ``all`` stands for every field.
+    the text, and ``all`` stands for every field. ``date_formats`` says how kept fields write dates
+    (``date=%d/%m/%Y``), and ``missing`` which values of kept fields stand for no value.
     """
 
     text_field: str = "text"
@@ -50,9 +54,15 @@ class ReadOptions:
     encoding_errors: str = "strict"  # "strict" or "replace"
     vocabulary_file: Path | None = None  # the words of a collection of counts
     keep: Sequence[str] = ()
+    date_formats: Sequence[str] = ()
+    missing: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         check_values(INGEST_OPTION, "read", self)
+        for name, how in self.rules.date_formats.items():
+            check_format(DATE_FORMAT, how)
+            if self.kept.types.get(name) not in ("date", None):
+                refuse(DATE_FORMAT, f"{shown(name)} is kept as a {self.kept.types[name]}")
         if self.text_field in self.kept.named:
             problem = f"{self.text_field!r} holds the text"
             raise OptionError(KEEP, problem, "Keep it under the name text.")
@@ -61,6 +71,12 @@ class ReadOptions:
     def kept(self) -> Kept:
         """What ``keep`` asks for."""
         return kept_fields(tuple(self.keep))
+
+    @property
+    def rules(self) -> ValueRules:
+        """How values of kept fields are read."""
+        formats = dict(pair.rpartition("=")[::2] for pair in self.date_formats)
+        return ValueRules(formats, tuple(sorted(self.missing)))
 
 
 @dataclass(frozen=True, slots=True)

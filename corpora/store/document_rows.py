@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -20,7 +20,15 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock, ReadingAccount
-from sparsetopics.corpora.readers.fields import MOST_FIELDS, TEXT, FieldType, table_of_fields
+from sparsetopics.corpora.readers.dates import UTC
+from sparsetopics.corpora.readers.fields import (
+    MOST_FIELDS,
+    NO_RULES,
+    TEXT,
+    FieldType,
+    ValueRules,
+    table_of_fields,
+)
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
@@ -67,6 +75,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
     shards: tuple[DocumentShard, ...]
     tokenizer: dict[str, Setting] | None  # None for a collection that came as counts
     fields: dict[FieldName, FieldType] = msgspec.field(default_factory=dict)  # that are kept
+    values: ValueRules | None = None  # None: before there were rules
 
     def __post_init__(self) -> None:
         if len(self.fields) > MOST_FIELDS:
@@ -77,6 +86,12 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
         for shard in self.shards:
             if shard.beside.keys() != columns_by_stem(self.fields).keys():
                 raise ValueError(f"{shard.file} does not have the files of the fields")
+
+    @property
+    def rules(self) -> ValueRules:
+        """How values that are appended are read: as those that the corpus has."""
+        before = ValueRules({name: UTC for name, kind in self.fields.items() if kind == "date"})
+        return self.values or before
 
     @property
     def sums(self) -> dict[str, int | float]:
@@ -112,6 +127,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
                 for shard in self.shards
             ],
             **({"fields": self.fields} if self.fields else {}),
+            **({} if self.values is None else {"values": asdict(self.values)}),
             "tokenizer": self.tokenizer,
             "tokenizer_hash": settings_hash(self.tokenizer),
         }
@@ -136,6 +152,7 @@ def write_manifest(
     n_skipped: int,
     n_unknown_tokens: int,
     fields: Mapping[str, FieldType] = NO_TYPES,
+    rules: ValueRules = NO_RULES,
 ) -> DocumentManifest:
     """Turn a folder that holds the shards into a corpus: add the vocabulary, then the manifest."""
     vocabulary.save(folder)
@@ -148,6 +165,7 @@ def write_manifest(
         shards=tuple(DocumentKind.entry_of(s, s.groups, s.beside) for s in shards),
         tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
         fields=dict(fields),
+        values=rules.settled(fields) if fields else None,
     )
     manifest.save(folder)
     return manifest
@@ -244,7 +262,10 @@ class EncodedBlock(NamedTuple):
 
 
 def encode(
-    block: CountedBlock, words: pa.StringArray, types: Mapping[str, FieldType]
+    block: CountedBlock,
+    words: pa.StringArray,
+    types: Mapping[str, FieldType],
+    rules: ValueRules = NO_RULES,
 ) -> EncodedBlock:
     """Number the words of a block by their place in ``words``, and give its fields their types.
 
@@ -263,7 +284,9 @@ def encode(
     ids = block.ids.filter(kept_mask)
     values = {name: column.filter(kept_mask) for name, column in block.fields.items()}
     return EncodedBlock(
-        Rows(ids, block.labels.filter(kept_mask), batch, table_of_fields(values, types, ids)),
+        Rows(
+            ids, block.labels.filter(kept_mask), batch, table_of_fields(values, types, ids, rules)
+        ),
         skipped=block.ids.filter(pa.array(~kept)).to_pylist(),
         n_unknown_tokens=_total(block.word_counts) - _total(word_counts),
         account=block.account,
