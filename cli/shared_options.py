@@ -17,7 +17,6 @@ from sparsetopics.options.option import (
     NO_NAMES,
     Interval,
     Option,
-    Pairs,
     SomeOf,
     Value,
     WholeNumbers,
@@ -41,9 +40,7 @@ class RowOption(click.Option):
             type=type_of(row),
             default=default,
             show_default=default is not None and takes is not bool,
-            multiple=takes is frozenset
-            or isinstance(takes, Pairs)
-            or (isinstance(takes, SomeOf) and takes.repeated),
+            multiple=takes is frozenset or (isinstance(takes, SomeOf) and takes.repeated),
             callback=_split if isinstance(takes, SomeOf | WholeNumbers) else None,
             metavar=row.metavar,
             help=row.help,

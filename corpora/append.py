@@ -143,7 +143,7 @@ def _keeping(
     read = replace(
         options.read,
         keep=as_asked(manifest.fields),
-        date_formats=tuple(f"{name}={how}" for name, how in rules.date_formats.items()),
+        date_formats=[f"{name}={how}" for name, how in rules.date_formats.items()],
         missing=options.read.missing.union(rules.missing),
     )
     if read.keep and not collection.format.has(read.kept):

@@ -223,7 +223,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         id_field: str | None = None,
         label_field: str | None = None,
         keep: Sequence[str] = (),
-        date_formats: Mapping[str, str] | Sequence[str] = (),
+        date_formats: Mapping[str, str] | Sequence[str] | Set[str] = frozenset(),
         missing: Sequence[str] | Set[str] = frozenset(),
         stop_words: str | Sequence[str] | Set[str] | None = None,
         min_df: int | float | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -146,6 +146,8 @@ def document_options(
     elif isinstance(stop_words, list | tuple) and are_languages(names := [*map(str, stop_words)]):
         hint = f"for the lists of languages, pass {','.join(names)!r}"
         warnings.warn(f"stop_words are these words alone; {hint}", SparsetopicsWarning, 4)
+    if isinstance(formats := given.get("date-format"), Mapping):
+        given = {**given, "date-format": [f"{name}={how}" for name, how in formats.items()]}
     if isinstance(language, str):
         of_language = stop_words_of_language(language)
         if stop_words is None and vocabulary is None:

@@ -148,16 +148,18 @@ def _date_of(parts: Mapping[str, str]) -> datetime:
 @cache
 def _pattern(how: str) -> re.Pattern[str]:
     """A format of ``strptime``; KeyError and re.error for one that cannot be read."""
-    pattern = re.sub("%(.?)|[^%]+", lambda found: _piece(found[0]), how)
+    pieces = re.findall(r"%.?|\s+|[^%\s]+", how)
+    pattern = "".join(
+        _DIRECTIVES[piece[1:]]
+        if piece[0] == "%"
+        else r"\s+"
+        if piece.isspace()
+        else re.escape(piece)
+        for piece in pieces
+    )
     if re.search("%[YymdHIMSf]%[YymdHIMSf]", how):  # or 1112024 would be two dates
         pattern = pattern.replace(r"\d{1,2}", r"\d\d")
     return re.compile(pattern, re.ASCII | re.IGNORECASE)
-
-
-def _piece(text: str) -> str:
-    if text.startswith("%"):
-        return _DIRECTIVES[text[1:]]
-    return r"\s+".join(map(re.escape, re.split(r"\s+", text)))
 
 
 def check_format(option: str, how: str) -> None:
@@ -169,8 +171,8 @@ def check_format(option: str, how: str) -> None:
         parts = set(_pattern(how).groupindex)
     except (KeyError, re.error):
         refuse(option, f"{shown(how)} has a part that is unknown or stands there twice", hint)
-    if not parts & {"Y", "y"} or ("d" in parts and not parts & {"m", "b"}):
-        refuse(option, f"{shown(how)} does not tell the year, or the month of a day", hint)
+    if len(parts & {"Y", "y"}) != 1 or len(parts & {"m", "b"}) not in (int("d" in parts), 1):
+        refuse(option, f"{shown(how)} does not tell one year, and one month of a day", hint)
     if ("p" in parts) != ("%I" in how):
         refuse(option, f"{shown(how)} needs both %I and %p, or %H", hint)
 

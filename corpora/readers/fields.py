@@ -45,7 +45,8 @@ ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
 }
 # A number as JSON writes it, of at most 15 digits if it is whole: postal codes that begin with 0
 # and the long ids of messages would not survive as float64, so they stay strings.
-_NUMBER = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+# Floats of 16 digits end in .0 in most files.
+_NUMBER = r"^-?((0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][+-]?[0-9]+)?|[1-9][0-9]{15}\.0)$"
 _YEAR = r"^[0-9]{4}(\.0)?$"  # a date only where dates are asked for
 _DRESSED = (  # numbers, some with a currency or percent sign, a decimal comma or thousands apart
     rf"{_NUMBER}|^[-+(]?([$€£¥] ?-?[0-9][0-9.,' ]*|[0-9][0-9.,' ]* ?[%$€£¥]|[0-9]+,[0-9]+|"

@@ -54,12 +54,15 @@ class ReadOptions:
     encoding_errors: str = "strict"  # "strict" or "replace"
     vocabulary_file: Path | None = None  # the words of a collection of counts
     keep: Sequence[str] = ()
-    date_formats: Sequence[str] = ()
+    date_formats: Collection[str] = frozenset()
     missing: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         check_values(INGEST_OPTION, "read", self)
-        for name, how in self.rules.date_formats.items():
+        formats = self.rules.date_formats
+        for name, how in formats.items():
+            if not name or len(formats) < len(self.date_formats):
+                refuse(DATE_FORMAT, "must be date=%d/%m/%Y, for example, once for each field")
             check_format(DATE_FORMAT, how)
             if self.kept.types.get(name) not in ("date", None):
                 refuse(DATE_FORMAT, f"{shown(name)} is kept as a {self.kept.types[name]}")

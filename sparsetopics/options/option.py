@@ -218,36 +218,8 @@ class WholeNumbers:
             counts_from(1).check(option, number)
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Names with a text for each: a mapping in Python, and elsewhere a list of ``NAME=TEXT``."""
-
-    example: str
-
-    def check(self, option: str, found: object) -> None:
-        """Raise OptionError for all but None and such pairs, each name once."""
-        if found is None:
-            return
-        if isinstance(found, str) or not isinstance(found, Mapping | Sequence):
-            refuse(option, f"must be pairs such as {self.example}, but is {shown(found)}")
-        check_strings(option, [*found])
-        pairs = _joined(found)
-        check_strings(option, pairs)
-        for pair in pairs:
-            if not all(pair.rpartition("=")):
-                refuse(option, f"must be pairs such as {self.example}, but one is {shown(pair)}")
-        if len({pair.rpartition("=")[0] for pair in pairs}) < len(pairs):
-            refuse(option, f"has a name twice: {', '.join(pairs)}")
-
-
-def _joined(found: Mapping[str, str] | Sequence[str | int]) -> list[str]:
-    if isinstance(found, Mapping):
-        return [f"{name}={text}" for name, text in found.items()]
-    return [*map(str, found)]
-
-
 # A flag, a text and a path are as Python has them; a set holds texts in no order.
-Kind = WholeNumbers | Interval | OneOf | SomeOf | Pairs | type[bool | str | Path | frozenset[str]]
+Kind = WholeNumbers | Interval | OneOf | SomeOf | type[bool | str | Path | frozenset[str]]
 _OF_PYTHON: Mapping[type, tuple[type | tuple[type, ...], str]] = {
     bool: (bool, "true or false"),
     str: (str, "a string"),
@@ -322,7 +294,7 @@ class Option:
 
     def check(self, value: object) -> None:  # whatever users' Python code passes
         """Raise OptionError for a value that the option does not take, whatever the others are."""
-        if isinstance(self.takes, Interval | OneOf | SomeOf | Pairs | WholeNumbers):
+        if isinstance(self.takes, Interval | OneOf | SomeOf | WholeNumbers):
             self.takes.check(self.name, value)
         elif value is not None:
             check_type(self.name, value, *_OF_PYTHON[self.takes])
@@ -337,8 +309,6 @@ class Option:
             return value if number is None else number
         if isinstance(self.takes, SomeOf) and isinstance(value, Sequence | Set):
             return tuple(str(name) for name in value)
-        if isinstance(self.takes, Pairs) and isinstance(value, Sequence | Mapping):
-            return tuple(_joined(value))
         if self.takes is frozenset and isinstance(value, Sequence | Set):
             return frozenset(map(str, value))
         if isinstance(self.takes, WholeNumbers) and isinstance(value, Sequence):

@@ -129,12 +129,14 @@ def test_names_of_months_are_english_in_every_locale():
 @pytest.mark.parametrize(
     ("how", "problem"),
     [
-        ("%d/%m", "does not tell the year"),
-        ("%d %Y", "or the month of a day"),
+        ("%d/%m", "does not tell one year"),
+        ("%d %Y", "and one month of a day"),
         ("%Y-%q", "a part that is unknown"),
         ("%Y %Y", "stands there twice"),
+        ("%Y-%m-%B", "and one month"),
+        ("%Y %y", "one year"),
         ("%Y-%m-%d %I", "needs both %I and %p"),
-        ("iso", "does not tell the year"),
+        ("iso", "does not tell one year"),
     ],
 )
 def test_a_format_that_tells_no_day_is_refused(how, problem):
@@ -146,6 +148,14 @@ def test_a_format_that_tells_no_day_is_refused(how, problem):
 def test_a_format_of_a_field_that_is_not_kept_as_a_date_is_refused(kind):
     with pytest.raises(OptionError, match=rf"^date-format: 'date' is kept as a {kind}"):
         ReadOptions(keep=(f"date:{kind}",), date_formats=("date=epoch",))
+
+
+@pytest.mark.parametrize("formats", [["%Y"], ["=%Y"], ["a=%Y", "a=epoch"]])
+def test_formats_stand_once_for_each_field(formats):
+    with pytest.raises(
+        OptionError, match=r"^date-format: must be date=%d/%m/%Y, for example, once"
+    ):
+        ReadOptions(keep=("all",), date_formats=formats)
 
 
 # --- at every door --------------------------------------------------------------------------------
