@@ -9,6 +9,7 @@ kept as strings.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -55,6 +56,7 @@ _DRESSED = (  # numbers, some with a currency or percent sign, a decimal comma o
 #: Stand for a missing number or date, as an empty string does: NA, and what pandas writes.
 MISSING = ("NA", "NaN", "nan", "NaT", "<NA>", "None")
 _MOST_ODD = 3  # different values that are remembered
+_FIRST = 10  # values of a block that are enough to see that a column is of another type
 _FEW = 0.2  # of all values
 
 TEXT = "text"
@@ -157,19 +159,37 @@ class _Clues:
         self.are_dressed = True  # numbers with separators and signs, all of them
 
     def look_at(self, values: pa.StringArray, first_row: int) -> None:
-        counts = pc.value_counts(values.drop_null())
-        distinct: pa.StringArray = counts.field(0)
-        self.n_values += len(values) - values.null_count
-        for kind, odd in [*self.odd.items()]:
-            for value in _odd_values(distinct, kind):
-                row, n_before = odd.get(value, (first_row + pc.index(values, value).as_py(), 0))
-                here = counts.field(1)[pc.index(distinct, value).as_py()].as_py()
-                odd[value] = row, n_before + here
-            if len(odd) > _MOST_ODD:
+        """Add values, some of which are null. Those that fit are not looked at one by one."""
+        known = values.drop_null()
+        self.n_values += len(known)
+        first = known[:_FIRST].unique().to_pylist()
+        for kind in [*self.odd]:
+            if sum(not _is(value, kind) for value in first) > _MOST_ODD:
                 del self.odd[kind]
-        if self.formats:
-            self.formats = fitting_formats(distinct.to_pylist(), self.formats)
-        self.are_dressed = self.are_dressed and _all(pc.match_substring_regex(distinct, _DRESSED))
+        failing = [kind for kind in self.odd if not _fits(known, kind)]
+        if "number" in failing or "number" not in self.odd:
+            self.are_dressed = self.are_dressed and _all(pc.match_substring_regex(known, _DRESSED))
+        self.formats = fitting_formats(first, self.formats)
+        if not failing and not self.formats:
+            return
+        counts = pc.value_counts(known)
+        distinct = counts.field(0).to_pylist()
+        self.formats = fitting_formats(distinct, self.formats)
+        for kind in failing:
+            odd = self.odd[kind]
+            for value in islice((v for v in distinct if not _is(v, kind)), _MOST_ODD + 1):
+                row, n_before = odd.get(value, (first_row + pc.index(values, value).as_py(), 0))
+                odd[value] = row, n_before + counts.field(1)[distinct.index(value)].as_py()
+            if len(odd) > _MOST_ODD or self._n_odd(kind) > _FEW * self.n_values or not odd:
+                del self.odd[kind]
+
+    @property
+    def are_hopeless(self) -> bool:
+        """Whether more values would change nothing."""
+        return not self.odd and not self.formats and not self.are_dressed
+
+    def _n_odd(self, kind: FieldType) -> int:
+        return sum(count for _, count in self.odd[kind].values())
 
     @property
     def kind(self) -> FieldType:
@@ -184,12 +204,12 @@ class _Clues:
             return f"or dates with {proposal(name, self.formats)}"
         if self.kind == "number":
             return ""
-        for odd in (self.odd[kind] for kind in ("date", "number") if kind in self.odd):
-            n_odd = sum(count for _, count in odd.values())
-            if n_odd <= _FEW * self.n_values:
-                value, (row, _) = min(odd.items(), key=lambda item: item[1])
-                others = f" and {quantity(n_odd - 1, 'other value')}" if n_odd > 1 else ""
-                return f"because of {shown(value)} in row {row:,}{others}"
+        if self.odd:  # a type that few values are not of
+            kind = next(iter(self.odd))
+            value, (row, _) = min(self.odd[kind].items(), key=lambda item: item[1])
+            n_others = self._n_odd(kind) - 1
+            others = f" and {quantity(n_others, 'other value')}" if n_others else ""
+            return f"because of {shown(value)} in row {row:,}{others}"
         if self.are_dressed:
             return "because numbers with separators, currency or percent signs are not read"
         return ""
@@ -215,7 +235,7 @@ class FieldTypes:
 
     def _look_at(self, name: str, values: pa.StringArray) -> None:
         clues = self._clues.setdefault(name, _Clues())
-        if name != TEXT and self._given(name) is None:
+        if name != TEXT and self._given(name) is None and not clues.are_hopeless:
             clues.look_at(_known(values, self._rules.missing), self._n_rows)
 
     def _given(self, name: str) -> FieldType | None:
@@ -273,8 +293,8 @@ def table_of_fields(
             wanted = kind if how in (PLAIN, UTC) else f"{kind} of the format {how}"
             problem = f"expected a {wanted}, but found {shown(values[name][row].as_py())}"
             hint = f"Correct it, or keep the field as {name}:string."
-            known = _known(values[name], rules.missing).unique().drop_null()
-            if kind == "date" and (formats := fitting_formats(known.to_pylist())):
+            known = _known(values[name].unique(), rules.missing)
+            if kind == "date" and (formats := fitting_formats(known.drop_null().to_pylist())):
                 hint = f"The values fit {proposal(name, formats)}."
             raise SourceError(where, problem, hint)
     return pa.table(columns)
@@ -283,15 +303,14 @@ def table_of_fields(
 # --- what values look like -----------------------------------------------------------------------
 def present(values: pa.StringArray, missing: Sequence[str] = ()) -> pa.StringArray:
     """The values, null for empty ones and for those that are ``missing``."""
-    return pc.if_else(
-        pc.is_in(values, pa.array(["", *missing], pa.string())),
-        pa.scalar(None, pa.string()),
-        values,
-    )
+    is_empty = pc.equal(pc.binary_length(values), 0)
+    if missing:
+        is_empty = pc.or_kleene(is_empty, pc.is_in(values, pa.array(missing)))
+    return pc.if_else(is_empty, pa.scalar(None, pa.string()), values)
 
 
 def _known(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:
-    """Values that may be numbers or dates, without spaces around them."""
+    """Values that may be numbers or dates, without spaces around them, null for missing ones."""
     return present(pc.utf8_trim_whitespace(values), [*MISSING, *missing])
 
 
@@ -306,7 +325,13 @@ def converted(
         return values
     if kind == "string":
         return present(values, missing)
-    values = _known(values, missing)
+    # Few columns need to be cleaned, which takes longer.
+    found = None if missing else _parsed(present(values), kind, how)
+    return _parsed(_known(values, missing), kind, how) if found is None else found
+
+
+def _parsed(values: pa.StringArray, kind: FieldType, how: str = PLAIN) -> pa.Array | None:
+    """Known strings as numbers or dates; None if one of them is none."""
     try:
         if kind == "date":
             return as_dates(values, how)
@@ -324,21 +349,20 @@ def misfit(
     return next(n for n, row in enumerate(rows) if converted(row, kind, how, missing) is None)
 
 
-def _odd_values(distinct: pa.StringArray, kind: FieldType) -> Iterable[str]:
-    """The first values that are not of a type if no type is asked for, one more than a few."""
-    looks = pc.match_substring_regex(distinct, _NUMBER if kind == "number" else _YEAR)
-    alike = looks if kind == "number" else pc.invert(looks)
-    if _all(alike) and converted(distinct, kind) is not None:
-        return ()
-    return islice(
-        (
-            value
-            for value, is_alike in zip(distinct.to_pylist(), alike.to_pylist(), strict=True)
-            if not is_alike
-            or not (math.isfinite(float(value)) if kind == "number" else read_date(value, PLAIN))
-        ),
-        _MOST_ODD + 1,
-    )
+def _fits(values: pa.StringArray, kind: FieldType) -> bool:
+    """Whether all values, none of which is null, are of a type that nobody asked for."""
+    if kind == "number":
+        is_alike = pc.match_substring_regex(values, _NUMBER)
+    else:
+        is_alike = pc.greater(pc.binary_length(values), len("1990.0"))  # more than a year
+    return _all(is_alike) and _parsed(values, kind) is not None
+
+
+def _is(value: str, kind: FieldType) -> bool:
+    """Whether one value is."""
+    if kind == "number":
+        return bool(re.search(_NUMBER, value)) and math.isfinite(float(value))
+    return not re.search(_YEAR, value) and read_date(value, PLAIN) is not None
 
 
 def _all(truths: pa.BooleanArray) -> bool:
