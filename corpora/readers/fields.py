@@ -2,8 +2,8 @@
 
 Readers hand out the values as strings. Unless a user gives the type of a field, it follows from all
 values of the field, so the types are known after a pass over the documents. This is the only place
-that decides what a number, a date and a string are, also for groups by fields and labels that are
-kept as strings.
+that decides what a number and a string are, also for groups by fields and labels that are kept as
+strings; ``dates`` decides what a date is.
 """
 
 from __future__ import annotations
