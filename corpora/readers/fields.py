@@ -158,15 +158,19 @@ class _Clues:
         self.formats = [how for how in PROPOSED if how != EXCEL]  # of dates, which all values fit
         self.are_dressed = True  # numbers with separators and signs, all of them
 
-    def look_at(self, values: pa.StringArray, first_row: int) -> None:
-        """Add values, some of which are null. Those that fit are not looked at one by one."""
-        known = values.drop_null()
-        self.n_values += len(known)
-        first = known[:_FIRST].unique().to_pylist()
+    def look_at(self, values: pa.StringArray, missing: Sequence[str], first_row: int) -> None:
+        """Add values. Those that fit are not looked at one by one."""
+        first = _known(values[:_FIRST], missing).drop_null().unique().to_pylist()
         for kind in [*self.odd]:
             if sum(not _is(value, kind) for value in first) > _MOST_ODD:
                 del self.odd[kind]
-        failing = [kind for kind in self.odd if not _fits(known, kind)]
+        cleaned = present(values)
+        failing = self._failing(cleaned)
+        if failing or missing:  # few columns need to be cleaned further, which takes longer
+            cleaned = _known(values, missing)
+            failing = self._failing(cleaned)
+        known = cleaned.drop_null()
+        self.n_values += len(known)
         if "number" in failing or "number" not in self.odd:
             self.are_dressed = self.are_dressed and _all(pc.match_substring_regex(known, _DRESSED))
         self.formats = fitting_formats(first, self.formats)
@@ -178,10 +182,13 @@ class _Clues:
         for kind in failing:
             odd = self.odd[kind]
             for value in islice((v for v in distinct if not _is(v, kind)), _MOST_ODD + 1):
-                row, n_before = odd.get(value, (first_row + pc.index(values, value).as_py(), 0))
+                row, n_before = odd.get(value, (first_row + pc.index(cleaned, value).as_py(), 0))
                 odd[value] = row, n_before + counts.field(1)[distinct.index(value)].as_py()
             if len(odd) > _MOST_ODD or self._n_odd(kind) > _FEW * self.n_values or not odd:
                 del self.odd[kind]
+
+    def _failing(self, values: pa.StringArray) -> list[FieldType]:
+        return [kind for kind in self.odd if not _fits(values.drop_null(), kind)]
 
     @property
     def are_hopeless(self) -> bool:
@@ -236,7 +243,7 @@ class FieldTypes:
     def _look_at(self, name: str, values: pa.StringArray) -> None:
         clues = self._clues.setdefault(name, _Clues())
         if name != TEXT and self._given(name) is None and not clues.are_hopeless:
-            clues.look_at(_known(values, self._rules.missing), self._n_rows)
+            clues.look_at(values, self._rules.missing, self._n_rows)
 
     def _given(self, name: str) -> FieldType | None:
         return "date" if name in self._rules.date_formats else self._kept.types.get(name)
