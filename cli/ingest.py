@@ -204,7 +204,7 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
         f"{quantity(summary.n_tokens, 'token')}, {quantity(summary.n_words, 'word')}."
     ]
     if summary.fields:
-        sentences.append(f"Kept {described(summary.fields)}.")
+        sentences.append(f"Kept {described(summary.fields, summary.notes)}.")
     if (account := summary.account) is not None:
         sentences += [account.said_of_skipped] if account.skipped else []
         sentences.append(str(account))

@@ -35,7 +35,7 @@ class RowOption(click.Option):
     """An option of a command that is a row of a table."""
 
     def __init__(self, names: Sequence[str], row: Option) -> None:
-        takes, default = row.takes, None if row.default == () else row.default
+        takes, default = row.takes, None if row.default in ((), frozenset()) else row.default
         super().__init__(
             names,
             type=type_of(row),

@@ -30,7 +30,7 @@ from sparsetopics.corpora.ingest import (
 from sparsetopics.corpora.ingest_options import IngestOptions
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
-from sparsetopics.corpora.readers.options import KEEP
+from sparsetopics.corpora.readers.options import DATE_FORMAT, KEEP
 from sparsetopics.corpora.repeated_ids import SKIP, Extended
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import local_paths, names_of
@@ -157,6 +157,9 @@ def _check_options(options: IngestOptions) -> None:
     if options.read.keep:
         problem = "cannot be combined with --append, which keeps the fields of the corpus"
         raise OptionError(KEEP, problem)
+    if options.read.date_formats:
+        problem = "cannot be combined with --append, which reads dates as the corpus has them"
+        raise OptionError(DATE_FORMAT, problem)
     options.pruning.refuse_beside("append", _UNCHANGED)
 
 
@@ -164,7 +167,13 @@ def _keeping(
     options: IngestOptions, manifest: DocumentManifest, collection: TextCollection
 ) -> IngestOptions:
     """The options with the fields of the corpus; OptionError if the sources have none."""
-    read = replace(options.read, keep=as_asked(manifest.fields))
+    rules = manifest.rules
+    read = replace(
+        options.read,
+        keep=as_asked(manifest.fields),
+        date_formats=[f"{name}={how}" for name, how in rules.date_formats.items()],
+        missing=options.read.missing.union(rules.missing),
+    )
     if read.keep and not collection.format.has(read.kept):
         problem = f"the corpus keeps {listed(list(manifest.fields))}, but {collection.format_name}"
         raise OptionError("append", f"{problem} files do not have all of these")

@@ -23,7 +23,7 @@ from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.showing import html_table, short_repr
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.readers.blocks import VECTORS
-from sparsetopics.corpora.readers.fields import FieldType
+from sparsetopics.corpora.readers.fields import NO_RULES, FieldType, ValueRules
 from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, write_manifest
 from sparsetopics.corpora.store.field_files import check_fields
 from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes, kind_of
@@ -70,6 +70,7 @@ class Corpus(RowCorpus[DocumentBatch]):
     account: WordAccount | None = None  # of ``from_texts`` and ``from_table`` alone
     kept: IntArray | None = None  # None for a corpus that was opened
     has_ids: bool = False  # whether sources are known to have given any document an id
+    rules: ValueRules = NO_RULES  # how its fields were read
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_words", "n_tokens")
@@ -177,7 +178,8 @@ class Corpus(RowCorpus[DocumentBatch]):
         groups = stored_groups(folder, manifest.shards, kind, manifest.fields)
         vocabulary = manifest.read_vocabulary(folder)
         left_out = manifest.n_skipped, manifest.n_unknown_tokens
-        return cls(*(vocabulary, groups, *left_out, manifest.fields), has_ids=manifest.has_ids)
+        whole = vocabulary, groups, *left_out, manifest.fields
+        return cls(*whole, has_ids=manifest.has_ids, rules=manifest.rules)
 
     @classmethod
     @naming_parameters()
@@ -230,6 +232,8 @@ class Corpus(RowCorpus[DocumentBatch]):
         duplicate_ids: str = "refuse",
         label_field: str | None = None,
         keep: Sequence[str] = (),
+        date_formats: Mapping[str, str] | Sequence[str] | Set[str] = frozenset(),
+        missing: Sequence[str] | Set[str] = frozenset(),
         stop_words: str | Sequence[str] | Set[str] | None = None,
         min_df: int | float | None = None,
         max_df: int | float | None = None,
@@ -254,9 +258,10 @@ class Corpus(RowCorpus[DocumentBatch]):
         exist; the index of a pandas DataFrame takes the place of a column ``id``. A row whose id an
         earlier one has is refused unless ``duplicate_ids`` is ``"skip"`` (to leave it out) or
         ``"keep"``. ``keep`` names further columns to keep, of which some may be given a type:
-        ``["text", "section", "year:number"]``, or ``["all"]``. The other parameters are those of
-        ``from_texts``. Raises SourceError for another object, for a column that is missing or
-        holds no text, and if nothing is left.
+        ``["text", "section", "year:number"]``, or ``["all"]``. ``date_formats`` says how some of
+        them write dates, ``{"date": "%d/%m/%Y"}``, and ``missing`` which values mean that there is
+        none. The other parameters are those of ``from_texts``. Raises SourceError for another
+        object, for a column that is missing or holds no text, and if nothing is left.
         """
         given = locals()  # the options, by the names of parameters
         from sparsetopics.corpora.ingest_options import document_options, given_at
@@ -300,10 +305,8 @@ class Corpus(RowCorpus[DocumentBatch]):
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]
     ) -> DocumentManifest:
-        left_out = 0, 0
-        return write_manifest(
-            *(part, self.vocabulary, shards, *left_out, self.fields), has_ids=self.has_ids
-        )
+        made = part, self.vocabulary, shards, 0, 0, self.fields, self.rules
+        return write_manifest(*made, has_ids=self.has_ids)
 
 
 @dataclass(frozen=True, eq=False)

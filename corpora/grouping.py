@@ -72,7 +72,7 @@ class Over:
     def check(self, kind: FieldType) -> None:
         """OptionError if values of this type cannot be divided in this way."""
         column = shown(self.column)
-        if kind == "number" and self.period is not None:
+        if kind == "number" and self.period not in (None, "year"):
             hint = f"Use {self.column}:10 for bins of 10, or --keep {self.column}:date."
             refuse("over", f"{column} has numbers, which have no {self.period}", hint)
         if kind == "date" and self.width is not None:
@@ -195,6 +195,8 @@ def _numbered(values: pa.Array) -> tuple[IntArray, pa.Array]:
 def _starts(values: pa.Array, over: Over) -> pa.Array:
     """The beginning of the period or bin of each value; null for a missing value."""
     if over.period is not None or pa.types.is_temporal(values.type):
+        if pa.types.is_floating(values.type):  # years, if all are whole
+            values = pc.utf8_lpad(values.cast(pa.string()), 4, "0")
         dates = _typed(values, "date", over, "dates such as 2024-05-31")
         return pc.floor_temporal(dates, unit=over.period or "day").cast(pa.date32())
     needed = f"Dates need a period, such as {over.column}:month."

@@ -27,7 +27,7 @@ from sparsetopics.corpora.readers.blocks import (
     whole,
     with_error_last,
 )
-from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
+from sparsetopics.corpora.readers.fields import NO_NOTES, FieldType, FieldTypes, ValueRules
 from sparsetopics.corpora.readers.formats import TextCollection, place_of
 from sparsetopics.corpora.readers.options import ID_FIELD
 from sparsetopics.corpora.readers.text_files import doubts_about_text
@@ -78,18 +78,24 @@ class IngestSummary(NamedTuple):
     n_skipped: int  # documents without a word of the vocabulary
     n_unknown_tokens: int  # tokens outside a given vocabulary
     fields: Mapping[str, FieldType]  # that are kept, ``text`` among them
+    notes: Mapping[str, str]  # why some of them are not numbers or dates
     files: FileAccount  # what was read as what, and what was left out
     account: WordAccount | None  # what became of the words that were read now
 
     @classmethod
     def of(
-        cls, manifest: DocumentManifest, files: FileAccount, account: WordAccount | None = None
+        cls,
+        manifest: DocumentManifest,
+        files: FileAccount,
+        account: WordAccount | None = None,
+        notes: Mapping[str, str] = NO_NOTES,
     ) -> IngestSummary:
         """What the corpus of this manifest holds, of which ``files`` were read now."""
         totals = {**manifest.totals, "n_tokens": int(manifest.sizes.n_tokens)}
-        *names, _, _, _ = cls._fields
+        *names, _, _, _, _ = cls._fields
         numbers = {name: int(totals[name]) for name in names}
-        return cls(fields=manifest.fields, files=files, account=account, **numbers)
+        kept = manifest.fields
+        return cls(fields=kept, notes=notes, files=files, account=account, **numbers)
 
 
 class IngestProgress(NamedTuple):
@@ -201,17 +207,18 @@ def ingest(
         given, left_out = options.given, None
         tokenizer = _settled_once(place, reading, given)
         types: Mapping[str, FieldType] = {}
-        spool = None
+        rules, notes, spool = options.read.rules, NO_NOTES, None
+        needs_types = bool(options.read.keep or rules.date_formats)
         # Words, types of fields and repeated ids are known only after a pass over all documents.
-        if given is None or options.read.keep or options.read.duplicate_ids == SKIP:
+        if given is None or needs_types or options.read.duplicate_ids == SKIP:
             spool = Spool(place.spool, place.job)
         ids = reading.given_ids(place.spool, spool, Extended())
-        if given is not None and not options.read.keep:
+        if given is not None and not needs_types:
             vocabulary = given
             encoded = encoded_blocks(reading, tokenizer, vocabulary, types, ids, spool)
         else:
             assert spool is not None
-            told = FieldTypes(options.read.kept)
+            told = FieldTypes(options.read.kept, rules)
             counted = told.watch(ids.watch(_spooled_blocks(spool, reading, tokenizer)))
             counted = reported(counted, "reading", "document", on_progress)
             if given is None and options.read.duplicate_ids == SKIP:
@@ -222,8 +229,8 @@ def ingest(
             else:
                 vocabulary = given
             deque(counted, maxlen=0)  # those that nobody needed for a vocabulary
-            types = told.types
-            encoded = _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, here)
+            types, notes = told.types, told.notes
+            encoded = _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, reading)
             if given is None:  # tokens that were pruned are not unknown
                 encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
@@ -232,13 +239,12 @@ def ingest(
         left_over = len(written.skipped), written.n_unknown_tokens
         if not written.shards:
             raise written.error
-        manifest = write_manifest(
-            *(place.corpus, vocabulary, written.shards, *left_over, types), has_ids=ids.are_given
-        )
+        made = place.corpus, vocabulary, written.shards, *left_over, types, rules
+        manifest = write_manifest(*made, has_ids=ids.are_given)
         if ids.n_skipped:
             say(f"{out}: left out {quantity(ids.n_skipped, 'document')} with an id that is taken.")
         account = written.account_of(None if given else vocabulary, left_out)
-        return IngestSummary.of(manifest, collection.account, account)
+        return IngestSummary.of(manifest, collection.account, account, notes)
 
 
 def job_for(
@@ -282,9 +288,9 @@ def encoded_blocks(
         counted = spool.keep(counted, reading.here)
     counted = reported(ids.watch(counted), "reading", "document", reading.on_progress)
     if spool is None:
-        return _encoded(ids.named(counted), vocabulary, types, ids, reading.here)
+        return _encoded(ids.named(counted), vocabulary, types, ids, reading)
     deque(counted, maxlen=0)
-    return _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, reading.here)
+    return _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, reading)
 
 
 def _encoded(
@@ -292,17 +298,21 @@ def _encoded(
     vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
     ids: GivenIds,
-    here: LocalMap,
+    reading: Reading,
 ) -> Iterator[EncodedBlock]:
     """Encode in this process: it takes no longer than to send a block to another."""
-    words = pa.array(vocabulary.words, pa.string())
-    return with_places(here(partial(_encode, words=words, types=types), blocks), ids.place_of)
+    words, rules = pa.array(vocabulary.words, pa.string()), reading.options.read.rules
+    task = partial(_encode, words=words, types=types, rules=rules)
+    return with_places(reading.here(task, blocks), ids.place_of)
 
 
 def _encode(
-    block: CountedBlock | PendingBlock, words: pa.StringArray, types: Mapping[str, FieldType]
+    block: CountedBlock | PendingBlock,
+    words: pa.StringArray,
+    types: Mapping[str, FieldType],
+    rules: ValueRules,
 ) -> EncodedBlock:
-    return encode(whole(block), words, types)
+    return encode(whole(block), words, types, rules)
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -128,7 +128,7 @@ def settled_tokenizer(
 def given_at(door: str, arguments: Given) -> Given:
     """The options among the arguments of a function, by the names of the table."""
     rows = [row for row in INGEST_OPTION.values() if row.is_at(door) and row.name != VOCABULARY]
-    return {row.name: arguments[row.key] for row in rows}
+    return {row.name: arguments[row.argument or row.key] for row in rows}
 
 
 def document_options(
@@ -148,6 +148,8 @@ def document_options(
     ):
         hint = f"to use the lists of these languages, pass {','.join(names)!r}"
         warnings.warn(f"stop_words was taken as a list of words; {hint}", SparsetopicsWarning, 4)
+    if isinstance(formats := given.get("date-format"), Mapping):
+        given = {**given, "date-format": [f"{name}={how}" for name, how in formats.items()]}
     if isinstance(language, str):
         of_language = stop_words_of_language(language)
         if stop_words is None and vocabulary is None:

@@ -32,7 +32,7 @@ from sparsetopics.corpora.memory_arrays import (
 )
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
-from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
+from sparsetopics.corpora.readers.fields import NO_RULES, FieldType, FieldTypes, ValueRules
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, GivenIds
@@ -56,9 +56,11 @@ _TABLE = "table"  # in messages
 T = TypeVar("T")
 Groups = tuple[RowGroup[DocumentBatch], ...]
 #: Makes the corpus from vocabulary, row groups, documents and tokens left out, kept fields, the
-#: account of its words, the positions of its documents, and whether they were given ids.
+#: account of its words, the positions of its documents, whether they were given ids, and the rules
+#: of its values.
+Types = Mapping[str, FieldType]
 Make = Callable[
-    [Vocabulary, Groups, int, int, Mapping[str, FieldType], WordAccount | None, IntArray, bool], T
+    [Vocabulary, Groups, int, int, Types, WordAccount | None, IntArray, bool, ValueRules], T
 ]
 
 
@@ -85,7 +87,8 @@ def _corpus_of_blocks(
     tokenizer = settled_tokenizer(
         options, given, lambda how: (sentences_of(block, how) for block in texts)
     )
-    told = FieldTypes(kept)
+    rules = options.read.rules
+    told = FieldTypes(kept, rules)
     read = [count_texts(block, tokenizer, keep_texts=kept.text) for block in texts]
     place_of = f"{where}, row {{}}".format
     with closing(GivenIds(policy, None, lambda block: read[block].ids, place_of)) as ids:
@@ -99,7 +102,7 @@ def _corpus_of_blocks(
         vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
         words = pa.array(vocabulary.words, pa.string())
         types = told.types
-        numbered = (encode(block, words, types, keep_empty=keep_empty) for block in blocks)
+        numbered = (encode(block, words, types, rules, keep_empty=keep_empty) for block in blocks)
         encoded = [*with_places(numbered, ids.place_of)]
         rows = np.delete(np.arange(sum(len(block.ids) for block in read)), [*ids.skipped()])
     groups = tuple(
@@ -126,11 +129,15 @@ def _corpus_of_blocks(
         sum((block.account for block in blocks), NO_ACCOUNT),
         skipped,
     )
-    for sentence in account.warnings():
+    doubts = (
+        f"{name} is kept as {types[name]}, {note.replace('--date-format', 'date_formats')}"
+        for name, note in told.notes.items()
+    )
+    for sentence in (*account.warnings(), *doubts):
         warnings.warn(sentence, SparsetopicsWarning, stacklevel=5)  # the call of ``from_texts``
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
-    left = len(skipped), n_unknown
-    return make(vocabulary, groups, *left, types, account, rows[is_kept], ids.are_given)
+    left, settled = (len(skipped), n_unknown), rules.settled(types)
+    return make(vocabulary, groups, *left, types, account, rows[is_kept], ids.are_given, settled)
 
 
 def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
@@ -291,8 +298,9 @@ def corpus_of_csr(
         rows = kept[start : start + DOCS_PER_ROW_GROUP]
         batch, ids = whole.take(rows), [names[i] for i in rows]
         groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
+    left = n_docs - len(kept), 0
     given = doc_ids is not None
-    return make(vocabulary, tuple(groups), n_docs - len(kept), 0, NO_TYPES, None, kept, given)
+    return make(vocabulary, tuple(groups), *left, NO_TYPES, None, kept, given, NO_RULES)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:

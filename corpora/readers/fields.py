@@ -2,15 +2,19 @@
 
 Readers hand out the values as strings. Unless a user gives the type of a field, it follows from all
 values of the field, so the types are known after a pass over the documents. This is the only place
-that decides what a number, a date and a string are, also for groups by fields and labels that are
-kept as strings.
+that decides what a number and a string are, also for groups by fields and labels that are kept as
+strings; ``dates`` decides what a date is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,9 +23,19 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, SourceError
-from sparsetopics.base.wording import listed
+from sparsetopics.base.wording import listed, quantity
 from sparsetopics.corpora.readers.blocks import CountedBlock, Values
-from sparsetopics.options.option import shown
+from sparsetopics.corpora.readers.dates import (
+    DATE,
+    EXCEL,
+    PLAIN,
+    PROPOSED,
+    UTC,
+    as_dates,
+    fitting_formats,
+    read_date,
+)
+from sparsetopics.options.option import refuse, shown
 
 #: The text of a document is the only field of the type ``text``, and is called so.
 FieldType: TypeAlias = Literal["text", "string", "number", "date"]
@@ -30,22 +44,48 @@ ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
     "text": pa.string(),
     "string": pa.string(),
     "number": pa.float64(),
-    "date": pa.timestamp("us"),  # UTC
+    "date": DATE,
 }
 # A number as JSON writes it, of at most 15 digits if it is whole: postal codes that begin with 0
 # and the long ids of messages would not survive as float64, so they stay strings.
-_NUMBER = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+# Floats of 16 digits end in .0 in most files.
+_NUMBER = r"^-?((0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][+-]?[0-9]+)?|[1-9][0-9]{15}\.0)$"
 _DOUBTFUL = r"^[+-]?(0[0-9]|[0-9]{16})"  # a number that may not survive
-_TIME = r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
-_MONTH = rf"-[0-9]{{2}}(-[0-9]{{2}}({_TIME})?)?"
-_LOOKS: Mapping[FieldType, str] = {"number": _NUMBER, "date": f"^[0-9]{{4}}{_MONTH}$"}
-_DATE = rf"^[0-9]{{4}}({_MONTH})?$"  # a year alone is a date only where dates are asked for
+_YEAR = r"^[0-9]{4}(\.0)?$"  # a date only where dates are asked for
+_DRESSED = (  # numbers, some with a currency or percent sign, a decimal comma or thousands apart
+    rf"{_NUMBER}|^[-+(]?([$€£¥] ?-?[0-9][0-9.,' ]*|[0-9][0-9.,' ]* ?[%$€£¥]|[0-9]+,[0-9]+|"
+    r"[0-9]{1,3}([,.' \x{a0}\x{202f}][0-9]{3})+([.,][0-9]+)?)\)?$"
+)
+#: Stand for a missing number or date, as an empty string does: NA, and what pandas writes.
+MISSING = ("NA", "NaN", "nan", "NaT", "<NA>", "None")
+_MOST_ODD = 3  # different values that are remembered
+_FIRST = 10  # values of a block that are enough to see that a column is of another type
+_FEW = 0.2  # of all values
 
 TEXT = "text"
 ALL = "all"  # fields of a record
 ALWAYS_KEPT = ("id", "label")
 MOST_FIELDS = 1_000
 _GIVEN_TYPES: Mapping[str, FieldType] = {"string": "string", "number": "number", "date": "date"}
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRules:
+    """How the strings of readers become the values of fields."""
+
+    date_formats: Mapping[str, str] = field(default_factory=dict)  # of fields; default: PLAIN
+    missing: tuple[str, ...] = ()  # what stands for no value, besides MISSING
+
+    def settled(self, types: Mapping[str, FieldType]) -> ValueRules:
+        """The rules with the format of each field of dates, and of no other field."""
+        formats = {
+            n: self.date_formats.get(n, PLAIN) for n, kind in types.items() if kind == "date"
+        }
+        return ValueRules(formats, self.missing)
+
+
+NO_RULES = ValueRules()
+NO_NOTES: Mapping[str, str] = {}
 
 
 class Kept(NamedTuple):
@@ -99,46 +139,125 @@ def check_number_of_fields(n_fields: int, where: str) -> None:
         raise SourceError(where, problem, "Name some of them with --keep.")
 
 
-def described(fields: Mapping[str, FieldType]) -> str:
-    """The fields for people: ``text, section (string) and date (date)``."""
-    names = [
-        name if kind == TEXT else f"{name if name.strip() else shown(name)} ({kind})"
-        for name, kind in fields.items()
-    ]
+def described(fields: Mapping[str, FieldType], notes: Mapping[str, str] = NO_NOTES) -> str:
+    """The fields for people: ``text, section (string) and date (date)``, with ``notes`` about how
+    some of them got their types."""
+    names = []
+    for name, kind in fields.items():
+        known = ", ".join(filter(None, (kind, notes.get(name))))
+        own = name if name.strip() else shown(name)
+        names.append(name if kind == TEXT else f"{own} ({known})")
     return listed(names) if names else "none"
+
+
+class _Clues:
+    """What the values of one field tell about its type."""
+
+    def __init__(self) -> None:
+        self.n_values = 0
+        # Values that are not of a type, with their first row and the number of documents that have
+        # them; no entry for a type of which many values are not.
+        self.odd: dict[FieldType, dict[str, tuple[int, int]]] = {"number": {}, "date": {}}
+        self.formats = [how for how in PROPOSED if how != EXCEL]  # of dates, which all values fit
+        self.are_dressed = True  # numbers with separators and signs, all of them
+
+    def look_at(self, values: pa.StringArray, missing: Sequence[str], first_row: int) -> None:
+        """Add values. Those that fit are not looked at one by one."""
+        first = _known(values[:_FIRST], missing).drop_null().unique().to_pylist()
+        for kind in [*self.odd]:
+            if sum(not _is(value, kind) for value in first) > _MOST_ODD:
+                del self.odd[kind]
+        cleaned = present(values)
+        failing = self._failing(cleaned)
+        if failing or missing:  # few columns need to be cleaned further, which takes longer
+            cleaned = _known(values, missing)
+            failing = self._failing(cleaned)
+        known = cleaned.drop_null()
+        self.n_values += len(known)
+        if "number" in failing or "number" not in self.odd:
+            self.are_dressed = self.are_dressed and _all(pc.match_substring_regex(known, _DRESSED))
+        self.formats = fitting_formats(first, self.formats)
+        if not failing and not self.formats:
+            return
+        counts = pc.value_counts(known)
+        distinct = counts.field(0).to_pylist()
+        self.formats = fitting_formats(distinct, self.formats)
+        for kind in failing:
+            odd = self.odd[kind]
+            for value in islice((v for v in distinct if not _is(v, kind)), _MOST_ODD + 1):
+                row, n_before = odd.get(value, (first_row + pc.index(cleaned, value).as_py(), 0))
+                odd[value] = row, n_before + counts.field(1)[distinct.index(value)].as_py()
+            if len(odd) > _MOST_ODD or self._n_odd(kind) > _FEW * self.n_values or not odd:
+                del self.odd[kind]
+
+    def _failing(self, values: pa.StringArray) -> list[FieldType]:
+        return [kind for kind in self.odd if not _fits(values.drop_null(), kind)]
+
+    @property
+    def are_hopeless(self) -> bool:
+        """Whether more values would change nothing."""
+        return not self.odd and not self.formats and not self.are_dressed
+
+    def _n_odd(self, kind: FieldType) -> int:
+        return sum(count for _, count in self.odd[kind].values())
+
+    @property
+    def kind(self) -> FieldType:
+        fitting = (kind for kind, odd in self.odd.items() if self.n_values and not odd)
+        return next(fitting, "string")
+
+    def note(self, name: str) -> str:
+        """Why the field is not of another type; "" if nothing is to be said."""
+        if not self.n_values or self.kind == "date":
+            return ""
+        if self.formats:
+            return f"or dates with {proposal(name, self.formats)}"
+        if self.kind == "number":
+            return ""
+        if self.odd:  # a type that few values are not of
+            kind = next(iter(self.odd))
+            value, (row, _) = min(self.odd[kind].items(), key=lambda item: item[1])
+            n_others = self._n_odd(kind) - 1
+            others = f" and {quantity(n_others, 'other value')}" if n_others else ""
+            return f"because of {shown(value)} in row {row:,}{others}"
+        if self.are_dressed:
+            return "because numbers with separators, currency or percent signs are not read"
+        return ""
 
 
 class FieldTypes:
     """Finds the types of the kept fields from their values, block by block."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: Kept, rules: ValueRules = NO_RULES) -> None:
         self._kept = kept
-        self._possible: dict[str, list[FieldType]] = {}  # best first
-        self._has_values: set[str] = set()
+        self._rules = rules
+        self._clues: dict[str, _Clues] = {}
+        self._n_rows = 0
 
     def watch(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
         """The blocks; SourceError if there are more than a thousand fields."""
         for block in blocks:
             for name, values in block.fields.items():
                 self._look_at(name, values)
-            check_number_of_fields(len(self._possible), "documents")
+            self._n_rows += len(block.ids)
+            check_number_of_fields(len(self._clues), "documents")
             yield block
 
     def _look_at(self, name: str, values: pa.StringArray) -> None:
-        possible = self._possible.setdefault(name, ["number", "date"])
-        if name == TEXT or self._kept.types.get(name) is not None or not possible:
-            return
-        known = present(values).drop_null()
-        if len(known):
-            self._has_values.add(name)
-            alike = (k for k in possible if _all(pc.match_substring_regex(known, _LOOKS[k])))
-            fitting = [kind for kind in alike if converted(known, kind) is not None]
-            self._possible[name] = fitting  # without any, the values are strings
+        clues = self._clues.setdefault(name, _Clues())
+        if name != TEXT and self._given(name) is None and not clues.are_hopeless:
+            clues.look_at(values, self._rules.missing, self._n_rows)
+
+    def _given(self, name: str) -> FieldType | None:
+        return "date" if name in self._rules.date_formats else self._kept.types.get(name)
 
     @property
     def types(self) -> dict[str, FieldType]:
-        """The types: the text first, then the named fields, then the others as they appeared."""
-        order = dict.fromkeys([*self._kept.types, *self._possible])
+        """The types: the text first, then the named fields, then the others as they appeared;
+        OptionError for a format of a field that is not kept."""
+        for name in self._rules.date_formats.keys() - self._clues.keys():
+            refuse("date-format", f"no field {shown(name)} is kept", "Check it and --keep.")
+        order = dict.fromkeys([*self._kept.types, *self._clues])
         if self._kept.text:
             order = {TEXT: None, **order}
         return {name: self._type_of(name) for name in order}
@@ -146,10 +265,18 @@ class FieldTypes:
     def _type_of(self, name: str) -> FieldType:
         if name == TEXT:
             return "text"
-        given = self._kept.types.get(name)
-        if given is not None or name not in self._has_values:
-            return given or "string"
-        return (self._possible[name] or ["string"])[0]
+        return self._given(name) or (self._clues[name].kind if name in self._clues else "string")
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """Why fields are not numbers or dates, where people would expect that they are."""
+        notes = {name: clues.note(name) for name, clues in self._clues.items()}
+        return {name: note for name, note in notes.items() if note}
+
+
+def proposal(name: str, formats: Sequence[str]) -> str:
+    """The options that read a field as dates: ``--date-format 'day=%d/%m/%Y'``."""
+    return f"--date-format {listed([repr(f'{name}={how}') for how in formats], 'or')}"
 
 
 class WrongValueError(SourceError):
@@ -168,6 +295,7 @@ def table_of_fields(
     values: Values,
     types: Mapping[str, FieldType],
     rows: IntArray,  # (n_docs,) in their block, for errors
+    rules: ValueRules = NO_RULES,
 ) -> pa.Table:
     """The fields of documents, (n_docs,) each, as columns of their types.
 
@@ -179,37 +307,58 @@ def table_of_fields(
         if name not in values:
             columns[name] = pa.nulls(len(rows), ARROW_TYPES[kind])
             continue
-        columns[name] = converted(values[name], kind)
+        how = rules.date_formats.get(name, PLAIN)
+        columns[name] = converted(values[name], kind, how, rules.missing)
         if columns[name] is None:
-            row = misfit(values[name], kind)
-            problem = f"expected a {kind}, but found {shown(values[name][row].as_py())}"
+            row = misfit(values[name], kind, how, rules.missing)
+            wanted = kind if how in (PLAIN, UTC) else f"{kind} of the format {how}"
+            problem = f"expected a {wanted}, but found {shown(values[name][row].as_py())}"
             hint = f"Correct it, or make the corpus with --keep {name}:string."
+            known = _known(values[name].unique(), rules.missing)
+            if kind == "date" and (formats := fitting_formats(known.drop_null().to_pylist())):
+                hint = f"The values fit {proposal(name, formats)}."
             raise WrongValueError(int(rows[row]), name, problem, hint)
     return pa.table(columns)
 
 
 # --- what values look like -----------------------------------------------------------------------
-def present(values: pa.StringArray) -> pa.StringArray:
-    """The values, null for empty ones."""
+def present(values: pa.StringArray, missing: Sequence[str] = ()) -> pa.StringArray:
+    """The values, null for empty ones and for those that are ``missing``."""
     is_empty = pc.equal(pc.binary_length(values), 0)
+    if missing:
+        is_empty = pc.or_kleene(is_empty, pc.is_in(values, pa.array(missing)))
     return pc.if_else(is_empty, pa.scalar(None, pa.string()), values)
 
 
-def converted(values: pa.StringArray, kind: FieldType) -> pa.Array | None:
-    """Strings as values of a type, null for empty ones; None if one of them is not of this type.
+def _known(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:
+    """Values that may be numbers or dates, without spaces around them, null for missing ones."""
+    return present(pc.utf8_trim_whitespace(values), [*MISSING, *missing])
 
-    Numbers are finite. Dates are years, months, days and times as ISO 8601 writes them, in UTC
-    unless they say otherwise. A year or a month is its first day.
+
+def converted(
+    values: pa.StringArray, kind: FieldType, how: str = PLAIN, missing: Sequence[str] = ()
+) -> pa.Array | None:
+    """Strings as values of a type, null for missing ones; None if one of them is not of this type.
+
+    Numbers are finite. Dates are read as ``as_dates`` reads them, ``how`` is their format.
     """
     if kind == "text":
         return values
-    values = present(values)
+    if kind == "string":
+        return present(values, missing)
+    # Few columns need to be cleaned, which takes longer.
+    found = None if missing else _parsed(present(values), kind, how)
+    return _parsed(_known(values, missing), kind, how) if found is None else found
+
+
+def _parsed(values: pa.StringArray, kind: FieldType, how: str = PLAIN) -> pa.Array | None:
+    """Known strings as numbers or dates; None if one of them is none."""
     try:
-        if kind == "number":
-            numbers = values.cast(pa.float64())
-            are_finite = np.isfinite(numbers.fill_null(0)).all()
-            return numbers if are_finite and _survive(values) else None
-        return _as_dates(values) if kind == "date" else values
+        if kind == "date":
+            return as_dates(values, how)
+        numbers = values.cast(pa.float64())
+        are_finite = np.isfinite(numbers.fill_null(0)).all()
+        return numbers if are_finite and _survive(values) else None
     except pa.ArrowInvalid:
         return None
 
@@ -224,23 +373,28 @@ def _survive(values: pa.StringArray) -> bool:
     )
 
 
-def misfit(values: pa.StringArray, kind: FieldType) -> int:
+def misfit(
+    values: pa.StringArray, kind: FieldType, how: str = PLAIN, missing: Sequence[str] = ()
+) -> int:
     """The row of the first value that is not of a type, though one of them is not."""
-    return next(row for row in range(len(values)) if converted(values[row : row + 1], kind) is None)
+    rows = (values[row : row + 1] for row in range(len(values)))
+    return next(n for n, row in enumerate(rows) if converted(row, kind, how, missing) is None)
 
 
-def _as_dates(values: pa.StringArray) -> pa.Array:
-    if not _all(pc.match_substring_regex(values, _DATE)):
-        raise pa.ArrowInvalid("no date")
-    for pattern, whole in (
-        (r"^([0-9]{4})$", r"\1-01"),
-        (r"^([0-9]{4}-[0-9]{2})$", r"\1-01"),
-        (r"^([0-9-]{10})$", r"\1T00:00"),
-        (r"(\.[0-9]{6})[0-9]+", r"\1"),  # microseconds
-        (r"([T ][0-9:.]+)$", r"\1Z"),
-    ):
-        values = pc.replace_substring_regex(values, pattern, whole)
-    return values.cast(pa.timestamp("us", "UTC")).cast(ARROW_TYPES["date"])
+def _fits(values: pa.StringArray, kind: FieldType) -> bool:
+    """Whether all values, none of which is null, are of a type that nobody asked for."""
+    if kind == "number":
+        is_alike = pc.match_substring_regex(values, _NUMBER)
+    else:
+        is_alike = pc.greater(pc.binary_length(values), len("1990.0"))  # more than a year
+    return _all(is_alike) and _parsed(values, kind) is not None
+
+
+def _is(value: str, kind: FieldType) -> bool:
+    """Whether one value is."""
+    if kind == "number":
+        return bool(re.search(_NUMBER, value)) and math.isfinite(float(value))
+    return not re.search(_YEAR, value) and read_date(value, PLAIN) is not None
 
 
 def _all(truths: pa.BooleanArray) -> bool:

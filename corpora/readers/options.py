@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import without_middle
+from sparsetopics.corpora.readers.dates import check_format
 from sparsetopics.corpora.readers.fields import (
     ALWAYS_KEPT,
     TEXT,
     Kept,
+    ValueRules,
     check_number_of_fields,
     kept_fields,
 )
@@ -21,10 +23,11 @@ from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, check_encoding
 from sparsetopics.corpora.sources.source_files import bare_suffix
 from sparsetopics.options.ingest_table import INGEST_OPTION
-from sparsetopics.options.option import check_values, shown
+from sparsetopics.options.option import check_values, refuse, shown
 
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
 DUPLICATE_IDS = "duplicate_ids"
+DATE_FORMAT = "date-format"
 # How messages name what may separate columns, and what to do about a file that has it.
 _DELIMITERS = {
     "\t": ("tabs", "Name the file .tsv."),
@@ -44,7 +47,8 @@ class ReadOptions:
     they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
     A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
     the text, and ``all`` stands for every field. ``duplicate_ids`` is what happens to a document
-    whose id an earlier one has.
+    whose id an earlier one has. ``date_formats`` says how kept fields write dates
+    (``date=%d/%m/%Y``), and ``missing`` which values of kept fields stand for no value.
     """
 
     text_field: str = "text"
@@ -55,10 +59,19 @@ class ReadOptions:
     vocabulary_file: Path | None = None  # the words of a collection of counts
     keep: Sequence[str] = ()
     duplicate_ids: str = "refuse"  # or "skip" or "keep"
+    date_formats: Collection[str] = frozenset()
+    missing: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         check_values(INGEST_OPTION, "read", self)
         check_encoding(self.encoding or UTF_8)
+        formats = self.rules.date_formats
+        for name, how in formats.items():
+            if not name or len(formats) < len(self.date_formats):
+                refuse(DATE_FORMAT, "must be date=%d/%m/%Y, for example, once for each field")
+            check_format(DATE_FORMAT, how)
+            if self.kept.types.get(name) not in ("date", None):
+                refuse(DATE_FORMAT, f"{shown(name)} is kept as a {self.kept.types[name]}")
         if self.text_field in self.kept.named:
             problem = f"{self.text_field!r} holds the text"
             raise OptionError(KEEP, problem, "Keep it under the name text.")
@@ -72,6 +85,12 @@ class ReadOptions:
     def decoding(self) -> Decoding:
         """How bytes become text."""
         return Decoding(self.encoding, self.encoding_errors)
+
+    @property
+    def rules(self) -> ValueRules:
+        """How values of kept fields are read."""
+        formats = dict(pair.rpartition("=")[::2] for pair in self.date_formats)
+        return ValueRules(formats, tuple(sorted(self.missing)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -20,10 +20,13 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock, ReadingAccount
+from sparsetopics.corpora.readers.dates import UTC
 from sparsetopics.corpora.readers.fields import (
     MOST_FIELDS,
+    NO_RULES,
     TEXT,
     FieldType,
+    ValueRules,
     WrongValueError,
     table_of_fields,
 )
@@ -74,6 +77,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
     tokenizer: dict[str, Setting] | None  # None for a collection that came as counts
     fields: dict[FieldName, FieldType] = msgspec.field(default_factory=dict)  # that are kept
     has_ids: bool = False  # whether sources are known to have given any document an id
+    values: ValueRules | None = None  # None: before there were rules
 
     def __post_init__(self) -> None:
         if len(self.fields) > MOST_FIELDS:
@@ -84,6 +88,12 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
         for shard in self.shards:
             if shard.beside.keys() != columns_by_stem(self.fields).keys():
                 raise ValueError(f"{shard.file} does not have the files of the fields")
+
+    @property
+    def rules(self) -> ValueRules:
+        """How values that are appended are read: as those that the corpus has."""
+        before = ValueRules({name: UTC for name, kind in self.fields.items() if kind == "date"})
+        return self.values or before
 
     @property
     def sums(self) -> dict[str, int | float]:
@@ -120,6 +130,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
             ],
             **({"fields": self.fields} if self.fields else {}),
             **({"has_ids": True} if self.has_ids else {}),
+            **({} if self.values is None else {"values": asdict(self.values)}),
             "tokenizer": self.tokenizer,
             "tokenizer_hash": settings_hash(self.tokenizer),
         }
@@ -144,6 +155,7 @@ def write_manifest(
     n_skipped: int,
     n_unknown_tokens: int,
     fields: Mapping[str, FieldType] = NO_TYPES,
+    rules: ValueRules = NO_RULES,
     *,
     has_ids: bool = False,
 ) -> DocumentManifest:
@@ -159,6 +171,7 @@ def write_manifest(
         tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
         fields=dict(fields),
         has_ids=has_ids,
+        values=rules.settled(fields) if fields else None,
     )
     manifest.save(folder)
     return manifest
@@ -259,6 +272,7 @@ def encode(
     block: CountedBlock,
     words: pa.StringArray,
     types: Mapping[str, FieldType],
+    rules: ValueRules = NO_RULES,
     *,
     keep_empty: bool = False,
 ) -> EncodedBlock:
@@ -278,7 +292,7 @@ def encode(
     batch = DocumentBatch(np.append(0, indptr[1:][kept]), word_ids, word_counts)
     kept_mask = pa.array(kept)
     values = {name: column.filter(kept_mask) for name, column in block.fields.items()}
-    table = table_of_fields(values, types, np.flatnonzero(kept))
+    table = table_of_fields(values, types, np.flatnonzero(kept), rules)
     return EncodedBlock(
         Rows(block.ids.filter(kept_mask), block.labels.filter(kept_mask), batch, table),
         skipped=block.ids.filter(pa.array(~is_known)).to_pylist(),

@@ -112,7 +112,8 @@ def naming_parameters() -> Iterator[None]:
 
 def parameter(option: str) -> str:
     """The parameter of Python that an option of the commands is."""
-    return "path" if option == "out" else option.replace("-", "_")
+    others = {"out": "path", "date-format": "date_formats"}
+    return others.get(option, option.replace("-", "_"))
 
 
 def _restored(kind: type[E], where: str, text: str) -> E:

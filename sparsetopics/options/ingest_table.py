@@ -117,6 +117,17 @@ _ROWS = in_sections({
             "name, or all. The type of a field (number, date or string) is inferred from its "
             "values unless you give TYPE. Can be given several times. Texts may be private: "
             "nothing is kept by default.")),
+        Option("date-format", frozenset, frozenset(), "read.date_formats", only_for=_DOCUMENTS,
+               doors=_RECORDS, argument="date_formats", everyday=True,
+               metavar="FIELD=FORMAT", help=(
+            "How a kept field writes dates: parts such as %d/%m/%Y or %B %d, %Y with English "
+            "names, or epoch (seconds since 1970), epoch-ms or excel. Needed only where a date "
+            "could be read in two ways. Can be given several times.")),
+        Option("missing", frozenset, frozenset(), "read.missing", only_for=_DOCUMENTS,
+               doors=_RECORDS, metavar="VALUE", help=(
+            "Value of kept fields that means that there is none. Empty values always do, and NA, "
+            "NaN, NaT, <NA> and None do among numbers and dates. Can be given several times. "
+            "Default: none.")),
         Option("vocabulary-file", Path, None, "read.vocabulary_file", only_for=_DOCUMENTS,
                doors=_FILES, help=(
             "Words for a collection of counts (uci, lda-c, matrix-market): one per line, or a "

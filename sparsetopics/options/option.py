@@ -239,7 +239,7 @@ class Option:
         place: The field that holds it: of ``TrainingOptions`` or the options of ingest, as ``laps``
             or ``prior.doc_concentration``; of ``RunPlan``, as ``run.seed``.
         argument: Its name as a parameter of the estimators; "" if that is ``field``, None if they
-            have no such parameter.
+            have no such parameter. For options of ingest, its name in Python; "" for ``key``.
         only_for: The kinds of corpora that an option of ingest is for. The registry says which
             models an option of training is for.
         needs: The option without which it means nothing; "" if there is none.

@@ -235,7 +235,7 @@ DATES = [
     ("2024-05", (2024, 5, 1)),
     ("2024", (2024, 1, 1)),
     ("2024-05-31 18:30", (2024, 5, 31)),
-    ("2024-05-31T22:30:00-05:00", (2024, 6, 1)),  # in UTC
+    ("2024-05-31T22:30:00-05:00", (2024, 5, 31)),  # the day that is written
     ("2024-05-31 (draft)", None),
     ("2024-05-31T25:00", None),
     ("31.05.2024", None),
@@ -257,7 +257,7 @@ def test_a_string_is_the_same_date_for_groups_and_in_a_kept_field(value, day):
     assert keys([value], over="label:day") == [GroupKey(None, date(*day))]
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "1e999", "1 000", "three"])
+@pytest.mark.parametrize("value", ["inf", "1e999", "1 000", "three"])
 def test_a_string_that_is_no_number_in_a_kept_field_is_none_for_groups(value):
     with pytest.raises(OptionError, match="over: expected numbers in 'label'"):
         keys([value], over="label:10")

@@ -193,7 +193,9 @@ def told(values, asked="x"):
         (["2020-02-30"], "string"),
         (["2020-01-01", "soon"], "string"),
         (["2020-01-01", "7"], "string"),
-        (["nan", "1"], "string"),
+        (["nan", "1", "NA", "None"], "number"),
+        (["n/a", "1"], "string"),
+        (["NA", "", None], "string"),
         (["1e999"], "string"),
         (["1 000"], "string"),
         (["0101", "0202"], "string"),
@@ -227,14 +229,7 @@ ZONES = st.integers(-23 * 60, 23 * 60).map(
     )
 )
 def test_dates_are_those_that_python_reads(values):
-    expected = []
-    for value in values:
-        time = datetime.datetime.fromisoformat(value)
-        try:
-            time = time if time.tzinfo is None else time.astimezone(datetime.UTC)
-        except OverflowError:  # after the last year that Python knows
-            return
-        expected.append(time.replace(tzinfo=None))
+    expected = [datetime.datetime.fromisoformat(value).replace(tzinfo=None) for value in values]
 
     assert told(values) == ("date", expected)
 
@@ -354,7 +349,12 @@ def test_columns_of_tables_have_the_types_of_their_values(tmp_path):
     first, second = Corpus.open(tmp_path / "corpus").documents(["0", "1"]).to_pylist()
     assert first == {
         **{"id": "0", "label": None, "text": "the owl", "whole": 1.0, "real": 0.1},
-        **{"day": datetime.datetime(2020, 1, 2), "time": day, "kind": "a", "yes": "true"},
+        **{
+            "day": datetime.datetime(2020, 1, 2),
+            "time": day.replace(hour=9),
+            "kind": "a",
+            "yes": "true",
+        },
     }
     assert set(second.values()) == {"1", None, "the cat"}
 
