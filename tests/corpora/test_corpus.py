@@ -88,7 +88,7 @@ def test_texts_take_options():
 
 @pytest.mark.parametrize("texts", [[], ["", "--"]])
 def test_texts_without_a_word_are_refused(texts):
-    with pytest.raises(SourceError, match="no (words|documents)"):
+    with pytest.raises(SourceError, match=r"no (words|documents)"):
         Corpus.from_texts(texts)
 
 
