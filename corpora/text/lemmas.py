@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.text.letters import offsets_and_bytes
+from sparsetopics.corpora.text.letters import letter_kinds, offsets_and_bytes
 from sparsetopics.corpora.text.phrases import JOINT
 from sparsetopics.corpora.text.token_kernels import (
     Known,
     count_names,
+    find_names,
     find_strings,
     known_strings,
     renumber_tokens,
@@ -74,17 +75,23 @@ def _dictionary(language: str) -> tuple[_Forms, ...]:
     return tuple(_Forms.of(words.filter(each), lemmas.filter(each)) for each in (either, is_noun))
 
 
-def lemmatized(tokens: Tokens, language: str) -> Tokens:
-    """Tokens with the lemma of each word, and how often each form of another word occurs.
+def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
+    """Tokens of texts, a row for each, with the lemma of each word; and how often each form of
+    another word occurs.
 
     A word that the dictionary lacks is its own lemma. So is one with a capital inside a sentence,
     which is a name as a rule; but where nouns have capitals, it is looked up among these.
     """
     words, lower = tokens.words, pc.utf8_lower(tokens.words)
-    is_name = np.zeros(len(tokens.word_of), np.bool_) if tokens.is_name is None else tokens.is_name
-    counts = count_names(tokens.word_of, is_name, len(words))
     known = _dictionary(language)
     numbers = np.stack([find_strings(*_packed(lower), each.words) for each in known])
+    is_name = np.zeros(len(tokens.word_of), np.bool_)
+    if tokens.starts is not None:
+        text, offsets = _packed(texts)
+        tokens_of, starts, are_forms = tokens.indptr, tokens.starts, numbers.max(axis=0) >= 0
+        kinds = letter_kinds()
+        is_name = find_names(text, offsets, tokens_of, starts, tokens.word_of, are_forms, kinds)
+    counts = count_names(tokens.word_of, is_name, len(words))
     is_changed = (numbers >= 0) & (counts[: len(known)] > 0)
     changed = np.nonzero(is_changed)
     rows = [pa.array(number[mask]) for number, mask in zip(numbers, is_changed, strict=True)]

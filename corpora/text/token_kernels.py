@@ -318,15 +318,17 @@ def find_names(
     offsets: Offsets,  # (n_docs + 1,)
     indptr: Counts,  # (n_docs + 1,) documents as rows of tokens
     starts: Ids,  # (n_tokens,)
+    word_of: Ids,  # (n_tokens,)
+    are_wanted: Flags,  # (n_words,) words to look at
     kinds: Weights,  # (0x110000,) 2 for capitals, 1 for what may stand before one in a sentence
 ) -> Flags:
-    """Which tokens are written with one capital inside a sentence, (n_tokens,)."""
+    """Which tokens of these words are written with one capital inside a sentence, (n_tokens,)."""
     found = np.zeros(len(starts), np.bool_)
     for d in range(len(indptr) - 1):
         begin, end = offsets[d], offsets[d + 1]
         for token in range(indptr[d], indptr[d + 1]):
             place = starts[token]
-            if _kind_at(text, place, end, kinds) == 2:
+            if are_wanted[word_of[token]] and _kind_at(text, place, end, kinds) == 2:
                 width = 1
                 while place + width < end and (text[place + width] & 0xC0) == 0x80:
                     width += 1

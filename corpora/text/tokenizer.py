@@ -236,7 +236,7 @@ def _tokens_of(
     n_docs = np.count_nonzero(np.diff(tokens.indptr[firsts]))
     n_stopped = len(tokens.word_of) - len(kept.word_of)
     if options.lemmas is not None:
-        kept = lemmatized(kept, options.lemmas)
+        kept = lemmatized(kept, texts, options.lemmas)
     account = [n_docs, n_stopped, *tokens.letters, 0, 0]
     return kept, firsts, np.array(account, np.int64)
 
@@ -271,7 +271,7 @@ def _ready(texts: pa.StringArray, options: TokenizerOptions) -> pa.StringArray:
 def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
     """The tokens of texts that are ready to be cut, but not yet in lower case."""
     lowercase, pattern = options.lowercase, options.token_pattern
-    scan = partial(scan_tokens, texts, lowercase=lowercase, with_names=options.lemmas is not None)
+    scan = partial(scan_tokens, texts, lowercase=lowercase)
     if pattern is None and options.rule == FIRST_RULE:
         pattern = FIRST_PATTERN
     if options.function is None and pattern is None:

@@ -15,16 +15,10 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.corpora.readers.blocks import NO_VALUES, Values
-from sparsetopics.corpora.text.letters import (
-    letter_kinds,
-    members,
-    offsets_and_bytes,
-    small_letters,
-)
+from sparsetopics.corpora.text.letters import members, offsets_and_bytes, small_letters
 from sparsetopics.corpora.text.token_kernels import (
     AS_IT_IS,
     IN_LOWER_CASE,
-    find_names,
     find_tokens,
     number_words,
     weigh_texts,
@@ -74,12 +68,10 @@ class Tokens(NamedTuple):
     word_of: NDArray[np.int32]  # (n_tokens,) row of ``words``
     letters: NDArray[np.int64]  # (3,) weight of those in tokens, of others, of others not cut
     forms: Values = NO_VALUES  # of lemmas: how often each occurs that is none itself
-    is_name: NDArray[np.bool_] | None = None  # (n_tokens,) see ``find_names``; None: not known
+    starts: NDArray[np.int32] | None = None  # (n_tokens,) bytes of the texts; None: not known
 
 
-def scan_tokens(
-    texts: pa.StringArray, run: CharacterRun, *, lowercase: bool, with_names: bool
-) -> Tokens:
+def scan_tokens(texts: pa.StringArray, run: CharacterRun, *, lowercase: bool) -> Tokens:
     """Cut texts into the longest runs of characters, and put these in lower case if asked."""
     fold = IN_LOWER_CASE if lowercase else AS_IT_IS
     offsets, text = offsets_and_bytes(texts)
@@ -93,8 +85,7 @@ def scan_tokens(
             encoded = words.dictionary_encode()
             if len(encoded.dictionary) < len(words):
                 words, word_of = encoded.dictionary, np.asarray(encoded.indices)[word_of]
-    names = find_names(text, offsets, indptr, starts, letter_kinds()) if with_names else None
-    return Tokens(words, indptr, word_of, letters, is_name=names)
+    return Tokens(words, indptr, word_of, letters, starts=starts)
 
 
 def _strings_at(
@@ -128,8 +119,8 @@ def without(tokens: Tokens, is_left_out: NDArray[np.bool_]) -> Tokens:
     """The tokens without those of some words, (n_block_words,)."""
     kept = ~is_left_out[tokens.word_of]
     indptr = np.concatenate(([0], np.cumsum(kept)))[tokens.indptr]
-    is_name = None if tokens.is_name is None else tokens.is_name[kept]
-    return tokens._replace(indptr=indptr, word_of=tokens.word_of[kept], is_name=is_name)
+    starts = None if tokens.starts is None else tokens.starts[kept]
+    return tokens._replace(indptr=indptr, word_of=tokens.word_of[kept], starts=starts)
 
 
 def documents_of_tokens(tokens: Tokens) -> NDArray[np.int64]:

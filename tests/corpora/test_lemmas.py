@@ -3,6 +3,7 @@
 import json
 import sys
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -13,8 +14,13 @@ from reference_words import are_names
 from sparsetopics import LDA, Corpus
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
-from sparsetopics.corpora.text.letters import LEAST_WEIGHT, letter_weights, offsets_and_bytes
-from sparsetopics.corpora.text.token_kernels import find_strings, known_strings
+from sparsetopics.corpora.text.letters import (
+    LEAST_WEIGHT,
+    letter_kinds,
+    letter_weights,
+    offsets_and_bytes,
+)
+from sparsetopics.corpora.text.token_kernels import find_names, find_strings, known_strings
 from sparsetopics.corpora.text.tokens import scan_tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from worlds.collections_on_disk import write_jsonl
@@ -67,9 +73,19 @@ def test_capitals_inside_a_sentence_tell_names_from_words(language, text, words)
 def test_a_twin_in_plain_python_finds_the_same_names(text):
     run = letter_weights(are_words_divided=False), LEAST_WEIGHT
 
-    tokens = scan_tokens(pa.array(["Before.", text]), run, lowercase=True, with_names=True)
+    texts = pa.array(["Before.", text])
+    tokens = scan_tokens(texts, run, lowercase=True)
+    places = tokens.indptr, tokens.starts, tokens.word_of
 
-    assert tokens.is_name.tolist() == [False, *are_names(text)]
+    found = [
+        find_names(*offsets_and_bytes(texts)[::-1], *places, are_wanted, letter_kinds()).tolist()
+        for are_wanted in (
+            np.ones(len(tokens.words), np.bool_),
+            np.zeros(len(tokens.words), np.bool_),
+        )
+    ]
+
+    assert found == [[False, *are_names(text)], [False] * len(tokens.word_of)]
 
 
 @given(
