@@ -96,8 +96,7 @@ class Vocabulary:
         table = pa.table(columns).replace_schema_metadata(
             {_TOKENIZER_KEY: json.dumps(self.tokenizer)}
         )
-        # pyarrow 19 reads no statistics of newer ones
-        pq.write_table(table, folder / FILE_NAME, compression="zstd", write_statistics=False)
+        pq.write_table(table, folder / FILE_NAME, compression="zstd")
 
     @classmethod
     def read(cls, folder: Path) -> Vocabulary:
