@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock, ReadingAccount
+from sparsetopics.corpora.readers.blocks import (
+    DOCUMENTS,
+    CountedBlock,
+    PendingBlock,
+    ReadingAccount,
+    whole,
+)
 from sparsetopics.corpora.readers.dates import UTC
 from sparsetopics.corpora.readers.fields import (
     MOST_FIELDS,
@@ -269,7 +275,7 @@ class EncodedBlock(NamedTuple):
 
 
 def encode(
-    block: CountedBlock,
+    pending: CountedBlock | PendingBlock,
     words: pa.StringArray,
     types: Mapping[str, FieldType],
     rules: ValueRules = NO_RULES,
@@ -284,6 +290,7 @@ def encode(
     # Numba takes half a second to import, and corpora are also opened without any encoding.
     from sparsetopics.corpora.text.token_kernels import renumber_words
 
+    block = whole(pending)
     new_ids = numbers_of(pc.index_in(block.words, value_set=words).fill_null(-1), np.int32)
     counted = block.indptr, block.word_ids, block.word_counts
     indptr, word_ids, word_counts = renumber_words(*counted, new_ids, len(words))
