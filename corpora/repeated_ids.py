@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, given, named, whole
+from sparsetopics.corpora.readers.blocks import (
+    CountedBlock,
+    PendingBlock,
+    given,
+    named,
+    numbered,
+    whole,
+)
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.options.option import shown
 
@@ -91,9 +98,9 @@ class GivenIds:
                 if self._policy != KEEP_ALL:
                     self._digests = TemporaryFile(dir=self._folder)  # noqa: SIM115
                     for part in range(self._first_given):
-                        self._write(self._ids(part), part)
+                        self._write(self._ids(part))
             if self._digests is not None:
-                self._write(ids, len(self._sizes) - 1)
+                self._write(ids)
             yield block
         # A document of a name by position is another one, even if its id is the same.
         is_strict = self._policy == REFUSE
@@ -104,10 +111,7 @@ class GivenIds:
 
     def named(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
         """Blocks that are being watched, in which all documents have names."""
-        first = self._before.n_names
-        for block in blocks:
-            yield named(block, first, beside_ids=self.are_given)
-            first += len(block.ids)
+        return numbered(blocks, self._before.n_names, beside_ids=self._before.has_ids)
 
     def chosen(self, blocks: Iterable[CountedBlock | PendingBlock]) -> Iterator[PendingBlock]:
         """All blocks once they were watched, with names, and without documents to be skipped."""
@@ -190,14 +194,14 @@ class GivenIds:
         hint = "Give the documents other ids, or use --duplicate-ids keep."
         return SourceError(where, f"{problem}, which is its position", hint)
 
-    def _write(self, ids: pa.StringArray, part: int) -> None:
-        """Write the digests of a part; no two documents without an id have the same."""
+    def _write(self, ids: pa.StringArray) -> None:
+        """Write the digests of the next part; no two documents without an id have the same."""
         assert self._digests is not None
         # Python's hash has 64 bits and is salted, so that no file can make digests equal.
         digests = np.fromiter(map(hash, ids.to_pylist()), np.int64, len(ids))
         if ids.null_count:
             absent = ids.is_null().to_numpy(zero_copy_only=False)
-            digests[absent] = (sum(self._sizes[:part]) + np.flatnonzero(absent)) * _SPREAD
+            digests[absent] = (self._digests.tell() // 8 + np.flatnonzero(absent)) * _SPREAD
         self._digests.write(digests.tobytes())
 
     def _ids_at(self, numbers: IntArray) -> list[str | None]:

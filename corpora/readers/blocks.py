@@ -123,9 +123,10 @@ def named(block: Named, first: int, *, beside_ids: bool) -> Named:
     return block._replace(ids=pc.coalesce(ids, numbers))
 
 
-def numbered(blocks: Iterable[Named]) -> Iterator[Named]:
-    """The blocks, where each row without an id gets a name by its position."""
-    first, beside_ids = 0, False
+def numbered(
+    blocks: Iterable[Named], first: int = 0, *, beside_ids: bool = False
+) -> Iterator[Named]:
+    """The blocks, where each row without an id gets a name by its position, as in ``named``."""
     for block in blocks:
         ids = given(block.ids)
         beside_ids = beside_ids or ids.null_count < len(ids)

@@ -282,13 +282,7 @@ def proposal(name: str, formats: Sequence[str]) -> str:
 class WrongValueError(SourceError):
     """A value of a document that is not of the type of its field."""
 
-    def __init__(self, row: int, field: str, problem: str, hint: str) -> None:
-        super().__init__(f"row {row}, field {field!r}", problem, hint)
-        self.row, self.field, self.problem, self.hint = row, field, problem, hint
-
-    def at(self, place: str) -> SourceError:
-        """The error with the place of the document."""
-        return SourceError(f"{place}, field {self.field!r}", self.problem, self.hint)
+    row = 0  # of the document in its block
 
 
 def table_of_fields(
@@ -317,7 +311,9 @@ def table_of_fields(
             known = _known(values[name].unique(), rules.missing)
             if kind == "date" and (formats := fitting_formats(known.drop_null().to_pylist())):
                 hint = f"The values fit {proposal(name, formats)}."
-            raise WrongValueError(int(rows[row]), name, problem, hint)
+            error = WrongValueError(f"field {name!r}", problem, hint)
+            error.row = int(rows[row])
+            raise error
     return pa.table(columns)
 
 

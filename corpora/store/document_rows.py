@@ -319,7 +319,7 @@ def with_places(
             yield block
             n_docs += block.rows.batch.n_docs + len(block.skipped)
     except WrongValueError as error:
-        raise error.at(place_of(n_docs + error.row)) from error
+        raise error.renamed(f"{place_of(n_docs + error.row)}, {error.where}") from error
 
 
 def _total(counts: NDArray[np.uint32]) -> int:
