@@ -29,7 +29,7 @@ from sparsetopics.corpora.readers.blocks import (
 )
 from sparsetopics.corpora.readers.fields import NO_NOTES, FieldType, FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection, place_of
-from sparsetopics.corpora.readers.options import ID_FIELD
+from sparsetopics.corpora.readers.options import ID_FIELD, ReadOptions
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, SKIP, Extended, GivenIds
 from sparsetopics.corpora.sources.account import FileAccount
@@ -348,9 +348,7 @@ def _counted_blocks(
     """The documents of all files in order, counted, while their ``ids`` are watched. Those that an
     earlier process spooled are not decoded again; the others are spooled now."""
     function = None if tokenizer is None else tokenizer.function
-    keep_texts = reading.options.read.kept.text
-    replaces = reading.options.read.encoding_errors == "replace"
-    here = partial(_count, tokenizer=tokenizer, keep_texts=keep_texts, replaces=replaces)
+    here = partial(_count, tokenizer=tokenizer, read=reading.options.read)
     count = where_function_is_same(here, function)
     blocks = reading.mapped(count) if spool is None else _spooled(spool, reading, count)
     return reported(ids.watch(blocks), "reading", "document", reading.on_progress)
@@ -364,14 +362,14 @@ def _spooled(
 
 
 def _count(
-    pending: PendingBlock, tokenizer: TokenizerOptions | None, keep_texts: bool, replaces: bool
+    pending: PendingBlock, tokenizer: TokenizerOptions | None, read: ReadOptions
 ) -> CountedBlock:
     block = pending()
     if isinstance(block, CountedBlock):
         return block
     assert tokenizer is not None  # only counts have none
-    counted = count_texts(block, tokenizer, keep_texts=keep_texts)
-    if replaces:
+    counted = count_texts(block, tokenizer, keep_texts=read.kept.text)
+    if read.encoding_errors == "replace":
         marks = pc.fill_null(pc.count_substring(block.texts, "\ufffd"), 0)
         counted.account[-2:] = pc.sum(marks).as_py() or 0, pc.sum(pc.greater(marks, 0)).as_py() or 0
     return counted

@@ -162,13 +162,16 @@ def as_float32(
     return vectors, (item, int(np.argmin(np.isfinite(vectors[item]))))
 
 
-def finite_vectors(
-    values: NDArray[np.generic],  # (n_items, n_columns)
+def vector_block(
     source: str,
     first_item: int,
-    columns: Sequence[str] | None = None,
-) -> Vectors:
-    """``values`` as float32; SourceError with item and column if one is not finite."""
+    values: NDArray[np.generic],  # (n_items, n_columns)
+    ids: pa.StringArray,
+    labels: pa.StringArray,
+    columns: tuple[str, ...] | None = None,
+) -> VectorBlock:
+    """Items as a block of float32; SourceError with item and column for a value that is not finite,
+    and what ``checked`` raises."""
     vectors, odd = as_float32(values)
     if odd is not None:
         item, column = odd
@@ -178,4 +181,5 @@ def finite_vectors(
             f"expected a finite number within float32, but found {values[odd]}",
             "Items and columns are counted from 0.",
         )
-    return vectors
+    block = VectorBlock(source, ids, labels, vectors, columns)
+    return checked(block, lambda row: f"{source}, item {first_item + row}")
