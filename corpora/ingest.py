@@ -20,6 +20,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.ingest_options import IngestOptions, settled_tokenizer
 from sparsetopics.corpora.readers.blocks import (
     NO_ACCOUNT,
+    AnyCounted,
     CountedBlock,
     Named,
     PendingBlock,
@@ -281,7 +282,7 @@ def encoded_blocks(
 
 
 def _encoded(
-    blocks: Iterable[CountedBlock | PendingBlock],
+    blocks: Iterable[AnyCounted],
     vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
     ids: GivenIds,

@@ -18,16 +18,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import DocumentBatch, IntArray
+from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import (
-    CountedBlock,
-    PendingBlock,
-    given,
-    named,
-    numbered,
-    whole,
-)
+from sparsetopics.corpora.readers.blocks import AnyCounted, CountedBlock, chosen, given, numbered
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.options.option import shown
 
@@ -113,7 +106,7 @@ class GivenIds:
         """Blocks that are being watched, in which all documents have names."""
         return numbered(blocks, self._before.n_names, beside_ids=self._before.has_ids)
 
-    def chosen(self, blocks: Iterable[CountedBlock | PendingBlock]) -> Iterator[PendingBlock]:
+    def chosen(self, blocks: Iterable[AnyCounted]) -> Iterator[AnyCounted]:
         """All blocks once they were watched, with names, and without documents to be skipped."""
         first, start, self.n_skipped = self._before.n_names, self._n_before, 0
         repeated = chain(self.skipped(), [-1])
@@ -123,7 +116,7 @@ class GivenIds:
             while 0 <= ahead < start + n_rows:
                 rows.append(ahead - start)
                 ahead = next(repeated)
-            yield partial(_chosen, block, rows, first, beside_ids=self.are_given)
+            yield partial(chosen, block, rows, first, beside_ids=self.are_given)
             start, first = start + n_rows, first + n_rows - len(rows)
             self.n_skipped += len(rows)
 
@@ -240,25 +233,3 @@ def _keep_repeated(ordered: NDArray[np.int64]) -> int:
         ordered[n_repeated : n_repeated + len(found)] = found
         n_repeated += len(found)
     return n_repeated
-
-
-def _chosen(
-    pending: CountedBlock | PendingBlock, skipped: Sequence[int], first: int, *, beside_ids: bool
-) -> CountedBlock:
-    """A block without the ``skipped`` rows, in which all documents have names."""
-    block = whole(pending)
-    if skipped:
-        rows = np.delete(np.arange(len(block.ids)), skipped)
-        batch = DocumentBatch(block.indptr, block.word_ids, block.word_counts).take(rows)
-        account = block.account.copy()
-        account[0] -= np.count_nonzero(np.diff(block.indptr)[[*skipped]])  # those with a token
-        block = block._replace(
-            ids=block.ids.take(rows),
-            labels=block.labels.take(rows),
-            indptr=batch.indptr,
-            word_ids=batch.word_ids,
-            word_counts=np.asarray(batch.word_counts, np.uint32),
-            account=account,
-            fields={name: values.take(rows) for name, values in block.fields.items()},
-        )
-    return named(block, first, beside_ids=beside_ids)

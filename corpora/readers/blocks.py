@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import IntArray, Vectors
+from sparsetopics.base.batches import DocumentBatch, IntArray, Vectors
 from sparsetopics.base.errors import SourceError, SparsetopicsError
 
 # The two kinds of rows, by the names that manifests and options use.
@@ -67,6 +67,8 @@ class VectorBlock(NamedTuple):
 #: Blocks still to be decoded; readers hand these out so that decoding can run in a worker.
 PendingBlock = Callable[[], TextBlock | CountedBlock]
 PendingVectors = Callable[[], VectorBlock]
+#: Documents that are counted, whether they are in memory or still to be read.
+AnyCounted = CountedBlock | PendingBlock
 Named = TypeVar("Named", TextBlock, CountedBlock, VectorBlock)
 Row = tuple[str, str | None, str | None, str | None]  # where it lies; id, label, text
 
@@ -94,7 +96,7 @@ def checked(block: Named, where: Callable[[int], str]) -> Named:
     return block
 
 
-def whole(block: CountedBlock | PendingBlock) -> CountedBlock:
+def whole(block: AnyCounted) -> CountedBlock:
     """The counted block, read if that is still to be done."""
     found = block if isinstance(block, CountedBlock) else block()
     assert isinstance(found, CountedBlock)  # the caller knows that it is no text
@@ -121,6 +123,28 @@ def named(block: Named, first: int, *, beside_ids: bool) -> Named:
     if beside_ids:
         numbers = pc.binary_join_element_wise("no-id", numbers, "-")
     return block._replace(ids=pc.coalesce(ids, numbers))
+
+
+def chosen(
+    pending: AnyCounted, skipped: Sequence[int], first: int, *, beside_ids: bool
+) -> CountedBlock:
+    """A block without the ``skipped`` rows, in which all documents have names."""
+    block = whole(pending)
+    if skipped:
+        rows = np.delete(np.arange(len(block.ids)), skipped)
+        batch = DocumentBatch(block.indptr, block.word_ids, block.word_counts).take(rows)
+        account = block.account.copy()
+        account[0] -= np.count_nonzero(np.diff(block.indptr)[[*skipped]])  # those with a token
+        block = block._replace(
+            ids=block.ids.take(rows),
+            labels=block.labels.take(rows),
+            indptr=batch.indptr,
+            word_ids=batch.word_ids,
+            word_counts=np.asarray(batch.word_counts, np.uint32),
+            account=account,
+            fields={name: values.take(rows) for name, values in block.fields.items()},
+        )
+    return named(block, first, beside_ids=beside_ids)
 
 
 def numbered(

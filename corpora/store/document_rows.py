@@ -19,13 +19,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import (
-    DOCUMENTS,
-    CountedBlock,
-    PendingBlock,
-    ReadingAccount,
-    whole,
-)
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, AnyCounted, ReadingAccount, whole
 from sparsetopics.corpora.readers.dates import UTC
 from sparsetopics.corpora.readers.fields import (
     MOST_FIELDS,
@@ -275,7 +269,7 @@ class EncodedBlock(NamedTuple):
 
 
 def encode(
-    pending: CountedBlock | PendingBlock,
+    pending: AnyCounted,
     words: pa.StringArray,
     types: Mapping[str, FieldType],
     rules: ValueRules = NO_RULES,
