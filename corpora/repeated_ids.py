@@ -104,7 +104,7 @@ class GivenIds:
 
     def named(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
         """Blocks that are being watched, in which all documents have names."""
-        return numbered(blocks, self._before.n_names, beside_ids=self._before.has_ids)
+        return numbered(blocks, self._before.n_names, self._before.has_ids)
 
     def chosen(self, blocks: Iterable[AnyCounted]) -> Iterator[AnyCounted]:
         """All blocks once they were watched, with names, and without documents to be skipped."""

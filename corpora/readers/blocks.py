@@ -147,14 +147,15 @@ def chosen(
     return named(block, first, beside_ids=beside_ids)
 
 
-def numbered(
-    blocks: Iterable[Named], first: int = 0, *, beside_ids: bool = False
-) -> Iterator[Named]:
-    """The blocks, where each row without an id gets a name by its position, as in ``named``."""
+def numbered(blocks: Iterable[Named], first: int = 0, has_ids: bool = False) -> Iterator[Named]:
+    """The blocks, where each row without an id gets a name by its position, as in ``named``.
+
+    ``has_ids`` says whether any row before them has an id.
+    """
     for block in blocks:
         ids = given(block.ids)
-        beside_ids = beside_ids or ids.null_count < len(ids)
-        yield named(block, first, beside_ids=beside_ids)
+        has_ids = has_ids or ids.null_count < len(ids)
+        yield named(block, first, beside_ids=has_ids)
         first += len(ids)
 
 

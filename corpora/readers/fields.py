@@ -156,6 +156,8 @@ class _Clues:
 
     def look_at(self, values: pa.StringArray, missing: Sequence[str], first_row: int) -> None:
         """Add values. Those that fit are not looked at one by one."""
+        if not self.odd and not self.formats and not self.are_dressed:
+            return  # more values would change nothing
         first = _known(values[:_FIRST], missing).drop_null().unique().to_pylist()
         for kind in [*self.odd]:
             if sum(not _is(value, kind) for value in first) > _MOST_ODD:
@@ -185,11 +187,6 @@ class _Clues:
 
     def _failing(self, values: pa.StringArray) -> list[FieldType]:
         return [kind for kind in self.odd if not _fits(values.drop_null(), kind)]
-
-    @property
-    def are_hopeless(self) -> bool:
-        """Whether more values would change nothing."""
-        return not self.odd and not self.formats and not self.are_dressed
 
     def _n_odd(self, kind: FieldType) -> int:
         return sum(count for _, count in self.odd[kind].values())
@@ -238,10 +235,12 @@ class FieldTypes:
 
     def _look_at(self, name: str, values: pa.StringArray) -> None:
         clues = self._clues.setdefault(name, _Clues())
-        if name != TEXT and self._given(name) is None and not clues.are_hopeless:
+        if self._given(name) is None:
             clues.look_at(values, self._rules.missing, self._n_rows)
 
     def _given(self, name: str) -> FieldType | None:
+        if name == TEXT:
+            return "text"
         return "date" if name in self._rules.date_formats else self._kept.types.get(name)
 
     @property
@@ -253,12 +252,7 @@ class FieldTypes:
         order = dict.fromkeys([*self._kept.types, *self._clues])
         if self._kept.text:
             order = {TEXT: None, **order}
-        return {name: self._type_of(name) for name in order}
-
-    def _type_of(self, name: str) -> FieldType:
-        if name == TEXT:
-            return "text"
-        return self._given(name) or (self._clues[name].kind if name in self._clues else "string")
+        return {name: self._given(name) or self._clues.get(name, _Clues()).kind for name in order}
 
     @property
     def notes(self) -> dict[str, str]:

@@ -7,7 +7,7 @@ from itertools import chain
 
 from sparsetopics.corpora.readers.blocks import PendingBlock
 from sparsetopics.corpora.readers.options import ReadOptions
-from sparsetopics.corpora.readers.text_files import csv_records, text_lines
+from sparsetopics.corpora.readers.text_files import csv_rows, text_lines
 from sparsetopics.corpora.sources.byte_stream import SourceFile, line_blocks
 
 #: The places of the documents of a file, in their order.
@@ -41,7 +41,7 @@ def records(file: SourceFile, options: ReadOptions) -> Iterator[str]:
     """Each record after the header is one document; its place is its first line."""
     lines = text_lines(block.data for block in line_blocks(file.path, options.decoding))
     n_before = 0
-    for number, (record, last) in enumerate(csv_records(lines, file.path, 0)):
+    for number, (record, last) in enumerate(csv_rows(lines, file.path, 0)):
         if record and number:
             yield f"{file.path}, line {n_before + 1}"
         n_before = last
