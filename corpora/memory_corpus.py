@@ -90,13 +90,9 @@ def _corpus_of_blocks(
     )
     rules = options.read.rules
     told = FieldTypes(kept, rules)
-    read = [count_texts(block, tokenizer, keep_texts=kept.text) for block in texts]
-    policy, place_of = options.read.duplicate_ids, f"{where}, row {{}}".format
-    if names is not None:
-        starts = np.cumsum([0, *(len(block.ids) for block in read)]).tolist()
-        named = zip(read, starts, strict=False)
-        read = [block._replace(ids=names.slice(start, len(block.ids))) for block, start in named]
-        policy = KEEP_ALL  # an index may repeat
+    read = [count_texts(block, tokenizer, keep_texts=kept.text) for block in _called(texts, names)]
+    policy = options.read.duplicate_ids if names is None else KEEP_ALL  # an index may repeat
+    place_of = f"{where}, row {{}}".format
     with closing(GivenIds(policy, None, lambda block: read[block].ids, place_of)) as ids:
         deque(told.watch(ids.watch(read)), maxlen=0)
         blocks = [*map(whole, ids.chosen(read))]
@@ -144,6 +140,15 @@ def _corpus_of_blocks(
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
     left, settled = (len(skipped), n_unknown), rules.settled(types)
     return make(vocabulary, groups, *left, types, account, rows[is_kept], ids.are_given, settled)
+
+
+def _called(blocks: Iterable[TextBlock], names: pa.StringArray | None) -> Iterator[TextBlock]:
+    """The documents under their ``names``, if there are any."""
+    start = 0
+    for block in blocks:
+        length = len(block.ids)
+        yield block if names is None else block._replace(ids=names.slice(start, length))
+        start += length
 
 
 def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
