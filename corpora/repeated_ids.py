@@ -201,11 +201,15 @@ class GivenIds:
         """The ids of documents; None for those that have none."""
         starts = np.array([0, *accumulate(self._sizes)])
         parts = np.searchsorted(starts, numbers, side="right") - 1
-        found = np.empty(len(numbers), object)
-        for part in np.unique(parts).tolist():
-            rows = parts == part
-            found[rows] = self._ids(part).take(pa.array(numbers[rows] - starts[part])).to_pylist()
-        return found.tolist()
+        found = [
+            self._ids(part).take(pa.array(numbers[parts == part] - starts[part]))
+            for part in np.unique(parts).tolist()
+        ]
+        places = np.argsort(np.argsort(parts, kind="stable"))  # among those by part
+        names: list[str | None] = (
+            pa.chunked_array(found, pa.string()).take(pa.array(places)).to_pylist()
+        )
+        return names
 
     def _ids(self, part: int) -> pa.StringArray:
         """The ids of a row group of the corpus or of a block, with the names given so far."""
