@@ -205,10 +205,8 @@ class GivenIds:
             self._ids(part).take(pa.array(numbers[parts == part] - starts[part]))
             for part in np.unique(parts).tolist()
         ]
-        places = np.argsort(np.argsort(parts, kind="stable"))  # among those by part
-        names: list[str | None] = (
-            pa.chunked_array(found, pa.string()).take(pa.array(places)).to_pylist()
-        )
+        places = pa.array(np.argsort(np.argsort(parts, kind="stable")))  # among those by part
+        names: list[str | None] = pa.chunked_array(found, pa.string()).take(places).to_pylist()
         return names
 
     def _ids(self, part: int) -> pa.StringArray:
