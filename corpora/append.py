@@ -103,7 +103,8 @@ def append(
     if written.n_unlabelled and {*Corpus.open(folder).row_groups[0].read_labels()} != {None}:
         problem = f"{written.n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
-    return n_added, IngestSummary.of(longer, collection.account, written.account_of(None, None))
+    summary = IngestSummary.of(longer, collection.account)
+    return n_added, summary._replace(account=written.account_of(None, None))
 
 
 def _write(

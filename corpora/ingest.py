@@ -20,6 +20,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.ingest_options import IngestOptions, settled_tokenizer
 from sparsetopics.corpora.readers.blocks import (
     NO_ACCOUNT,
+    AnyCounted,
     CountedBlock,
     Named,
     PendingBlock,
@@ -27,9 +28,9 @@ from sparsetopics.corpora.readers.blocks import (
     whole,
     with_error_last,
 )
-from sparsetopics.corpora.readers.fields import NO_NOTES, FieldType, FieldTypes, ValueRules
+from sparsetopics.corpora.readers.fields import NO_NOTES, FieldType, FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection, place_of
-from sparsetopics.corpora.readers.options import ID_FIELD
+from sparsetopics.corpora.readers.options import ID_FIELD, ReadOptions
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, SKIP, Extended, GivenIds
 from sparsetopics.corpora.sources.account import FileAccount
@@ -83,19 +84,10 @@ class IngestSummary(NamedTuple):
     account: WordAccount | None  # what became of the words that were read now
 
     @classmethod
-    def of(
-        cls,
-        manifest: DocumentManifest,
-        files: FileAccount,
-        account: WordAccount | None = None,
-        notes: Mapping[str, str] = NO_NOTES,
-    ) -> IngestSummary:
+    def of(cls, manifest: DocumentManifest, files: FileAccount) -> IngestSummary:
         """What the corpus of this manifest holds, of which ``files`` were read now."""
-        totals = {**manifest.totals, "n_tokens": int(manifest.sizes.n_tokens)}
-        *names, _, _, _, _ = cls._fields
-        numbers = {name: int(totals[name]) for name in names}
-        kept = manifest.fields
-        return cls(fields=kept, notes=notes, files=files, account=account, **numbers)
+        numbers = {name: int(total) for name, total in manifest.totals.items()}
+        return cls(**numbers, fields=manifest.fields, notes=NO_NOTES, files=files, account=None)
 
 
 class IngestProgress(NamedTuple):
@@ -219,8 +211,7 @@ def ingest(
         else:
             assert spool is not None
             told = FieldTypes(options.read.kept, rules)
-            counted = told.watch(ids.watch(_spooled_blocks(spool, reading, tokenizer)))
-            counted = reported(counted, "reading", "document", on_progress)
+            counted = told.watch(_counted_blocks(reading, tokenizer, ids, spool))
             if given is None and options.read.duplicate_ids == SKIP:
                 deque(counted, maxlen=0)
                 counted = map(whole, ids.chosen(spool.blocks()))
@@ -231,12 +222,11 @@ def ingest(
             deque(counted, maxlen=0)  # those that nobody needed for a vocabulary
             types, notes = told.types, told.notes
             encoded = _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, reading)
-            if given is None:  # tokens that were pruned are not unknown
-                encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
         written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
-        left_over = len(written.skipped), written.n_unknown_tokens
+        n_unknown = 0 if given is None else written.n_unknown_tokens  # others were pruned
+        left_over = len(written.skipped), n_unknown
         if not written.shards:
             raise written.error
         made = place.corpus, vocabulary, written.shards, *left_over, types, rules
@@ -244,7 +234,8 @@ def ingest(
         if ids.n_skipped:
             say(f"{out}: left out {quantity(ids.n_skipped, 'document')} with an id that is taken.")
         account = written.account_of(None if given else vocabulary, left_out)
-        return IngestSummary.of(manifest, collection.account, account, notes)
+        summary = IngestSummary.of(manifest, collection.account)
+        return summary._replace(account=account, notes=notes)
 
 
 def job_for(
@@ -283,10 +274,7 @@ def encoded_blocks(
 ) -> Iterator[EncodedBlock]:
     """The documents of all files under the words of a vocabulary, with fields of these ``types``;
     a ``spool`` holds them until it is known which to skip."""
-    counted = _counted_blocks(reading, tokenizer)
-    if spool is not None:
-        counted = spool.keep(counted, reading.here)
-    counted = reported(ids.watch(counted), "reading", "document", reading.on_progress)
+    counted = _counted_blocks(reading, tokenizer, ids, spool)
     if spool is None:
         return _encoded(ids.named(counted), vocabulary, types, ids, reading)
     deque(counted, maxlen=0)
@@ -294,7 +282,7 @@ def encoded_blocks(
 
 
 def _encoded(
-    blocks: Iterable[CountedBlock | PendingBlock],
+    blocks: Iterable[AnyCounted],
     vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
     ids: GivenIds,
@@ -302,17 +290,8 @@ def _encoded(
 ) -> Iterator[EncodedBlock]:
     """Encode in this process: it takes no longer than to send a block to another."""
     words, rules = pa.array(vocabulary.words, pa.string()), reading.options.read.rules
-    task = partial(_encode, words=words, types=types, rules=rules)
+    task = partial(encode, words=words, types=types, rules=rules)
     return with_places(reading.here(task, blocks), ids.place_of)
-
-
-def _encode(
-    block: CountedBlock | PendingBlock,
-    words: pa.StringArray,
-    types: Mapping[str, FieldType],
-    rules: ValueRules,
-) -> EncodedBlock:
-    return encode(whole(block), words, types, rules)
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
@@ -353,16 +332,6 @@ def _cut(pending: PendingBlock, tokenizer: TokenizerOptions) -> tuple[Tokens, in
     return sentences_of(block, tokenizer), len(block.ids)
 
 
-def _spooled_blocks(
-    spool: Spool, reading: Reading, tokenizer: TokenizerOptions | None
-) -> Iterator[CountedBlock]:
-    """All documents: first those that an earlier process spooled, then the others, which are
-    spooled now."""
-    yield from spool.recovered()
-    others = _counted_blocks(reading, tokenizer, n_blocks_done=spool.n_blocks)
-    yield from spool.keep(others, reading.here)
-
-
 def _learn_vocabulary(
     blocks: Iterable[CountedBlock], collection: TextCollection, pruning: PruningOptions
 ) -> tuple[Vocabulary, dict[str, int]]:
@@ -375,27 +344,33 @@ def _learn_vocabulary(
 
 
 def _counted_blocks(
-    reading: Reading, tokenizer: TokenizerOptions | None, *, n_blocks_done: int = 0
+    reading: Reading, tokenizer: TokenizerOptions | None, ids: GivenIds, spool: Spool | None
 ) -> Iterator[CountedBlock]:
-    """The documents of all files in order, counted. The first ``n_blocks_done`` blocks are skipped
-    without decoding them."""
+    """The documents of all files in order, counted, while their ``ids`` are watched. Those that an
+    earlier process spooled are not decoded again; the others are spooled now."""
     function = None if tokenizer is None else tokenizer.function
-    keep_texts = reading.options.read.kept.text
-    replaces = reading.options.read.encoding_errors == "replace"
-    here = partial(_count, tokenizer=tokenizer, keep_texts=keep_texts, replaces=replaces)
+    here = partial(_count, tokenizer=tokenizer, read=reading.options.read)
     count = where_function_is_same(here, function)
-    return reading.mapped(count, n_blocks_done)
+    blocks = reading.mapped(count) if spool is None else _spooled(spool, reading, count)
+    return reported(ids.watch(blocks), "reading", "document", reading.on_progress)
+
+
+def _spooled(
+    spool: Spool, reading: Reading, count: Callable[[PendingBlock], CountedBlock]
+) -> Iterator[CountedBlock]:
+    yield from spool.recovered()
+    yield from spool.keep(reading.mapped(count, spool.n_blocks), reading.here)
 
 
 def _count(
-    pending: PendingBlock, tokenizer: TokenizerOptions | None, keep_texts: bool, replaces: bool
+    pending: PendingBlock, tokenizer: TokenizerOptions | None, read: ReadOptions
 ) -> CountedBlock:
     block = pending()
     if isinstance(block, CountedBlock):
         return block
     assert tokenizer is not None  # only counts have none
-    counted = count_texts(block, tokenizer, keep_texts=keep_texts)
-    if replaces:
+    counted = count_texts(block, tokenizer, keep_texts=read.kept.text)
+    if read.encoding_errors == "replace":
         marks = pc.fill_null(pc.count_substring(block.texts, "\ufffd"), 0)
         counted.account[-2:] = pc.sum(marks).as_py() or 0, pc.sum(pc.greater(marks, 0)).as_py() or 0
     return counted

@@ -69,15 +69,16 @@ def _corpus_of_blocks(
     texts: Iterable[TextBlock],
     where: str,
     options: IngestOptions,
-    policy: str = KEEP_ALL,
+    names: pa.StringArray | None = None,
     *,
     keep_empty: bool = False,
 ) -> T:
     """Tokenise, prune and encode; warn of what may have gone wrong with the words.
 
-    ``policy`` is that of ``GivenIds``. Raises OptionError if the vocabulary is none, and
-    SourceError if nothing is left. With
-    ``keep_empty``, documents without a known word stay, and there may be no document at all.
+    Documents are called by their ``names`` if there are any, and else by their ids, which repeat
+    as the options say. With ``keep_empty``, documents without a known word stay, and there may be
+    no document at all. Raises OptionError if the vocabulary is none, and SourceError if nothing is
+    left.
     """
     given, kept = options.vocabulary, options.read.kept
     if given is not None and not isinstance(given, Vocabulary):
@@ -89,7 +90,8 @@ def _corpus_of_blocks(
     )
     rules = options.read.rules
     told = FieldTypes(kept, rules)
-    read = [count_texts(block, tokenizer, keep_texts=kept.text) for block in texts]
+    read = [count_texts(block, tokenizer, keep_texts=kept.text) for block in _called(texts, names)]
+    policy = options.read.duplicate_ids if names is None else KEEP_ALL  # an index may repeat
     place_of = f"{where}, row {{}}".format
     with closing(GivenIds(policy, None, lambda block: read[block].ids, place_of)) as ids:
         deque(told.watch(ids.watch(read)), maxlen=0)
@@ -140,6 +142,15 @@ def _corpus_of_blocks(
     return make(vocabulary, groups, *left, types, account, rows[is_kept], ids.are_given, settled)
 
 
+def _called(blocks: Iterable[TextBlock], names: pa.StringArray | None) -> Iterator[TextBlock]:
+    """The documents under their ``names``, if there are any."""
+    start = 0
+    for block in blocks:
+        length = len(block.ids)
+        yield block if names is None else block._replace(ids=names.slice(start, length))
+        start += length
+
+
 def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
     """Documents under running numbers; OptionError if fields other than the texts are to be kept,
     SourceError for anything but texts."""
@@ -147,7 +158,7 @@ def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestO
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
         refuse("keep", f"texts have no field {kept.named[0]!r}", hint)
-    return _corpus_of_blocks(make, blocks_of_texts(texts), "texts", options)
+    return _corpus_of_blocks(make, blocks_of_texts(texts), "texts", options, _index_of(texts))
 
 
 def every_text(
@@ -158,17 +169,16 @@ def every_text(
     It is for answers with a row for each text; all other corpora have documents with words alone.
     """
     options = document_options({"tokenizer": tokenizer}, vocabulary=vocabulary)
-    return _corpus_of_blocks(make, blocks_of_texts(texts), "texts", options, keep_empty=True)
+    blocks, names = blocks_of_texts(texts), _index_of(texts)
+    return _corpus_of_blocks(make, blocks, "texts", options, names, keep_empty=True)
 
 
 def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
-    """Texts, with the index of a Series as ids, a row group at a time."""
-    remaining, names = _iterated(texts), _index_of(texts)
-    start = 0
+    """Texts without ids and labels, a row group at a time."""
+    remaining, start = _iterated(texts), 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
-        nothing = pa.nulls(len(some), pa.string())  # no labels, and no ids without an index
-        ids = nothing if names is None else names.slice(start, len(some))
-        yield TextBlock(ids, nothing, _as_strings(some, start))
+        nothing = pa.nulls(len(some), pa.string())
+        yield TextBlock(nothing, nothing, _as_strings(some, start))
         start += len(some)
 
 
@@ -220,25 +230,15 @@ def corpus_of_table(
     """
     has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
-    blocks = _blocks_of_table(table, names, options.read)
-    policy = options.read.duplicate_ids if names is None else KEEP_ALL
-    return _corpus_of_blocks(make, blocks, _TABLE, options, policy)
+    return _corpus_of_blocks(make, _blocks_of_table(table, options.read), _TABLE, options, names)
 
 
-def _blocks_of_table(
-    table: Any,  # see corpus_of_table
-    names: pa.StringArray | None,
-    read: ReadOptions,
-) -> Iterator[TextBlock]:
+def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
     batches = _table_batches(table)
     chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
     try:
-        start = 0
         for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read):
-            block = pending()
-            length = len(block.ids)
-            yield block if names is None else block._replace(ids=names.slice(start, length))
-            start += length
+            yield pending()
     except SourceError:
         raise
     except (pa.ArrowException, ValueError) as error:

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import DocumentBatch, IntArray
+from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, given, named, whole
+from sparsetopics.corpora.readers.blocks import AnyCounted, CountedBlock, chosen, given, numbered
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.options.option import shown
 
@@ -91,9 +91,9 @@ class GivenIds:
                 if self._policy != KEEP_ALL:
                     self._digests = TemporaryFile(dir=self._folder)  # noqa: SIM115
                     for part in range(self._first_given):
-                        self._write(self._ids(part), part)
+                        self._write(self._ids(part))
             if self._digests is not None:
-                self._write(ids, len(self._sizes) - 1)
+                self._write(ids)
             yield block
         # A document of a name by position is another one, even if its id is the same.
         is_strict = self._policy == REFUSE
@@ -104,12 +104,9 @@ class GivenIds:
 
     def named(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
         """Blocks that are being watched, in which all documents have names."""
-        first = self._before.n_names
-        for block in blocks:
-            yield named(block, first, beside_ids=self.are_given)
-            first += len(block.ids)
+        return numbered(blocks, self._before.n_names, self._before.has_ids)
 
-    def chosen(self, blocks: Iterable[CountedBlock | PendingBlock]) -> Iterator[PendingBlock]:
+    def chosen(self, blocks: Iterable[AnyCounted]) -> Iterator[AnyCounted]:
         """All blocks once they were watched, with names, and without documents to be skipped."""
         first, start, self.n_skipped = self._before.n_names, self._n_before, 0
         repeated = chain(self.skipped(), [-1])
@@ -119,7 +116,7 @@ class GivenIds:
             while 0 <= ahead < start + n_rows:
                 rows.append(ahead - start)
                 ahead = next(repeated)
-            yield partial(_chosen, block, rows, first, beside_ids=self.are_given)
+            yield partial(chosen, block, rows, first, beside_ids=self.are_given)
             start, first = start + n_rows, first + n_rows - len(rows)
             self.n_skipped += len(rows)
 
@@ -190,25 +187,27 @@ class GivenIds:
         hint = "Give the documents other ids, or use --duplicate-ids keep."
         return SourceError(where, f"{problem}, which is its position", hint)
 
-    def _write(self, ids: pa.StringArray, part: int) -> None:
-        """Write the digests of a part; no two documents without an id have the same."""
+    def _write(self, ids: pa.StringArray) -> None:
+        """Write the digests of the next part; no two documents without an id have the same."""
         assert self._digests is not None
         # Python's hash has 64 bits and is salted, so that no file can make digests equal.
         digests = np.fromiter(map(hash, ids.to_pylist()), np.int64, len(ids))
         if ids.null_count:
             absent = ids.is_null().to_numpy(zero_copy_only=False)
-            digests[absent] = (sum(self._sizes[:part]) + np.flatnonzero(absent)) * _SPREAD
+            digests[absent] = (self._digests.tell() // 8 + np.flatnonzero(absent)) * _SPREAD
         self._digests.write(digests.tobytes())
 
     def _ids_at(self, numbers: IntArray) -> list[str | None]:
         """The ids of documents; None for those that have none."""
         starts = np.array([0, *accumulate(self._sizes)])
         parts = np.searchsorted(starts, numbers, side="right") - 1
-        found = np.empty(len(numbers), object)
-        for part in np.unique(parts).tolist():
-            rows = parts == part
-            found[rows] = self._ids(part).take(pa.array(numbers[rows] - starts[part])).to_pylist()
-        return found.tolist()
+        found = [
+            self._ids(part).take(pa.array(numbers[parts == part] - starts[part]))
+            for part in np.unique(parts).tolist()
+        ]
+        places = pa.array(np.argsort(np.argsort(parts, kind="stable")))  # among those by part
+        names: list[str | None] = pa.chunked_array(found, pa.string()).take(places).to_pylist()
+        return names
 
     def _ids(self, part: int) -> pa.StringArray:
         """The ids of a row group of the corpus or of a block, with the names given so far."""
@@ -236,25 +235,3 @@ def _keep_repeated(ordered: NDArray[np.int64]) -> int:
         ordered[n_repeated : n_repeated + len(found)] = found
         n_repeated += len(found)
     return n_repeated
-
-
-def _chosen(
-    pending: CountedBlock | PendingBlock, skipped: Sequence[int], first: int, *, beside_ids: bool
-) -> CountedBlock:
-    """A block without the ``skipped`` rows, in which all documents have names."""
-    block = whole(pending)
-    if skipped:
-        rows = np.delete(np.arange(len(block.ids)), skipped)
-        batch = DocumentBatch(block.indptr, block.word_ids, block.word_counts).take(rows)
-        account = block.account.copy()
-        account[0] -= np.count_nonzero(np.diff(block.indptr)[[*skipped]])  # those with a token
-        block = block._replace(
-            ids=block.ids.take(rows),
-            labels=block.labels.take(rows),
-            indptr=batch.indptr,
-            word_ids=batch.word_ids,
-            word_counts=np.asarray(batch.word_counts, np.uint32),
-            account=account,
-            fields={name: values.take(rows) for name, values in block.fields.items()},
-        )
-    return named(block, first, beside_ids=beside_ids)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.array_files import NpyHeader, read_exactly, read_npy_header
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, checked, finite_vectors
+from sparsetopics.corpora.readers.blocks import PendingVectors, vector_block
 from sparsetopics.corpora.readers.options import VectorReadOptions
 from sparsetopics.corpora.sources.archives import (
     check_packing,
@@ -47,7 +47,7 @@ def read_npy(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
             header = _read_header(stream, where)
             for first, rows in _row_blocks(stream, header, where):
                 nothing = pa.nulls(len(rows), pa.string())
-                yield partial(_decode, rows, where, first, nothing, nothing)
+                yield partial(vector_block, where, first, rows, nothing, nothing)
 
 
 def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterator[PendingVectors]:
@@ -75,18 +75,7 @@ def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
                     length = len(rows)
                     # Copies, because a slice would take all names along to another process
                     named = [pa.concat_arrays([n.slice(first, length)]) for n in (item_ids, labels)]
-                    yield partial(_decode, rows, where, first, *named)
-
-
-def _decode(
-    rows: NDArray[np.generic],
-    where: str,
-    first: int,
-    item_ids: pa.StringArray,
-    labels: pa.StringArray,
-) -> VectorBlock:
-    found = VectorBlock(where, item_ids, labels, finite_vectors(rows, where, first), None)
-    return checked(found, lambda row: f"{where}, item {first + row}")
+                    yield partial(vector_block, where, first, rows, *named)
 
 
 def _read_header(stream: IO[bytes], where: str) -> NpyHeader:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import IntArray, Vectors
+from sparsetopics.base.batches import DocumentBatch, IntArray, Vectors
 from sparsetopics.base.errors import SourceError, SparsetopicsError
 
 # The two kinds of rows, by the names that manifests and options use.
@@ -67,6 +67,8 @@ class VectorBlock(NamedTuple):
 #: Blocks still to be decoded; readers hand these out so that decoding can run in a worker.
 PendingBlock = Callable[[], TextBlock | CountedBlock]
 PendingVectors = Callable[[], VectorBlock]
+#: Documents that are counted, whether they are in memory or still to be read.
+AnyCounted = CountedBlock | PendingBlock
 Named = TypeVar("Named", TextBlock, CountedBlock, VectorBlock)
 Row = tuple[str, str | None, str | None, str | None]  # where it lies; id, label, text
 
@@ -94,7 +96,7 @@ def checked(block: Named, where: Callable[[int], str]) -> Named:
     return block
 
 
-def whole(block: CountedBlock | PendingBlock) -> CountedBlock:
+def whole(block: AnyCounted) -> CountedBlock:
     """The counted block, read if that is still to be done."""
     found = block if isinstance(block, CountedBlock) else block()
     assert isinstance(found, CountedBlock)  # the caller knows that it is no text
@@ -123,13 +125,37 @@ def named(block: Named, first: int, *, beside_ids: bool) -> Named:
     return block._replace(ids=pc.coalesce(ids, numbers))
 
 
-def numbered(blocks: Iterable[Named]) -> Iterator[Named]:
-    """The blocks, where each row without an id gets a name by its position."""
-    first, beside_ids = 0, False
+def chosen(
+    pending: AnyCounted, skipped: Sequence[int], first: int, *, beside_ids: bool
+) -> CountedBlock:
+    """A block without the ``skipped`` rows, in which all documents have names."""
+    block = whole(pending)
+    if skipped:
+        rows = np.delete(np.arange(len(block.ids)), skipped)
+        batch = DocumentBatch(block.indptr, block.word_ids, block.word_counts).take(rows)
+        account = block.account.copy()
+        account[0] -= np.count_nonzero(np.diff(block.indptr)[[*skipped]])  # those with a token
+        block = block._replace(
+            ids=block.ids.take(rows),
+            labels=block.labels.take(rows),
+            indptr=batch.indptr,
+            word_ids=batch.word_ids,
+            word_counts=np.asarray(batch.word_counts, np.uint32),
+            account=account,
+            fields={name: values.take(rows) for name, values in block.fields.items()},
+        )
+    return named(block, first, beside_ids=beside_ids)
+
+
+def numbered(blocks: Iterable[Named], first: int = 0, has_ids: bool = False) -> Iterator[Named]:
+    """The blocks, where each row without an id gets a name by its position, as in ``named``.
+
+    ``has_ids`` says whether any row before them has an id.
+    """
     for block in blocks:
         ids = given(block.ids)
-        beside_ids = beside_ids or ids.null_count < len(ids)
-        yield named(block, first, beside_ids=beside_ids)
+        has_ids = has_ids or ids.null_count < len(ids)
+        yield named(block, first, beside_ids=has_ids)
         first += len(ids)
 
 
@@ -161,13 +187,16 @@ def as_float32(
     return vectors, (item, int(np.argmin(np.isfinite(vectors[item]))))
 
 
-def finite_vectors(
-    values: NDArray[np.generic],  # (n_items, n_columns)
+def vector_block(
     source: str,
     first_item: int,
-    columns: Sequence[str] | None = None,
-) -> Vectors:
-    """``values`` as float32; SourceError with item and column if one is not finite."""
+    values: NDArray[np.generic],  # (n_items, n_columns)
+    ids: pa.StringArray,
+    labels: pa.StringArray,
+    columns: tuple[str, ...] | None = None,
+) -> VectorBlock:
+    """Items as a block of float32; SourceError with item and column for a value that is not finite,
+    and what ``checked`` raises."""
     vectors, odd = as_float32(values)
     if odd is not None:
         item, column = odd
@@ -177,4 +206,5 @@ def finite_vectors(
             f"expected a finite number within float32, but found {values[odd]}",
             "Items and columns are counted from 0.",
         )
-    return vectors
+    block = VectorBlock(source, ids, labels, vectors, columns)
+    return checked(block, lambda row: f"{source}, item {first_item + row}")

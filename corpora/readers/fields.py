@@ -24,17 +24,8 @@ import pyarrow.compute as pc
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import listed, quantity
+from sparsetopics.corpora.readers import dates
 from sparsetopics.corpora.readers.blocks import CountedBlock, Values
-from sparsetopics.corpora.readers.dates import (
-    DATE,
-    EXCEL,
-    PLAIN,
-    PROPOSED,
-    UTC,
-    as_dates,
-    fitting_formats,
-    read_date,
-)
 from sparsetopics.options.option import refuse, shown
 
 #: The text of a document is the only field of the type ``text``, and is called so.
@@ -44,7 +35,7 @@ ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
     "text": pa.string(),
     "string": pa.string(),
     "number": pa.float64(),
-    "date": DATE,
+    "date": dates.DATE,
 }
 # A number as JSON writes it, of at most 15 digits if it is whole: postal codes that begin with 0
 # and the long ids of messages would not survive as float64, so they stay strings.
@@ -73,13 +64,13 @@ _GIVEN_TYPES: Mapping[str, FieldType] = {"string": "string", "number": "number",
 class ValueRules:
     """How the strings of readers become the values of fields."""
 
-    date_formats: Mapping[str, str] = field(default_factory=dict)  # of fields; default: PLAIN
+    date_formats: Mapping[str, str] = field(default_factory=dict)  # of fields; default: dates.PLAIN
     missing: tuple[str, ...] = ()  # what stands for no value, besides MISSING
 
     def settled(self, types: Mapping[str, FieldType]) -> ValueRules:
         """The rules with the format of each field of dates, and of no other field."""
         formats = {
-            n: self.date_formats.get(n, PLAIN) for n, kind in types.items() if kind == "date"
+            n: self.date_formats.get(n, dates.PLAIN) for n, kind in types.items() if kind == "date"
         }
         return ValueRules(formats, self.missing)
 
@@ -158,11 +149,15 @@ class _Clues:
         # Values that are not of a type, with their first row and the number of documents that have
         # them; no entry for a type of which many values are not.
         self.odd: dict[FieldType, dict[str, tuple[int, int]]] = {"number": {}, "date": {}}
-        self.formats = [how for how in PROPOSED if how != EXCEL]  # of dates, which all values fit
+        self.formats = [
+            how for how in dates.PROPOSED if how != dates.EXCEL
+        ]  # of dates, which all values fit
         self.are_dressed = True  # numbers with separators and signs, all of them
 
     def look_at(self, values: pa.StringArray, missing: Sequence[str], first_row: int) -> None:
         """Add values. Those that fit are not looked at one by one."""
+        if not self.odd and not self.formats and not self.are_dressed:
+            return  # more values would change nothing
         first = _known(values[:_FIRST], missing).drop_null().unique().to_pylist()
         for kind in [*self.odd]:
             if sum(not _is(value, kind) for value in first) > _MOST_ODD:
@@ -176,12 +171,12 @@ class _Clues:
         self.n_values += len(known)
         if "number" in failing or "number" not in self.odd:
             self.are_dressed = self.are_dressed and _all(pc.match_substring_regex(known, _DRESSED))
-        self.formats = fitting_formats(first, self.formats)
+        self.formats = dates.fitting_formats(first, self.formats)
         if not failing and not self.formats:
             return
         counts = pc.value_counts(known)
         distinct = counts.field(0).to_pylist()
-        self.formats = fitting_formats(distinct, self.formats)
+        self.formats = dates.fitting_formats(distinct, self.formats)
         for kind in failing:
             odd = self.odd[kind]
             for value in islice((v for v in distinct if not _is(v, kind)), _MOST_ODD + 1):
@@ -192,11 +187,6 @@ class _Clues:
 
     def _failing(self, values: pa.StringArray) -> list[FieldType]:
         return [kind for kind in self.odd if not _fits(values.drop_null(), kind)]
-
-    @property
-    def are_hopeless(self) -> bool:
-        """Whether more values would change nothing."""
-        return not self.odd and not self.formats and not self.are_dressed
 
     def _n_odd(self, kind: FieldType) -> int:
         return sum(count for _, count in self.odd[kind].values())
@@ -245,10 +235,12 @@ class FieldTypes:
 
     def _look_at(self, name: str, values: pa.StringArray) -> None:
         clues = self._clues.setdefault(name, _Clues())
-        if name != TEXT and self._given(name) is None and not clues.are_hopeless:
+        if self._given(name) is None:
             clues.look_at(values, self._rules.missing, self._n_rows)
 
     def _given(self, name: str) -> FieldType | None:
+        if name == TEXT:
+            return "text"
         return "date" if name in self._rules.date_formats else self._kept.types.get(name)
 
     @property
@@ -260,12 +252,7 @@ class FieldTypes:
         order = dict.fromkeys([*self._kept.types, *self._clues])
         if self._kept.text:
             order = {TEXT: None, **order}
-        return {name: self._type_of(name) for name in order}
-
-    def _type_of(self, name: str) -> FieldType:
-        if name == TEXT:
-            return "text"
-        return self._given(name) or (self._clues[name].kind if name in self._clues else "string")
+        return {name: self._given(name) or self._clues.get(name, _Clues()).kind for name in order}
 
     @property
     def notes(self) -> dict[str, str]:
@@ -282,13 +269,7 @@ def proposal(name: str, formats: Sequence[str]) -> str:
 class WrongValueError(SourceError):
     """A value of a document that is not of the type of its field."""
 
-    def __init__(self, row: int, field: str, problem: str, hint: str) -> None:
-        super().__init__(f"row {row}, field {field!r}", problem, hint)
-        self.row, self.field, self.problem, self.hint = row, field, problem, hint
-
-    def at(self, place: str) -> SourceError:
-        """The error with the place of the document."""
-        return SourceError(f"{place}, field {self.field!r}", self.problem, self.hint)
+    row = 0  # of the document in its block
 
 
 def table_of_fields(
@@ -307,17 +288,19 @@ def table_of_fields(
         if name not in values:
             columns[name] = pa.nulls(len(rows), ARROW_TYPES[kind])
             continue
-        how = rules.date_formats.get(name, PLAIN)
+        how = rules.date_formats.get(name, dates.PLAIN)
         columns[name] = converted(values[name], kind, how, rules.missing)
         if columns[name] is None:
             row = misfit(values[name], kind, how, rules.missing)
-            wanted = kind if how in (PLAIN, UTC) else f"{kind} of the format {how}"
+            wanted = kind if how in (dates.PLAIN, dates.UTC) else f"{kind} of the format {how}"
             problem = f"expected a {wanted}, but found {shown(values[name][row].as_py())}"
             hint = f"Correct it, or make the corpus with --keep {name}:string."
             known = _known(values[name].unique(), rules.missing)
-            if kind == "date" and (formats := fitting_formats(known.drop_null().to_pylist())):
+            if kind == "date" and (formats := dates.fitting_formats(known.drop_null().to_pylist())):
                 hint = f"The values fit {proposal(name, formats)}."
-            raise WrongValueError(int(rows[row]), name, problem, hint)
+            error = WrongValueError(f"field {name!r}", problem, hint)
+            error.row = int(rows[row])
+            raise error
     return pa.table(columns)
 
 
@@ -336,7 +319,7 @@ def _known(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:
 
 
 def converted(
-    values: pa.StringArray, kind: FieldType, how: str = PLAIN, missing: Sequence[str] = ()
+    values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN, missing: Sequence[str] = ()
 ) -> pa.Array | None:
     """Strings as values of a type, null for missing ones; None if one of them is not of this type.
 
@@ -351,11 +334,11 @@ def converted(
     return _parsed(_known(values, missing), kind, how) if found is None else found
 
 
-def _parsed(values: pa.StringArray, kind: FieldType, how: str = PLAIN) -> pa.Array | None:
+def _parsed(values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN) -> pa.Array | None:
     """Known strings as numbers or dates; None if one of them is none."""
     try:
         if kind == "date":
-            return as_dates(values, how)
+            return dates.as_dates(values, how)
         numbers = values.cast(pa.float64())
         are_finite = np.isfinite(numbers.fill_null(0)).all()
         return numbers if are_finite and _survive(values) else None
@@ -374,7 +357,7 @@ def _survive(values: pa.StringArray) -> bool:
 
 
 def misfit(
-    values: pa.StringArray, kind: FieldType, how: str = PLAIN, missing: Sequence[str] = ()
+    values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN, missing: Sequence[str] = ()
 ) -> int:
     """The row of the first value that is not of a type, though one of them is not."""
     rows = (values[row : row + 1] for row in range(len(values)))
@@ -394,7 +377,7 @@ def _is(value: str, kind: FieldType) -> bool:
     """Whether one value is."""
     if kind == "number":
         return bool(re.search(_NUMBER, value)) and math.isfinite(float(value))
-    return not re.search(_YEAR, value) and read_date(value, PLAIN) is not None
+    return not re.search(_YEAR, value) and dates.read_date(value, dates.PLAIN) is not None
 
 
 def _all(truths: pa.BooleanArray) -> bool:

@@ -17,7 +17,7 @@ import pyarrow.csv as pa_csv
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, checked, finite_vectors
+from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, vector_block
 from sparsetopics.corpora.readers.options import (
     DEFAULT_ID_FIELD,
     DEFAULT_LABEL_FIELD,
@@ -192,9 +192,7 @@ def _decode(
         matrix, columns = _matrix_of_lists(batch, fields.values[0], where, first_item), None
     else:
         matrix, columns = _matrix(batch, fields.values, where, first_item), fields.values
-    values = finite_vectors(matrix, where, first_item, columns)
-    found = VectorBlock(where, item_ids, labels, values, columns)
-    return checked(found, lambda row: f"{where}, item {first_item + row}")
+    return vector_block(where, first_item, matrix, item_ids, labels, columns)
 
 
 def _matrix(batch: pa.RecordBatch, names: Sequence[str], where: str, first_item: int) -> Vectors:

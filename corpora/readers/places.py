@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator
 from itertools import chain
 
 from sparsetopics.corpora.readers.blocks import PendingBlock
-from sparsetopics.corpora.readers.options import ReadOptions, delimiter_of
+from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.readers.text_files import csv_rows, text_lines
 from sparsetopics.corpora.sources.byte_stream import SourceFile, line_blocks
 
 #: The places of the documents of a file, in their order.
@@ -40,12 +39,9 @@ def lines(file: SourceFile, options: ReadOptions, *, blank: bool = True) -> Iter
 
 def records(file: SourceFile, options: ReadOptions) -> Iterator[str]:
     """Each record after the header is one document; its place is its first line."""
-    blocks = line_blocks(file.path, options.decoding)
-    texts = (io.StringIO(block.data.decode(), newline="") for block in blocks)
-    reader = csv.reader(chain.from_iterable(texts), delimiter=delimiter_of(file.path), strict=True)
-    next(reader)
-    start = reader.line_num
-    for record in reader:
-        if record:
-            yield f"{file.path}, line {start + 1}"
-        start = reader.line_num
+    lines = text_lines(block.data for block in line_blocks(file.path, options.decoding))
+    n_before = 0
+    for number, (record, last) in enumerate(csv_rows(lines, file.path, 0)):
+        if record and number:
+            yield f"{file.path}, line {n_before + 1}"
+        n_before = last

@@ -114,7 +114,7 @@ def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
         with closing(line_blocks(file.path, options.decoding)) as lines:
             blocks = (block.data for block in lines)
             first = io.StringIO(next(blocks, b"").decode(), newline="")
-            for header, n_lines in islice(_records(first, file.path, 0), 1):
+            for header, n_lines in islice(csv_rows(first, file.path, 0), 1):
                 if options.text_field not in header:
                     check_delimiter(header, file.path)
                 fields = find_fields(header, options, str(file.path))
@@ -146,8 +146,7 @@ def _read_records(
         if is_odd or len(rest) > LONGEST_TEXT:
             break
     if rest:
-        lines = (io.StringIO(data.decode(), newline="") for data in chain([rest], blocks))
-        _refuse(table, chain.from_iterable(lines), n_lines)
+        _refuse(table, text_lines(chain([rest], blocks)), n_lines)
 
 
 def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
@@ -178,7 +177,7 @@ def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
 def _refuse(table: _Table, lines: Iterable[str], n_lines: int) -> NoReturn:
     """Raise the SourceError of the first odd record."""
     number = n_lines
-    for record, number in _records(lines, table.path, n_lines):
+    for record, number in csv_rows(lines, table.path, n_lines):
         where = f"{table.path}, line {number}"
         if record and len(record) != table.n_fields:
             expected = f"{table.n_fields} fields, as in the header"
@@ -189,7 +188,13 @@ def _refuse(table: _Table, lines: Iterable[str], n_lines: int) -> NoReturn:
     raise SourceError(f"{table.path}, line {number}", "not a CSV record", "Check the quotes.")
 
 
-def _records(lines: Iterable[str], path: Place, n_lines: int) -> Iterator[tuple[list[str], int]]:
+def text_lines(blocks: Iterable[bytes]) -> Iterator[str]:
+    """Lines with their breaks, as ``csv`` wants them."""
+    texts = (io.StringIO(data.decode(), newline="") for data in blocks)
+    return chain.from_iterable(texts)
+
+
+def csv_rows(lines: Iterable[str], path: Place, n_lines: int) -> Iterator[tuple[list[str], int]]:
     """The records after ``n_lines`` lines, each with the number of its last line.
 
     SourceError at the line where a quote opens that is not closed well.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock, ReadingAccount
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, AnyCounted, ReadingAccount, whole
 from sparsetopics.corpora.readers.dates import UTC
 from sparsetopics.corpora.readers.fields import (
     MOST_FIELDS,
@@ -269,7 +269,7 @@ class EncodedBlock(NamedTuple):
 
 
 def encode(
-    block: CountedBlock,
+    pending: AnyCounted,
     words: pa.StringArray,
     types: Mapping[str, FieldType],
     rules: ValueRules = NO_RULES,
@@ -284,6 +284,7 @@ def encode(
     # Numba takes half a second to import, and corpora are also opened without any encoding.
     from sparsetopics.corpora.text.token_kernels import renumber_words
 
+    block = whole(pending)
     new_ids = numbers_of(pc.index_in(block.words, value_set=words).fill_null(-1), np.int32)
     counted = block.indptr, block.word_ids, block.word_counts
     indptr, word_ids, word_counts = renumber_words(*counted, new_ids, len(words))
@@ -312,7 +313,7 @@ def with_places(
             yield block
             n_docs += block.rows.batch.n_docs + len(block.skipped)
     except WrongValueError as error:
-        raise error.at(place_of(n_docs + error.row)) from error
+        raise error.renamed(f"{place_of(n_docs + error.row)}, {error.where}") from error
 
 
 def _total(counts: NDArray[np.uint32]) -> int:

@@ -13,7 +13,7 @@ from sparsetopics.corpora.readers.blocks import (
     PendingVectors,
     TextBlock,
     VectorBlock,
-    finite_vectors,
+    vector_block,
 )
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources.byte_stream import SourceFile, read_utf8
@@ -43,8 +43,7 @@ def read_digits(
 def _decode_digits(file: SourceFile) -> VectorBlock:
     rows = np.array([[int(digit) for digit in line] for line in _lines(file)])
     nothing = pa.nulls(len(rows), pa.string())
-    values = finite_vectors(rows, str(file.path), 0)
-    return VectorBlock(str(file.path), nothing, nothing, values, None)
+    return vector_block(str(file.path), 0, rows, nothing, nothing)
 
 
 def _lines(file: SourceFile) -> list[str]:
