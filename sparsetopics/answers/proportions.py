@@ -197,8 +197,7 @@ def topics_of_texts(
     known word."""
     words = run.words.shown
     best = [[words[word] for word in row] for row in top_words(run.model.topic_word_mean, N_WORDS)]
-    share = ShareColumns.of(run.model, corpus, top).share
     for table in share_tables(run.model, corpus, top, workers=workers, broadcast=broadcast):
-        rows = zip(*(table[name].to_pylist() for name in ("doc_id", "topic", share)), strict=True)
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
         for doc_id, own in groupby(rows, key=lambda row: row[0]):
             yield doc_id, [TopicOfText(k, x, best[k]) for _, k, x in own if k is not None]

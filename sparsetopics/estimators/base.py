@@ -147,12 +147,7 @@ class Estimator(BaseEstimator):
             return self
         before = None if is_first else self._statistics()
         learned, model, entry = learn_more(
-            before,
-            take_more,
-            rows.corpus,
-            options,
-            n_jobs=self._n_threads,
-            seed=self.random_state,
+            before, take_more, rows.corpus, options, n_jobs=self._n_threads, seed=self.random_state
         )
         self._learned, facts = learned, facts_of(rows.corpus)
         if is_first:
@@ -327,7 +322,7 @@ class Estimator(BaseEstimator):
 
     def _remember_columns(self, rows: InputRows) -> None:
         """Set what scikit-learn wants to know of the columns that were fitted."""
-        self.n_features_in_ = rows.n_columns
+        self.n_features_in_ = rows.corpus.width
         # Only an estimator that was fitted with a data frame may have this attribute.
         self.__dict__.pop("feature_names_in_", None)
         if rows.names is not None:
