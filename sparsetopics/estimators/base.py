@@ -315,7 +315,9 @@ class Estimator(BaseEstimator):
         return InputReader(type(self).__name__, self._reads_vectors)
 
     def _more_rows(self, X: Data) -> InputRows:
-        """Rows with the fitted columns; raises ShapeError or VocabularyError for other columns."""
+        """Rows with the fitted columns; raises ShapeError or VocabularyError for other columns, and
+        UnfittedError before ``fit``."""
+        self._check_fitted()
         names: Names | None = getattr(self, "feature_names_in_", None)
         vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
         return self._reader.more_rows(X, self.n_features_in_, names, vocabulary)

@@ -146,7 +146,6 @@ class TopicPath(TopicEstimator):
         return self._provenance_of(self.n_components_)
 
     def _run(self) -> AnyRun:
-        self._check_fitted()
         return replace(super()._run(), trace=self._trace_of(self.n_components_))
 
     def _topic_path(self) -> TopicPathFolder:
