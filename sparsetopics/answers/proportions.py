@@ -120,9 +120,7 @@ class ShareColumns(NamedTuple):
     top: int | None
 
     @classmethod
-    def of(
-        cls, model: Model, corpus: Corpus | VectorCorpus, top: int | None = None
-    ) -> ShareColumns:
+    def of(cls, model: Model, corpus: Corpus | VectorCorpus, top: int | None) -> ShareColumns:
         """The columns for the rows of ``corpus`` under ``model``."""
         row_id = "doc_id" if isinstance(corpus, Corpus) else "item_id"
         no_prior = np.zeros(model.n_topics)
@@ -186,12 +184,7 @@ class TopicOfText(NamedTuple):
 
 
 def topics_of_texts(
-    run: AnyRun,
-    corpus: Corpus,
-    top: int,
-    *,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
+    run: AnyRun, corpus: Corpus, top: int, *, workers: int, broadcast: OrderedMap
 ) -> Iterator[tuple[str, list[TopicOfText]]]:
     """Yield the id of each document of ``corpus`` and its ``top`` largest topics, none if it has no
     known word."""
