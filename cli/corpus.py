@@ -127,11 +127,7 @@ def split(
 @command.command(short_help="Write word counts for other toolkits.")
 @_CORPUS
 @click.option(
-    "--to",
-    "target",
-    type=NameType(list(CORPUS_TARGETS)),
-    required=True,
-    help="Format to write.",
+    "--to", "target", type=NameType(list(CORPUS_TARGETS)), required=True, help="Format to write."
 )
 @click.option("--out", type=NEW_PATH, required=True, help="File to write.")
 @overwrite_option("Replace the files if they exist.")

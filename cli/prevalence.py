@@ -194,8 +194,7 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
     columns = [*sides, *(aligned(cells, ">") for cells in numbers)]
     width = max((len(str(row["topic"])) for row in rows), default=0)
     names = (f"{row['topic']:>{width}} {_short(row['name'], columns, width)}" for row in rows)
-    head = ["topic", *names]
-    lines = lines_of_columns(head, columns)
+    lines = lines_of_columns(["topic", *names], columns)
     if n_more := table.num_rows - len(rows):
         what = quantity(n_more, "comparison")
         lines.append(f"Left out {what} with larger p-values; --out writes all of them.")

@@ -90,11 +90,7 @@ def say(sentence: str) -> None:
 
 
 # --- tables of scores -----------------------------------------------------------------------------
-def score_lines(
-    names: Sequence[str],
-    kinds: Sequence[str],
-    records: Sequence[Scores],
-) -> list[str]:
+def score_lines(names: Sequence[str], kinds: Sequence[str], records: Sequence[Scores]) -> list[str]:
     """Return a table with a row for each record, without columns that are all empty.
 
     A missing number is a dash.

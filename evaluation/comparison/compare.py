@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -139,9 +139,7 @@ def _parse_model(text: str) -> ModelSpec:
 
 
 def compare_models(
-    plan: ComparisonPlan,
-    say: Callable[[str], None] = lambda step: None,
-    progress: Progress = lambda options: nullcontext(RunHooks()),
+    plan: ComparisonPlan, say: Callable[[str], None], progress: Progress
 ) -> list[ComparedModel]:
     """Train each model on the same documents or items and score it on the same held-out ones.
 

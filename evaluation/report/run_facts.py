@@ -127,9 +127,7 @@ def _entry(options: Nested, place: str) -> Plain:
     return None if isinstance(value, Mapping) else value
 
 
-def _words_of(
-    kinds: Mapping[str, LearnerKind] | Mapping[str, LikelihoodKind],
-) -> dict[str, str]:
+def _words_of(kinds: Mapping[str, LearnerKind] | Mapping[str, LikelihoodKind]) -> dict[str, str]:
     """Return how pages describe the kinds of a registry."""
     return {name: kind.words or name for name, kind in kinds.items()}
 

@@ -120,9 +120,7 @@ class ShareColumns(NamedTuple):
     top: int | None
 
     @classmethod
-    def of(
-        cls, model: Model, corpus: Corpus | VectorCorpus, top: int | None = None
-    ) -> ShareColumns:
+    def of(cls, model: Model, corpus: Corpus | VectorCorpus, top: int | None) -> ShareColumns:
         """The columns for the rows of ``corpus`` under ``model``."""
         row_id = "doc_id" if isinstance(corpus, Corpus) else "item_id"
         no_prior = np.zeros(model.n_topics)
@@ -186,19 +184,13 @@ class TopicOfText(NamedTuple):
 
 
 def topics_of_texts(
-    run: AnyRun,
-    corpus: Corpus,
-    top: int,
-    *,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
+    run: AnyRun, corpus: Corpus, top: int, *, workers: int, broadcast: OrderedMap
 ) -> Iterator[tuple[str, list[TopicOfText]]]:
     """Yield the id of each document of ``corpus`` and its ``top`` largest topics, none if it has no
     known word."""
     words = run.words.shown
     best = [[words[word] for word in row] for row in top_words(run.model.topic_word_mean, N_WORDS)]
-    share = ShareColumns.of(run.model, corpus, top).share
     for table in share_tables(run.model, corpus, top, workers=workers, broadcast=broadcast):
-        rows = zip(*(table[name].to_pylist() for name in ("doc_id", "topic", share)), strict=True)
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
         for doc_id, own in groupby(rows, key=lambda row: row[0]):
             yield doc_id, [TopicOfText(k, x, best[k]) for _, k, x in own if k is not None]

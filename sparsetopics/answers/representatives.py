@@ -73,8 +73,7 @@ class TopicsToShow(NamedTuple):
         used = np.flatnonzero(in_use(model.sizes)).tolist()
         chosen = used if topics is None else list(dict.fromkeys(topics))
         shares = shares_of(model, workers=workers)
-        share_name = MODELS[model.name].share
-        return cls(shares, model.topic_word_mean, words, chosen, share_name)
+        return cls(shares, model.topic_word_mean, words, chosen, MODELS[model.name].share)
 
 
 class Representatives(NamedTuple):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple, Protocol, TextIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +16,13 @@ from pyarrow.parquet import ParquetWriter
 
 from sparsetopics.options.option import check_extension, refuse
 
-WriteTable = Callable[[pa.Table], None]
+
+class Writer(Protocol):
+    """Writes to a file that is open; Arrow has several."""
+
+    def write_table(self, table: pa.Table, /) -> None: ...
+
+
 # Beginnings that spreadsheets, or the programs that read what these write, take for formulas. The
 # last four are wide forms of the first four, which some spreadsheets treat alike.
 _FORMULA = "^[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]"  # "-" is last, so that it makes no range
@@ -48,36 +56,14 @@ def write_tables(
     With ``spreadsheet_safe``, CSV cells of text that begin like a formula get an apostrophe in
     front; numbers stay as they are.
     """
-    opened = (
-        _open_csv(path, schema, safe=True) if spreadsheet_safe else FORMATS[suffix](path, schema)
-    )
-    with opened as write:
+    if suffix == ".csv":
+        schema = _flat(schema.empty_table()).schema
+        tables = (
+            _without_formulas(_flat(each)) if spreadsheet_safe else _flat(each) for each in tables
+        )
+    with FORMATS[suffix](path, schema) as writer:
         for table in tables:
-            write(table)
-
-
-@contextmanager
-def _open_parquet(path: Path, schema: pa.Schema) -> Iterator[WriteTable]:
-    with ParquetWriter(path, schema, compression="zstd") as writer:
-        yield writer.write_table
-
-
-@contextmanager
-def _open_arrow(path: Path, schema: pa.Schema) -> Iterator[WriteTable]:
-    """The format of Arrow files, which is also that of Feather."""
-    with pa.ipc.new_file(path, schema) as writer:
-        yield writer.write_table
-
-
-@contextmanager
-def _open_csv(path: Path, schema: pa.Schema, safe: bool = False) -> Iterator[WriteTable]:
-    def write(table: pa.Table) -> None:
-        flat = _flat(table)
-        writer.write_table(_without_formulas(flat) if safe else flat)
-
-    # Arrow encloses every text in quotes and writes the shortest number that reads back the same.
-    with CSVWriter(path, _flat(schema.empty_table()).schema) as writer:
-        yield write
+            writer.write_table(table)
 
 
 def _flat(table: pa.Table) -> pa.Table:
@@ -105,17 +91,20 @@ def _without_formulas(table: pa.Table) -> pa.Table:
     return table
 
 
-@contextmanager
-def _open_jsonl(path: Path, schema: pa.Schema) -> Iterator[WriteTable]:
-    keys = [json.dumps(name) for name in schema.names]
+class _JsonLines(NamedTuple):
+    file: TextIO
+    keys: list[str]  # of all rows, as JSON
 
-    def write(table: pa.Table) -> None:
+    def write_table(self, table: pa.Table) -> None:
         for cells in zip(*map(_as_json, table.columns), strict=True):
-            pairs = zip(keys, cells, strict=True)
-            file.write(f"{{{', '.join(f'{key}: {cell}' for key, cell in pairs)}}}\n")
+            pairs = zip(self.keys, cells, strict=True)
+            self.file.write(f"{{{', '.join(f'{key}: {cell}' for key, cell in pairs)}}}\n")
 
+
+@contextmanager
+def _open_jsonl(path: Path, schema: pa.Schema) -> Iterator[_JsonLines]:
     with path.open("w", encoding="utf-8", newline="") as file:
-        yield write
+        yield _JsonLines(file, [json.dumps(name) for name in schema.names])
 
 
 def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
@@ -137,10 +126,11 @@ def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
     return texts
 
 
-#: How each format is written, by its extension.
-FORMATS: dict[str, Callable[[Path, pa.Schema], AbstractContextManager[WriteTable]]] = {
-    ".parquet": _open_parquet,
-    ".csv": _open_csv,
+#: What opens a file of each format, by its extension. The format of Arrow is also that of Feather.
+#: Arrow's CSV has every text in quotes and the shortest numbers that read back the same.
+FORMATS: dict[str, Callable[[Path, pa.Schema], AbstractContextManager[Writer]]] = {
+    ".parquet": partial(ParquetWriter, compression="zstd"),
+    ".csv": CSVWriter,
     ".jsonl": _open_jsonl,
-    ".arrow": _open_arrow,
+    ".arrow": pa.ipc.new_file,
 }

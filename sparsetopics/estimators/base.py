@@ -147,12 +147,7 @@ class Estimator(BaseEstimator):
             return self
         before = None if is_first else self._statistics()
         learned, model, entry = learn_more(
-            before,
-            take_more,
-            rows.corpus,
-            options,
-            n_jobs=self._n_threads,
-            seed=self.random_state,
+            before, take_more, rows.corpus, options, n_jobs=self._n_threads, seed=self.random_state
         )
         self._learned, facts = learned, facts_of(rows.corpus)
         if is_first:
@@ -320,14 +315,16 @@ class Estimator(BaseEstimator):
         return InputReader(type(self).__name__, self._reads_vectors)
 
     def _more_rows(self, X: Data) -> InputRows:
-        """Rows with the fitted columns; raises ShapeError or VocabularyError for other columns."""
+        """Rows with the fitted columns; raises ShapeError or VocabularyError for other columns, and
+        UnfittedError before ``fit``."""
+        self._check_fitted()
         names: Names | None = getattr(self, "feature_names_in_", None)
         vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
         return self._reader.more_rows(X, self.n_features_in_, names, vocabulary)
 
     def _remember_columns(self, rows: InputRows) -> None:
         """Set what scikit-learn wants to know of the columns that were fitted."""
-        self.n_features_in_ = rows.n_columns
+        self.n_features_in_ = rows.corpus.width
         # Only an estimator that was fitted with a data frame may have this attribute.
         self.__dict__.pop("feature_names_in_", None)
         if rows.names is not None:

@@ -54,11 +54,7 @@ class FittedEstimator(Estimator):
     """
 
     def topics(
-        self,
-        n_words: int = 10,
-        relevance: float | None = None,
-        *,
-        names: GivenNames | None = None,
+        self, n_words: int = 10, relevance: float | None = None, *, names: GivenNames | None = None
     ) -> pa.Table:
         """Return a row for each topic or component: ``topic``, ``name``, ``weight``, ``words``.
 
@@ -127,11 +123,7 @@ class FittedEstimator(Estimator):
 
     @naming_parameters()
     def infer(
-        self,
-        texts: Iterable[str | None],
-        *,
-        top: int | None = None,
-        tokenizer: str | None = None,
+        self, texts: Iterable[str | None], *, top: int | None = None, tokenizer: str | None = None
     ) -> pa.Table:
         """Return the share of each topic in new texts, cut into words as the training texts were.
 

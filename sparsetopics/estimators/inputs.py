@@ -49,11 +49,6 @@ class InputRows:
         return not len(self.corpus.row_groups)
 
     @property
-    def n_columns(self) -> int:
-        """The number of words or of vector columns."""
-        return self.corpus.n_words if isinstance(self.corpus, Corpus) else self.corpus.n_columns
-
-    @property
     def documents(self) -> Corpus:
         """The corpus, if rows are documents."""
         assert isinstance(self.corpus, Corpus), "read as documents"
@@ -119,8 +114,8 @@ class InputReader(NamedTuple):
         if fitted is not None and names is not None:
             _check_names(fitted, names)
         rows = self._rows(X, fitted)
-        if rows.n_columns != n_columns:
-            has = f"X has {rows.n_columns} features"
+        if rows.corpus.width != n_columns:
+            has = f"X has {rows.corpus.width} features"
             expects = f"{self.estimator} is expecting {n_columns} features as input"
             raise ShapeError(self.estimator, f"{has}, but {expects}")
         if isinstance(X, Corpus):
@@ -147,7 +142,7 @@ class InputReader(NamedTuple):
     def _rows(self, X: Data, names: Names | None) -> InputRows:
         wanted = VectorCorpus if self.vectors else Corpus
         if isinstance(X, wanted):
-            return InputRows(X, X.n_docs if isinstance(X, Corpus) else X.n_items)
+            return InputRows(X, X.sizes.n_docs)
         if isinstance(X, Corpus | VectorCorpus):
             raise ShapeError("X", f"expected a {wanted.__name__}, but found a {type(X).__name__}")
         if self.vectors:

@@ -90,9 +90,8 @@ def learn(
         options, share = with_validation(options, share, corpus.n_docs)
         options = lowered(options, share, corpus.n_docs)
     data = divided(corpus, options, share, n_batches, rng)
-    scorer = None
-    if data.validation is not None:
-        scorer = RungScorer.of_validation(data.validation, n_jobs)
+    kept_out = data.validation
+    scorer = None if kept_out is None else RungScorer.of_validation(kept_out, n_jobs)
 
     def keep(model: TopicPosterior, elbo_per_token: float) -> None:
         models[model.n_topics] = model

@@ -49,7 +49,6 @@ class MixtureEstimator(DensityMixin, FittedEstimator):
         Rows add up to one. They are deterministic, and each depends on its own item only. A
         document without words gets ``weights_``. Raises what ``predict`` raises.
         """
-        self._check_fitted()
         rows = self._more_rows(X)
         found = (self.model_.responsibilities(batch.values) for batch in rows.corpus.batches())
         return rows.joined(found, self.weights_)
@@ -66,7 +65,6 @@ class MixtureEstimator(DensityMixin, FittedEstimator):
         The probability of a document is that of its words in their order: it has no multinomial
         coefficient. Raises what ``predict`` raises.
         """
-        self._check_fitted()
         rows = self._more_rows(X)
         found = (self.model_.log_densities(batch.values) for batch in rows.corpus.batches())
         return rows.joined(found, 0.0)

@@ -116,9 +116,8 @@ class TopicPath(TopicEstimator):
         sparsity = None if self.sparsity is None else min(self.sparsity, number)
         model = LDA(**own | {"n_components": number, "sparsity": sparsity})
         model.n_features_in_ = self.n_features_in_
-        model._set_model(
-            self.models_[number], self._trace_of(number), self._facts, self.vocabulary_
-        )
+        trace = self._trace_of(number)
+        model._set_model(self.models_[number], trace, self._facts, self.vocabulary_)
         return model
 
     def _save_to(self, scratch: Path) -> None:
@@ -146,7 +145,6 @@ class TopicPath(TopicEstimator):
         return self._provenance_of(self.n_components_)
 
     def _run(self) -> AnyRun:
-        self._check_fitted()
         return replace(super()._run(), trace=self._trace_of(self.n_components_))
 
     def _topic_path(self) -> TopicPathFolder:

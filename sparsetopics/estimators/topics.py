@@ -56,7 +56,6 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         """
         from sparsetopics.answers.proportions import shares_of
 
-        self._check_fitted()
         rows, prior = self._more_rows(X), self.model_.doc_concentration
         shares = shares_of(self.model_, workers=self._n_threads)
         found = rows.joined(map(shares, rows.documents.batches()), prior / prior.sum())
@@ -74,7 +73,6 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         """
         from sparsetopics.measures.completion import document_completion, unigram_probabilities
 
-        self._check_fitted()
         documents = self._more_rows(X).documents
         if not documents.n_docs:
             raise ShapeError("X", "has no count above zero", "Score documents of several words.")

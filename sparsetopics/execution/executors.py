@@ -129,18 +129,11 @@ class LocalMap:
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Iterator[Result]:
         if self.pool is None:
-            return map(function, items)
-        return self._ahead(self.pool, function, items)
-
-    def _ahead(
-        self,
-        pool: ThreadPoolExecutor,
-        function: Callable[[Item], Result],
-        items: Iterable[Item],
-    ) -> Iterator[Result]:
+            yield from map(function, items)
+            return
         waiting: deque[Future[Result]] = deque()
         for item in items:
-            waiting.append(pool.submit(function, item))
+            waiting.append(self.pool.submit(function, item))
             if len(waiting) > self.n_workers:
                 yield waiting.popleft().result()
         while waiting:

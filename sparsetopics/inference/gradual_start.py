@@ -126,8 +126,7 @@ def narrowed(
     allocation = allocation.joined(new_topics, n_topics)
     nothing = dict.fromkeys(state.per_batch, allocation.zero_terms())
     state = state.with_terms(nothing, WordCounts(merged))
-    change = TopicChange(new_topics, {}, n_topics)
-    state = state._replace(changes=(*state.changes, change))
+    state = state._replace(changes=(*state.changes, TopicChange(new_topics, {}, n_topics)))
     return state, parameters._replace(allocation=allocation), new_topics
 
 

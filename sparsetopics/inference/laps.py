@@ -54,10 +54,7 @@ class Laps(Generic[S, D, C, P, T]):
     steps: LocalSteps[C, P, T, D] | None = None  # None: made in this process
 
     def run(
-        self,
-        state: S,
-        parameters: Parameters[C, P, T],
-        rounds: Sequence[IntArray] | None = None,
+        self, state: S, parameters: Parameters[C, P, T], rounds: Sequence[IntArray] | None = None
     ) -> tuple[S, Parameters[C, P, T], LapTally]:
         """Visit every batch once; return the learner's state and the parameters after it.
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from gensim.corpora import Dictionary
 
 GENSIM_EPSILON = 1e-12
 
@@ -99,26 +95,19 @@ def text_coherence(
     once for each, and it counts a word that stands twice in a window as gone when the first leaves.
     """
     from gensim.corpora import Dictionary  # slow to import
+    from gensim.models import CoherenceModel
 
     dictionary = Dictionary()
     distinct = sorted({word for words in top_words for word in words})
     dictionary.token2id = {word: word_id for word_id, word in enumerate(distinct)}
-    c_v, c_npmi = (_scores(top_words, texts, dictionary, name) for name in ("c_v", "c_npmi"))
-    return c_v, c_npmi
 
+    def scores(measure: str) -> FloatArray:
+        model = CoherenceModel(
+            topics=top_words, texts=texts, dictionary=dictionary, coherence=measure, processes=1
+        )
+        # gensim divides by zero, the frequency of a word that does not occur.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.asarray(model.get_coherence_per_topic(), np.float64)
+        return np.where(np.isfinite(found), found, np.nan)
 
-def _scores(
-    top_words: Sequence[Sequence[str]],
-    texts: Iterable[Sequence[str]],
-    dictionary: Dictionary,
-    measure: str,
-) -> FloatArray:
-    from gensim.models import CoherenceModel  # slow to import
-
-    model = CoherenceModel(
-        topics=top_words, texts=texts, dictionary=dictionary, coherence=measure, processes=1
-    )
-    # gensim divides by zero, the frequency of a word that does not occur.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.asarray(model.get_coherence_per_topic(), np.float64)
-    return np.where(np.isfinite(found), found, np.nan)
+    return scores("c_v"), scores("c_npmi")

@@ -47,6 +47,7 @@ class TopicPosterior:
     doc_concentration: FloatArray  # (n_topics,)  α_k; for an HDP αE[β_k]
     word_concentration: float  # η
     sticks: Sticks | None = None  # of an HDP
+    likelihood_name = None  # topics have no choice of it
 
     def __repr__(self) -> str:
         return short_repr(self, "name", "n_topics", "n_words")
@@ -63,11 +64,6 @@ class TopicPosterior:
     def n_columns(self) -> int:
         """Columns of the data, which are words."""
         return self.n_words
-
-    @property
-    def likelihood_name(self) -> None:
-        """Topics have no choice of likelihood."""
-        return None
 
     @property
     def topic_word_mean(self) -> FloatArray:

@@ -243,8 +243,7 @@ MOVES: Mapping[str, MoveKind] = ChainMap(RIVALS, TRIMS)
 
 def models_with(option: str) -> list[str]:
     """The models that take an option of ``train``: all, if none of them names it."""
-    takers = [name for name, kind in MODELS.items() if option in kind.options]
-    return takers or list(MODELS)
+    return [name for name, kind in MODELS.items() if option in kind.options] or list(MODELS)
 
 
 def models_of(*, items: bool) -> list[str]:

@@ -113,8 +113,7 @@ def fit_batch(
         former = DocumentTopics._make(np.require(array, requirements="W") for array in former)
     with _lock:  # threads of a worker share both caches
         source, current = _kept_source(run), read_globals(version)
-    batch = source.read(batch_id)
-    found = laps.fit_batch(batch, current, options, Executor(), former)
+    found = laps.fit_batch(source.read(batch_id), current, options, Executor(), former)
     # The driver gets only what its learner keeps.
     if not run.plan.options.keeps_assignments:
         found = found._replace(responsibilities=Responsibilities.joined([]))

@@ -114,8 +114,7 @@ def write_run(
     lines = [json.dumps(entry) + "\n" for entry in trace]
     (folder / TRACE_FILE).write_text("".join(lines), encoding="utf-8")
     listed = [FileEntry.of(folder / name) for name in LISTED_FILES if (folder / name).exists()]
-    content = run_record(stored, provenance, listed)
-    write_sealed(folder / SETTINGS_FILE, content, indent=2)
+    write_sealed(folder / SETTINGS_FILE, run_record(stored, provenance, listed), indent=2)
 
 
 def run_record(

@@ -208,12 +208,8 @@ def load_topic_path(folder: Path) -> TopicPathFolder:
     listed = content.get("files", [])  # an earlier release listed none
     for entry in decoded(listed, tuple[FileEntry, ...], f"{folder / PATH_FILE}, files", DAMAGE):
         entry.check(folder, STRAY)
-    tree = decoded(
-        read_sealed(folder / TREE_FILE, FORMAT_VERSION, DAMAGE),
-        TopicTree,
-        folder / TREE_FILE,
-        DAMAGE,
-    )
+    topics = read_sealed(folder / TREE_FILE, FORMAT_VERSION, DAMAGE)
+    tree = decoded(topics, TopicTree, folder / TREE_FILE, DAMAGE)
     scores.check(folder / PATH_FILE, DAMAGE)
     tree.check(folder / TREE_FILE)
     if [rung.n_topics for rung in scores.rungs] != [rung.n_topics for rung in tree.rungs]:

@@ -73,10 +73,6 @@ class Task(NamedTuple):
         return self.corpus.vocabulary if isinstance(self.corpus, Corpus) else None
 
 
-def _n_rows(corpus: Corpus | VectorCorpus) -> int:
-    return corpus.n_docs if isinstance(corpus, Corpus) else corpus.n_items
-
-
 def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa: B008
     """Train and write ``plan.out``; until that is done it holds only the state of the training.
 
@@ -88,7 +84,8 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     asked = plan
     plan, task = task_of(plan)
     # Not in ``task_of``: training that resumes must have the rungs that it began with.
-    plan = replace(plan, options=lowered(plan.options, plan.validation_share, _n_rows(task.corpus)))
+    n_rows = task.corpus.sizes.n_docs
+    plan = replace(plan, options=lowered(plan.options, plan.validation_share, n_rows))
     hooks.on_options(plan.options)
     with new_training(plan) as folder:
         result = finish_training(plan, task, folder, hooks)
@@ -107,7 +104,7 @@ def _choices(asked: RunPlan, plan: RunPlan, task: Task) -> Iterator[str]:
         )
     may_ask = asked.validation_share is None and asked.options.may_be_validated
     if may_ask and plan.start_run is None and not plan.options.is_validated:
-        found = quantity(_n_rows(task.corpus), "document")
+        found = quantity(task.corpus.sizes.n_docs, "document")
         yield (
             f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}: the criterion decided the "
             "number of topics. With --validation-share, documents kept out of training decide."
@@ -223,7 +220,8 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
     plan, start = _started(plan, corpus)
     if plan.start_run is not None:  # it decides where training begins
         plan = replace(plan, validation_share=plan.validation_share or 0.0)
-    options, share = with_validation(plan.options, plan.validation_share, _n_rows(corpus))
+    n_rows = corpus.sizes.n_docs
+    options, share = with_validation(plan.options, plan.validation_share, n_rows)
     plan = replace(plan, options=options, validation_share=share)
     return plan, Task(corpus, heldout_of(plan, corpus), _provenance(plan, corpus), start)
 
@@ -253,8 +251,5 @@ def _started(plan: RunPlan, corpus: Corpus | VectorCorpus) -> tuple[RunPlan, Top
 def _provenance(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Provenance:
     """What the run folder says about the training."""
     batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
-    facts: CorpusFacts = {
-        "path": os.fspath(plan.corpus),
-        **facts_of(corpus),
-    }
+    facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}
     return {"corpus": facts, "options": option_record(plan.options) | batches, "seed": plan.seed}

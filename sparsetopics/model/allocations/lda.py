@@ -25,6 +25,10 @@ class LDAAllocation:
 
     doc_concentration: FloatArray  # (n_topics,)  α_k
 
+    sticks = None
+    tail = 0.0
+    top_concentration = None
+
     @classmethod
     def symmetric(cls, n_topics: int, total: float) -> Self:
         return cls(np.full(n_topics, total / n_topics))
@@ -32,10 +36,6 @@ class LDAAllocation:
     @classmethod
     def first(cls, n_topics: int, n_docs: float, prior: TopicPrior) -> Self:
         return cls.symmetric(n_topics, prior.doc_concentration)
-
-    @property
-    def sticks(self) -> None:
-        return None
 
     def zero_terms(self) -> DocumentTerms:
         return DocumentTerms.zeros(len(self.doc_concentration))
@@ -46,16 +46,8 @@ class LDAAllocation:
         require(alpha.min() > 0.0, "concentrations of topics that are not positive")
 
     @property
-    def tail(self) -> float:
-        return 0.0
-
-    @property
     def total_concentration(self) -> float:
         return float(self.doc_concentration.sum())
-
-    @property
-    def top_concentration(self) -> None:
-        return None
 
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
         """Freeze all that depends on this α, which may be learned later."""

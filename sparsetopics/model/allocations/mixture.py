@@ -63,6 +63,8 @@ class ItemAllocation:
 
     mixture: MixtureWeights
 
+    total_concentration = None
+
     @property
     def n_topics(self) -> int:
         return self.mixture.n_topics
@@ -76,10 +78,6 @@ class ItemAllocation:
     def expected_log_weights(self) -> FloatArray:
         """E[log w_k], (n_topics,)."""
         return self.mixture.expected_log_weights
-
-    @property
-    def total_concentration(self) -> None:
-        return None
 
     @property
     def top_concentration(self) -> float:

@@ -33,6 +33,8 @@ class NestedAllocation:
     counts: FloatArray  # (T + 1,)  N_k from which q(v) follows, the tail's last
     concentration: float  # γ
 
+    total_concentration = None
+
     @property
     def n_topics(self) -> int:
         """T, without the tail."""
@@ -41,10 +43,6 @@ class NestedAllocation:
     def without_tail(self) -> ItemAllocation:
         """Only the T components, without the items of the tail."""
         return ItemAllocation(DPMixture(self.counts[:-1], self.concentration))
-
-    @property
-    def total_concentration(self) -> None:
-        return None
 
     @property
     def top_concentration(self) -> float:

@@ -52,10 +52,7 @@ class IsotropicGaussian(VectorLikelihood):
     at_modes: bool = False  # means are points
 
     stored = StoredAs(
-        NormalPosterior,
-        (MEANS, COMPONENTS),
-        {"mean": MEAN},
-        ("variance", "mean_precision"),
+        NormalPosterior, (MEANS, COMPONENTS), {"mean": MEAN}, ("variance", "mean_precision")
     )
 
     def __repr__(self) -> str:

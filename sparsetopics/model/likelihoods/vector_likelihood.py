@@ -34,6 +34,7 @@ class VectorLikelihood(ABC):
 
     __slots__ = ()
     stored: ClassVar[StoredAs]
+    word_concentration = None  # of documents
 
     def __repr__(self) -> str:
         return short_repr(self, "n_columns", *self.stored.prior_numbers)
@@ -88,10 +89,6 @@ class VectorLikelihood(ABC):
         """``from_data``; raises ShapeError for vectors that determine no covariances."""
         check_sample(sample, source.n_docs)
         return cls.from_data(sample)
-
-    @property
-    def word_concentration(self) -> None:
-        return None
 
     def learned(self, components: Moments) -> Self:
         """The prior itself: its parameters are not learned."""

@@ -34,10 +34,7 @@ class ZeroMeanGaussian(wishart.WishartLikelihood):
     """The prior W(ν, B⁻¹), as in ``WishartLikelihood``."""
 
     stored = StoredAs(
-        WishartPosterior,
-        (COMPONENTS, MATRICES),
-        {"scale_matrix": MATRIX},
-        ("degrees_of_freedom",),
+        WishartPosterior, (COMPONENTS, MATRICES), {"scale_matrix": MATRIX}, ("degrees_of_freedom",)
     )
 
     @classmethod
