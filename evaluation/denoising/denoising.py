@@ -61,12 +61,12 @@ def denoise(
 
 
 def average_patches(
-    image: FloatArray, side: int, model: NoisyPatches, executor: Executor
+    image: FloatArray,  # (height, width)
+    side: int,
+    model: NoisyPatches,
+    executor: Executor,
 ) -> FloatArray:
-    """Restore all overlapping patches of ``image``, (height, width).
-
-    Returns the mean at each pixel over the patches it is in.
-    """
+    """Restore all overlapping patches; return the mean at each pixel over the patches it is in."""
     height, width = image.shape
     windows = sliding_window_view(image, (side, side))
     n_down, n_across = windows.shape[:2]
@@ -86,11 +86,10 @@ def average_patches(
     return total / covered
 
 
-def _summed(patches: FloatArray) -> FloatArray:
-    """Add up overlapping ``patches``, (n_down, n_across, side, side), where they lie.
-
-    The result is (n_down + side − 1, n_across + side − 1).
-    """
+def _summed(
+    patches: FloatArray,  # (n_down, n_across, side, side)
+) -> FloatArray:
+    """Add up overlapping patches where they lie, (n_down + side − 1, n_across + side − 1)."""
     n_down, n_across, side, _ = patches.shape
     total = np.zeros((n_down + side - 1, n_across + side - 1))
     for row in range(side):

@@ -29,10 +29,12 @@ class PatchPrior:
     eigenvectors: FloatArray  # (n_topics, side², side²)  U_k, a vector in each column
 
     @classmethod
-    def from_mixture(cls, weights: ArrayLike, covariances: ArrayLike) -> PatchPrior:
-        """Decompose the covariances, (n_topics, side², side²), once for all images.
-
-        The weights, (n_topics,), need not add up to one.
+    def from_mixture(
+        cls,
+        weights: ArrayLike,  # (n_topics,)  need not add up to one
+        covariances: ArrayLike,  # (n_topics, side², side²)
+    ) -> PatchPrior:
+        """Decompose the covariances, once for all images.
 
         The mixture describes patches minus their means. These lie in the complement of the constant
         patch, so the covariances are projected there; covariances from ``as_pixels`` lie there
@@ -81,11 +83,14 @@ class NoisyPatches(NamedTuple):
     scorer: Scorer[Vectors]  # log N(z | 0, Σ_k + variance · I)
     filters: FloatArray  # (n_topics, side², side²)  Σ_k (Σ_k + variance · I)⁻¹, symmetric
 
-    def restore(self, patches: FloatArray) -> FloatArray:
+    def restore(
+        self,
+        patches: FloatArray,  # (n_patches, side²)
+    ) -> FloatArray:
         """Return the Wiener estimate under each patch's most probable component.
 
-        Like ``patches``, the result is (n_patches, side²). As in EPLL, the mean of a patch is put
-        back unchanged: averaging over patches and further iterations reduce the noise in it.
+        The result is (n_patches, side²). As in EPLL, the mean of a patch is put back unchanged:
+        averaging over patches and further iterations reduce the noise in it.
         """
         means = patches.mean(axis=1, keepdims=True)
         centred = patches - means
@@ -105,11 +110,11 @@ class NoisyPatches(NamedTuple):
         return restored
 
 
-def as_pixels(covariances: FloatArray, basis: FloatArray) -> FloatArray:
+def as_pixels(
+    covariances: FloatArray,  # (n_topics, side² − 1, side² − 1)
+    basis: FloatArray,  # (side² − 1, side²)  ``corpora.projection.patch_basis``
+) -> FloatArray:
     """Turn covariances of coordinates into those of pixels, Bᵀ Σ_k B, (n_topics, side², side²).
-
-    ``covariances`` are (n_topics, side² − 1, side² − 1), and ``basis`` (side² − 1, side²) is that
-    of ``corpora.projection.patch_basis``.
 
     The results have no variance along the constant patch. White noise stays white, because the rows
     of the basis are orthonormal.

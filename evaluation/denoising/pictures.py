@@ -22,22 +22,20 @@ def grey_png(image: ArrayLike) -> bytes:
     return _png(np.clip(check_grey(image, "image"), 0.0, 1.0))
 
 
-def signed_png(values: ArrayLike) -> bytes:
-    """Return a PNG file of a dot for each of ``values``, (height, width).
-
-    −1 is blue, 0 is white and 1 is red.
-    """
+def signed_png(
+    values: ArrayLike,  # (height, width)
+) -> bytes:
+    """Return a PNG file of a dot for each number: −1 is blue, 0 is white and 1 is red."""
     from matplotlib import colormaps  # slow to import
 
     shares = (1.0 + np.clip(np.asarray(values, float), -1.0, 1.0)) / 2
     return _png(colormaps["RdBu_r"](shares)[..., :3])
 
 
-def _png(fractions: FloatArray) -> bytes:
-    """Round fractions to 8 bits and return them as a PNG file.
-
-    They are (height, width) grey, or (height, width, 3) red, green, blue.
-    """
+def _png(
+    fractions: FloatArray,  # (height, width) grey, or (height, width, 3) red, green, blue
+) -> bytes:
+    """Round fractions to 8 bits and return them as a PNG file."""
     from PIL import Image  # installed with matplotlib, which we depend on
 
     buffer = io.BytesIO()
@@ -46,13 +44,14 @@ def _png(fractions: FloatArray) -> bytes:
 
 
 def before_after_png(
-    noisy: ArrayLike, denoised: ArrayLike, clean: ArrayLike | None = None
+    noisy: ArrayLike,  # (height, width)
+    denoised: ArrayLike,  # (height, width)
+    clean: ArrayLike | None = None,  # (height, width)  None if it is not known
 ) -> bytes:
     """Return the images side by side, with their PSNR, as a PNG file.
 
-    All are (height, width); ``clean`` is None if it is not known. Each pixel is one dot, or a
-    square of several dots in small images. Equal images give equal bytes. Raises ShapeError for
-    images of different shapes.
+    Each pixel is one dot, or a square of several dots in small images. Equal images give equal
+    bytes. Raises ShapeError for images of different shapes.
     """
     truth = None if clean is None else check_grey(clean, "clean image")
     panels = {"noisy": check_grey(noisy, "noisy image"), "denoised": check_grey(denoised, "image")}

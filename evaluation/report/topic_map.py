@@ -198,11 +198,12 @@ def _are_apart(one: Label, other: Label) -> bool:
     return beside or abs(one.y - other.y) >= one.half_height + other.half_height
 
 
-def _has_room(label: Label, points: FloatArray, radii: FloatArray) -> bool:
-    """Whether a label is within the figure and covers none of these discs.
-
-    They are around ``points`` (n_discs, 2) with ``radii`` (n_discs,).
-    """
+def _has_room(
+    label: Label,
+    points: FloatArray,  # (n_discs, 2)
+    radii: FloatArray,  # (n_discs,)
+) -> bool:
+    """Whether a label is within the figure and covers none of these discs."""
     extent = np.array([label.half_width, label.half_height])
     middle = np.array([label.x, label.y])
     corner = 72 * np.array(MAP_INCHES)

@@ -28,10 +28,11 @@ class ClusteringScore(NamedTuple):
     n_components: int  # with at least one scored item
 
 
-def score_clustering(labels: Labels, components: ArrayLike) -> ClusteringScore:
+def score_clustering(
+    labels: Labels,  # (n_items,)
+    components: ArrayLike,  # (n_items,)  integers: each item's most probable component
+) -> ClusteringScore:
     """Compare hard assignments with labels; items without a label are left out.
-
-    Both are (n_items,); ``components`` are integers, each item's most probable component.
 
     NMI is I(label; component) / max(H(label), H(component)), as in Lim (2020), and a second time
     over the mean of the two entropies. It is 1 if labels and components are both constant. The

@@ -16,10 +16,13 @@ SMALLEST, LARGEST = 1e-6, 1e4  # of a concentration
 HIGHEST_DIGAMMA = 100.0  # far above ψ(LARGEST); an edited file may hold more, and exp overflow
 
 
-def learn_doc_concentration(doc_concentration: FloatArray, terms: DocumentTerms) -> FloatArray:
+def learn_doc_concentration(
+    doc_concentration: FloatArray,  # (n_topics,)
+    terms: DocumentTerms,
+) -> FloatArray:
     """α that maximizes Σ_k α_k T_k − D lnB(α) with T_k = Σ_d E[log π_dk], one number per topic.
 
-    ``doc_concentration`` is α so far, (n_topics,). Fixed point ψ(α_k) = ψ(Σ_j α_j) + T_k / D.
+    Fixed point ψ(α_k) = ψ(Σ_j α_j) + T_k / D.
     """
     mean_logs = (terms.summed_digamma - terms.totals[0]) / terms.n_docs
     learned = doc_concentration
@@ -28,8 +31,11 @@ def learn_doc_concentration(doc_concentration: FloatArray, terms: DocumentTerms)
     return learned
 
 
-def learn_word_concentration(word_concentration: float, word_topic_counts: FloatArray) -> float:
-    """η that maximizes Σ_k [lnB(S_k + η) − lnB(η1)] for the counts S, (n_words, n_topics).
+def learn_word_concentration(
+    word_concentration: float,
+    word_topic_counts: FloatArray,  # (n_words, n_topics)
+) -> float:
+    """η that maximizes Σ_k [lnB(S_k + η) − lnB(η1)].
 
     Fixed point η ← η Σ_kv [ψ(S_kv + η) − ψ(η)] / (V Σ_k [ψ(N_k + Vη) − ψ(Vη)]).
     """

@@ -54,12 +54,12 @@ class Normals(NamedTuple):
         return values.astype(np.float32), topics
 
 
-def mixture_log_densities(scorer: Scorer[V], weights: FloatArray, values: V) -> FloatArray:
-    """log Σ_k w_k p(x_n|k), (n_items,): with point estimates, the held-out score of items.
-
-    ``weights`` are w_k, (n_topics,), and ``values`` rows of numbers (n_items, n_columns), or
-    documents.
-    """
+def mixture_log_densities(
+    scorer: Scorer[V],
+    weights: FloatArray,  # (n_topics,)  w_k
+    values: V,  # rows of numbers (n_items, n_columns), or documents
+) -> FloatArray:
+    """log Σ_k w_k p(x_n|k), (n_items,): with point estimates, the held-out score of items."""
     totals = np.empty(len(values))
     for low in range(0, len(values), BLOCK_ITEMS):
         block = slice(low, low + BLOCK_ITEMS)

@@ -75,11 +75,12 @@ class Words(DirichletPrior):
         return self.n_words * self.word_concentration
 
 
-def expected_logs(counts: FloatArray, totals: FloatArray, word_concentration: float) -> FloatArray:
-    """E[log φ_kv] of some words, (n_rows, n_topics), as are their ``counts``.
-
-    ``totals`` (n_topics,) are Σ_v λ_kv over all words.
-    """
+def expected_logs(
+    counts: FloatArray,  # (n_rows, n_topics)  of some words
+    totals: FloatArray,  # (n_topics,)  Σ_v λ_kv over all words
+    word_concentration: float,
+) -> FloatArray:
+    """E[log φ_kv], (n_rows, n_topics)."""
     logs = np.full(counts.shape, psi(word_concentration))  # most counts are exactly zero
     seen = counts > 0.0
     logs[seen] = psi(counts[seen] + word_concentration)
