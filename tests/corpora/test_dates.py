@@ -187,6 +187,9 @@ def options(*keep, **read):
     return IngestOptions(read=ReadOptions(keep=keep, **read), pruning=pruning)
 
 
+REPEATED = IngestOptions(read=ReadOptions(duplicate_ids="keep"))
+
+
 def kept(corpus, name):
     return [value for table in corpus.read_fields([name]) for value in table[name].to_pylist()]
 
@@ -244,9 +247,9 @@ def test_a_format_reads_dates_at_every_door(make):
     assert kept(corpus, "seconds") == [LATER, datetime.datetime(1970, 1, 1), LATER]
 
 
-def test_a_value_that_does_not_fit_the_format_is_refused_with_its_document(make):
+def test_a_value_that_does_not_fit_the_format_is_refused_with_its_place(make):
     with pytest.raises(
-        SourceError, match=r"'d1', field 'day': .* %d/%m/%Y, but found '2024-05-03'"
+        SourceError, match=r"(line [23]|row 1), field 'day': .* %d/%m/%Y, but found '2024-05-03'"
     ):
         make(rows_of(day=["3/5/2024", "2024-05-03"]), "day", date_formats=["day=%d/%m/%Y"])
 
@@ -409,7 +412,7 @@ def test_an_append_reads_as_the_corpus_was_read(tmp_path):
     ingest([write(tmp_path, "csv", rows_of(day=["3/5/2024"], n=["1"]))], tmp_path / "c", read)
     more = write(tmp_path, "jsonl", rows_of(day=["4/5/2024", "?"], n=["?", "NA"]), "b")
 
-    append([more], tmp_path / "c")
+    append([more], tmp_path / "c", REPEATED)
 
     corpus = Corpus.open(tmp_path / "c")
     assert kept(corpus, "day") == [DAY, datetime.datetime(2024, 5, 4), None]
@@ -432,14 +435,15 @@ def test_a_corpus_made_before_keeps_its_dates_in_utc(tmp_path):
     Corpus.open(tmp_path / "c").save(tmp_path / "copy")
 
     for folder in (tmp_path / "c", tmp_path / "copy"):
-        append([write(tmp_path, "jsonl", rows, "b")], folder)
+        more = write(tmp_path, "jsonl", rows, "b")
+        append([more], folder, REPEATED)
 
         dates = kept(Corpus.open(folder), "date")
         assert dates[:9] == [datetime.datetime(2024, 1, 1, 0, 30)] * 9
         assert dates[9:] == [datetime.datetime(2023, 12, 31, 22, 30)] * 9
     odd = write(tmp_path, "csv", rows_of(date=["3 May 2024"]), "e")
     with pytest.raises(SourceError, match="expected a date, but found '3 May 2024'"):
-        append([odd], tmp_path / "c")
+        append([odd], tmp_path / "c", REPEATED)
 
 
 def test_a_copy_in_memory_and_its_parts_are_appended_to_alike(tmp_path):

@@ -154,7 +154,10 @@ def test_a_config_file_and_the_command_name_the_encoding(tmp_path):
 
     run("ingest", path, "--out", tmp_path / "c", "--encoding", "cp1252")
     run("ingest", path, "--out", tmp_path / "d", "--config", tmp_path / "own.toml")
-    run("ingest", path, "--append", tmp_path / "c", "--encoding", "cp1252")
+    more = tmp_path / "more.csv"
+    more.write_bytes(path.read_bytes())
+    options = ("--encoding", "cp1252", "--duplicate-ids", "keep")
+    run("ingest", more, "--append", tmp_path / "c", *options)
 
     words = ["brücken", "früh", "füße", "tag", "über"]
     assert sorted(Corpus.open(tmp_path / "c").vocabulary.words) == words
