@@ -148,7 +148,8 @@ def test_finding_phrases_says_nothing_of_its_own(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         ingest([source], tmp_path / "a", IngestOptions(phrases=PhraseOptions()), told.append)
 
-    assert caplog.records == []
+    # A cluster of another test may still be closing.
+    assert [name for name, *_ in caplog.record_tuples if not name.startswith("distributed")] == []
     assert told[0] == ("finding phrases", 30, "document")
 
 
