@@ -95,8 +95,8 @@ def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
     is_changed = (numbers >= 0) & (counts[: len(known)] > 0)
     changed = np.nonzero(is_changed)
     rows = [pa.array(number[mask]) for number, mask in zip(numbers, is_changed, strict=True)]
-    found = (each.lemmas.take(own) for each, own in zip(known, rows, strict=True))
-    lemmas = pa.concat_arrays(list(found))
+    found = [each.lemmas.take(own) for each, own in zip(known, rows, strict=True)]
+    lemmas = pa.concat_arrays(found)
     forms = words.take(pa.array(changed[1]))
     is_capital = pc.not_equal(forms, lower.take(pa.array(changed[1])))
     lemmas = pc.if_else(is_capital, pc.utf8_capitalize(lemmas), lemmas)
@@ -123,9 +123,12 @@ def _packed(strings: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int3
 
 
 def commonest_forms(vocabulary: Vocabulary, forms: pa.Table) -> tuple[str, ...]:
-    """The commonest form of each word, (n_words,); ``forms`` has how often others than the lemma
-    occur. Of a word of several tokens, it has the forms of its parts. A form that is a word itself,
-    such as a name, stands for that word alone."""
+    """The commonest form of each word, (n_words,).
+
+    ``forms`` counts the forms that differ from their lemma. A word that joins several tokens is
+    shown with the commonest forms of its parts. A form that is itself a word of the vocabulary,
+    such as a name, is shown for that word only.
+    """
     grouped = forms.group_by([LEMMA, FORM], use_threads=False).aggregate([(COUNT, "sum")])
     order = [(f"{COUNT}_sum", "descending"), (FORM, "ascending")]
     rows = grouped.sort_by(order).group_by(LEMMA, use_threads=False)

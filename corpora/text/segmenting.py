@@ -1,4 +1,4 @@
-"""Words of scripts that write no spaces between them, found with the dictionaries of libraries.
+"""Split text in scripts that put no spaces between words, with the dictionaries of libraries.
 
 Chinese in simplified writing is cut by jieba, all else by ICU: their dictionaries have the words
 that readers expect, and they cut 16 to 47 MB a second.

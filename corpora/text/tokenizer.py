@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 
 import msgspec
 import numpy as np
@@ -271,17 +270,18 @@ def _ready(texts: pa.StringArray, options: TokenizerOptions) -> pa.StringArray:
 def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
     """The tokens of texts that are ready to be cut, but not yet in lower case."""
     lowercase, pattern = options.lowercase, options.token_pattern
-    scan = partial(scan_tokens, texts, lowercase=lowercase)
-    if pattern is None and options.rule == FIRST_RULE:
+    if pattern is None and options.function is None:
+        if options.rule != FIRST_RULE:
+            weights = letter_weights(are_words_divided=options.language in SEGMENTED)
+            return scan_tokens(texts, (weights, LEAST_WEIGHT), lowercase=lowercase)
         pattern = FIRST_PATTERN
-    if options.function is None and pattern is None:
-        weights = letter_weights(are_words_divided=options.language in SEGMENTED)
-        return scan((weights, LEAST_WEIGHT))
-    texts = pc.utf8_lower(texts) if lowercase else texts
-    if options.function is not None:
-        tokens = tokens_of_lists(call_tokenizer(options.function, texts.to_pylist()))
+    run = pattern and character_run(pattern, options.compiled, lowercase=lowercase)
+    read = pc.utf8_lower(texts) if lowercase and not run else texts
+    if run:
+        tokens = scan_tokens(texts, run, lowercase=lowercase)
+    elif pattern is not None:
+        tokens = match_tokens(read, options.compiled(pattern))
     else:
-        assert pattern is not None
-        run = character_run(pattern, options.compiled, lowercase=lowercase)
-        tokens = match_tokens(texts, options.compiled(pattern)) if run is None else scan(run)
+        assert options.function is not None
+        tokens = tokens_of_lists(call_tokenizer(options.function, read.to_pylist()))
     return with_letters(tokens, texts, letter_weights(are_words_divided=True))
