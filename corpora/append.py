@@ -22,6 +22,7 @@ from sparsetopics.corpora.ingest import (
     OnProgress,
     Reading,
     WrittenShards,
+    counted_blocks,
     encoded_blocks,
     job_for,
     settle_tokenizer,
@@ -124,9 +125,10 @@ def _write(
         spool.folder.mkdir()
     extended = Extended(str(folder), corpus.row_groups, n_names, has_ids)
     ids = reading.given_ids(workspace.folder, spool, extended)
-    blocks = encoded_blocks(reading, tokenizer, vocabulary, before.fields, ids, spool)
-    n_before = len(before.shards)
-    written = write_shards(workspace.new, blocks, len(vocabulary), before.fields, reading, n_before)
+    blocks = ids.named(counted_blocks(reading, tokenizer, ids, spool))
+    encoded = encoded_blocks(blocks, vocabulary, before.fields, ids, reading)
+    to_write = encoded, len(vocabulary), before.fields, reading, len(before.shards)
+    written = write_shards(workspace.new, *to_write)
     longer = msgspec.structs.replace(
         before,
         shards=before.shards + written.shards,

@@ -219,7 +219,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
         options = document_options(given_at(FROM_TEXTS, given), vocabulary=vocabulary)
-        return corpus_of_texts(cls, texts, options)
+        return cls(*corpus_of_texts(texts, options))
 
     @classmethod
     @naming_parameters()
@@ -268,7 +268,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         from sparsetopics.corpora.memory_corpus import corpus_of_table
 
         options = document_options(given_at(FROM_TABLE, given), vocabulary=vocabulary)
-        return corpus_of_table(cls, table, options)
+        return cls(*corpus_of_table(table, options))
 
     @classmethod
     def from_csr(
@@ -286,7 +286,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_csr
 
-        return corpus_of_csr(cls, counts, words, doc_ids)
+        return cls(*corpus_of_csr(counts, words, doc_ids))
 
     @classmethod
     def from_gensim(
@@ -300,7 +300,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_gensim
 
-        return corpus_of_gensim(cls, bow, dictionary)
+        return cls(*corpus_of_gensim(bow, dictionary))
 
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]

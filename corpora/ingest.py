@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
@@ -148,7 +147,7 @@ class Reading(NamedTuple):
             # Several folders may have files of the same name, and readers of counts make numbers.
             read.duplicate_ids if is_field or read.duplicate_ids == SKIP else KEEP_ALL,
             folder,
-            spool.ids if spool else lambda block: next(self.pending(block))().ids,
+            spool.block if spool else lambda number: next(self.pending(number))(),
             partial(place_of, collection=self.collection, options=read),
             before,
             late=spool is not None,
@@ -198,30 +197,22 @@ def ingest(
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
         given, left_out = options.given, None
         tokenizer = _settled_once(place, reading, given)
-        types: Mapping[str, FieldType] = {}
-        rules, notes, spool = options.read.rules, NO_NOTES, None
+        rules, spool = options.read.rules, None
         needs_types = bool(options.read.keep or rules.date_formats)
         # Words, types of fields and repeated ids are known only after a pass over all documents.
         if given is None or needs_types or options.read.duplicate_ids == SKIP:
             spool = Spool(place.spool, place.job)
         ids = reading.given_ids(place.spool, spool, Extended())
-        if given is not None and not needs_types:
-            vocabulary = given
-            encoded = encoded_blocks(reading, tokenizer, vocabulary, types, ids, spool)
-        else:
-            assert spool is not None
-            told = FieldTypes(options.read.kept, rules)
-            counted = told.watch(_counted_blocks(reading, tokenizer, ids, spool))
-            if given is None and options.read.duplicate_ids == SKIP:
-                deque(counted, maxlen=0)
-                counted = map(whole, ids.chosen(spool.blocks()))
-            if given is None:
-                vocabulary, left_out = _learn_vocabulary(counted, collection, options.pruning)
-            else:
-                vocabulary = given
-            deque(counted, maxlen=0)  # those that nobody needed for a vocabulary
-            types, notes = told.types, told.notes
-            encoded = _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, reading)
+        told = FieldTypes(options.read.kept, rules)
+        counted = told.watch(counted_blocks(reading, tokenizer, ids, spool))
+        vocabulary = given
+        if vocabulary is None:
+            if options.read.duplicate_ids == SKIP:
+                counted = map(whole, ids.named(counted))
+            vocabulary, left_out = _learn_vocabulary(counted, collection, options.pruning)
+        blocks = ids.named(counted)
+        types, notes = told.types, told.notes  # known now, if blocks are spooled
+        encoded = encoded_blocks(blocks, vocabulary, types, ids, reading)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
         written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
@@ -265,30 +256,16 @@ def _settled_once(
 
 
 def encoded_blocks(
-    reading: Reading,
-    tokenizer: TokenizerOptions | None,
-    vocabulary: Vocabulary,
-    types: Mapping[str, FieldType],
-    ids: GivenIds,
-    spool: Spool | None,
-) -> Iterator[EncodedBlock]:
-    """The documents of all files under the words of a vocabulary, with fields of these ``types``;
-    a ``spool`` holds them until it is known which to skip."""
-    counted = _counted_blocks(reading, tokenizer, ids, spool)
-    if spool is None:
-        return _encoded(ids.named(counted), vocabulary, types, ids, reading)
-    deque(counted, maxlen=0)
-    return _encoded(ids.chosen(spool.blocks()), vocabulary, types, ids, reading)
-
-
-def _encoded(
     blocks: Iterable[AnyCounted],
     vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
     ids: GivenIds,
     reading: Reading,
 ) -> Iterator[EncodedBlock]:
-    """Encode in this process: it takes no longer than to send a block to another."""
+    """The documents under the words of a vocabulary, with fields of these ``types``.
+
+    They are encoded in this process: it takes no longer than to send a block to another.
+    """
     words, rules = pa.array(vocabulary.words, pa.string()), reading.options.read.rules
     task = partial(encode, words=words, types=types, rules=rules)
     return with_places(reading.here(task, blocks), ids.place_of)
@@ -343,7 +320,7 @@ def _learn_vocabulary(
     return vocabulary, n_left_out(totals, pruning, vocabulary, counted=counted)
 
 
-def _counted_blocks(
+def counted_blocks(
     reading: Reading, tokenizer: TokenizerOptions | None, ids: GivenIds, spool: Spool | None
 ) -> Iterator[CountedBlock]:
     """The documents of all files in order, counted, while their ``ids`` are watched. Those that an

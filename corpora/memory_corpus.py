@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -53,26 +52,29 @@ from sparsetopics.options.option import refuse, shown
 _ROWS_AT_ONCE = 1_024
 _TABLE = "table"  # in messages
 
-T = TypeVar("T")
-Groups = tuple[RowGroup[DocumentBatch], ...]
-#: Makes the corpus from vocabulary, row groups, documents and tokens left out, kept fields, the
-#: account of its words, the positions of its documents, whether they were given ids, and the rules
-#: of its values.
-Types = Mapping[str, FieldType]
-Make = Callable[
-    [Vocabulary, Groups, int, int, Types, WordAccount | None, IntArray, bool, ValueRules], T
-]
+
+class Documents(NamedTuple):
+    """What a corpus in memory is made of, in the order of the fields of ``Corpus``."""
+
+    vocabulary: Vocabulary
+    row_groups: Sequence[RowGroup[DocumentBatch]]
+    n_skipped: int  # documents without a word of the vocabulary
+    n_unknown_tokens: int = 0  # left out because a given vocabulary does not hold them
+    fields: Mapping[str, FieldType] = NO_TYPES
+    account: WordAccount | None = None  # of the words of texts
+    kept: IntArray | None = None  # positions of the documents among the texts or rows
+    has_ids: bool = False  # whether any was given an id
+    rules: ValueRules = NO_RULES  # how the fields were read
 
 
 def _corpus_of_blocks(
-    make: Make[T],
     texts: Iterable[TextBlock],
     where: str,
     options: IngestOptions,
     names: pa.StringArray | None = None,
     *,
     keep_empty: bool = False,
-) -> T:
+) -> Documents:
     """Tokenise, prune and encode; warn of what may have gone wrong with the words.
 
     Documents are called by their ``names`` if there are any, and else by their ids, which repeat
@@ -93,9 +95,8 @@ def _corpus_of_blocks(
     read = [count_texts(block, tokenizer, keep_texts=kept.text) for block in _called(texts, names)]
     policy = options.read.duplicate_ids if names is None else KEEP_ALL  # an index may repeat
     place_of = f"{where}, row {{}}".format
-    with closing(GivenIds(policy, None, lambda block: read[block].ids, place_of)) as ids:
-        deque(told.watch(ids.watch(read)), maxlen=0)
-        blocks = [*map(whole, ids.chosen(read))]
+    with closing(GivenIds(policy, None, read.__getitem__, place_of)) as ids:
+        blocks = [*map(whole, ids.named(told.watch(ids.watch(read))))]
         vocabulary, left_out = given, {}
         if vocabulary is None:
             totals = tally_words(blocks)
@@ -138,8 +139,8 @@ def _corpus_of_blocks(
     for sentence in (*account.warnings(), *doubts):
         warnings.warn(sentence, SparsetopicsWarning, stacklevel=5)  # the call of ``from_texts``
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
-    left, settled = (len(skipped), n_unknown), rules.settled(types)
-    return make(vocabulary, groups, *left, types, account, rows[is_kept], ids.are_given, settled)
+    made = vocabulary, groups, len(skipped), n_unknown, types, account
+    return Documents(*made, rows[is_kept], ids.are_given, rules.settled(types))
 
 
 def _called(blocks: Iterable[TextBlock], names: pa.StringArray | None) -> Iterator[TextBlock]:
@@ -151,26 +152,26 @@ def _called(blocks: Iterable[TextBlock], names: pa.StringArray | None) -> Iterat
         start += length
 
 
-def corpus_of_texts(make: Make[T], texts: Iterable[str | None], options: IngestOptions) -> T:
+def corpus_of_texts(texts: Iterable[str | None], options: IngestOptions) -> Documents:
     """Documents under running numbers; OptionError if fields other than the texts are to be kept,
     SourceError for anything but texts."""
     kept = options.read.kept
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
         refuse("keep", f"texts have no field {kept.named[0]!r}", hint)
-    return _corpus_of_blocks(make, blocks_of_texts(texts), "texts", options, _index_of(texts))
+    return _corpus_of_blocks(blocks_of_texts(texts), "texts", options, _index_of(texts))
 
 
 def every_text(
-    make: Make[T], texts: Iterable[str | None], vocabulary: Vocabulary, tokenizer: str | None = None
-) -> T:
+    texts: Iterable[str | None], vocabulary: Vocabulary, tokenizer: str | None = None
+) -> Documents:
     """A document for each text, also for those without a word of the ``vocabulary``.
 
     It is for answers with a row for each text; all other corpora have documents with words alone.
     """
     options = document_options({"tokenizer": tokenizer}, vocabulary=vocabulary)
     blocks, names = blocks_of_texts(texts), _index_of(texts)
-    return _corpus_of_blocks(make, blocks, "texts", options, names, keep_empty=True)
+    return _corpus_of_blocks(blocks, "texts", options, names, keep_empty=True)
 
 
 def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
@@ -220,17 +221,16 @@ def _as_strings(texts: list[str | None], start: int) -> pa.StringArray:
 
 
 def corpus_of_table(
-    make: Make[T],
     table: Any,  # the tables of six libraries share no type, only Arrow's protocol
     options: IngestOptions,
-) -> T:
+) -> Documents:
     """A table with one document a row; rows without an id get running numbers.
 
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
     """
     has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
-    return _corpus_of_blocks(make, _blocks_of_table(table, options.read), _TABLE, options, names)
+    return _corpus_of_blocks(_blocks_of_table(table, options.read), _TABLE, options, names)
 
 
 def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
@@ -264,11 +264,10 @@ def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_tab
 
 
 def corpus_of_csr(
-    make: Make[T],
     counts: AnyMatrix | ArrayLike,
     words: Iterable[str],
     doc_ids: Iterable[Hashable] | None,
-) -> T:
+) -> Documents:
     """Rows of a sparse matrix of counts, (n_docs, n_words); the words keep their order.
 
     Raises ShapeError for a matrix whose arrays do not fit together, sizes that do not fit, a word
@@ -298,9 +297,8 @@ def corpus_of_csr(
         rows = kept[start : start + DOCS_PER_ROW_GROUP]
         batch, ids = whole.take(rows), [names[i] for i in rows]
         groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
-    left = n_docs - len(kept), 0
-    given = doc_ids is not None
-    return make(vocabulary, tuple(groups), *left, NO_TYPES, None, kept, given, NO_RULES)
+    left = n_docs - len(kept)
+    return Documents(vocabulary, groups, left, kept=kept, has_ids=doc_ids is not None)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:
@@ -328,8 +326,8 @@ def _check_counts(matrix: csr_array) -> None:
 
 
 def corpus_of_gensim(
-    make: Make[T], bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
-) -> T:
+    bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
+) -> Documents:
     """Documents as lists of (word number, count), under running numbers.
 
     Words keep the order of their numbers. Raises SourceError for anything but a bag of words,
@@ -361,7 +359,7 @@ def corpus_of_gensim(
         problem = f"word {flat[pair, 0]:g} is not among the {len(numbers)} of the dictionary"
         raise ShapeError(f"bow, document {document}", problem)
     counts = csr_array((flat[:, 1], columns, indptr), (len(rows), len(numbers)))
-    return corpus_of_csr(make, counts, [dictionary[number] for number in numbers], None)
+    return corpus_of_csr(counts, [dictionary[number] for number in numbers], None)
 
 
 def _pairs(document: Iterable[tuple[int, float]], number: int) -> list[tuple[float, float]]:

@@ -7,6 +7,7 @@ files, which are written only once a document has an id. Memory does not grow wi
 from __future__ import annotations
 
 import shutil
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, chain
@@ -20,7 +21,14 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import AnyCounted, CountedBlock, chosen, given, numbered
+from sparsetopics.corpora.readers.blocks import (
+    AnyCounted,
+    CountedBlock,
+    TextBlock,
+    chosen,
+    given,
+    numbered,
+)
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.options.option import shown
 
@@ -46,9 +54,9 @@ class Extended(NamedTuple):
 class GivenIds:
     """The ids that sources give to documents, which are numbered behind those of the corpus.
 
-    ``policy`` says what happens to a document whose id an earlier one has. ``ids_of`` reads the ids
-    of a block of the sources again, and ``place_of`` says where a document of the sources lies.
-    Names are ``late`` if all documents are read before one without an id gets its name.
+    ``policy`` says what happens to a document whose id an earlier one has. ``block_of`` reads a
+    block of the sources again, and ``place_of`` says where a document of the sources lies. Names
+    are ``late`` if all documents are read before one without an id gets its name.
     """
 
     n_skipped = 0
@@ -57,14 +65,14 @@ class GivenIds:
         self,
         policy: str,
         folder: Path | None,  # for the digests
-        ids_of: Callable[[int], pa.StringArray],
+        block_of: Callable[[int], TextBlock | CountedBlock],
         place_of: Callable[[int], str],
         before: Extended = Extended(),  # noqa: B008
         *,
         late: bool = True,
     ) -> None:
         self._policy, self._folder, self._late = policy, folder, late
-        self._ids_of, self._place_of, self._before = ids_of, place_of, before
+        self._block_of, self._place_of, self._before = block_of, place_of, before
         self._sizes = [group.n_docs for group in before.groups]  # then those of blocks
         self._n_before = sum(self._sizes)
         self._digests: IO[bytes] | None = None
@@ -102,20 +110,24 @@ class GivenIds:
             if repeat is not None:
                 raise self._error(*repeat)
 
-    def named(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
-        """Blocks that are being watched, in which all documents have names."""
-        return numbered(blocks, self._before.n_names, self._before.has_ids)
+    def named(self, watched: Iterable[CountedBlock]) -> Iterator[AnyCounted]:
+        """Blocks in which all documents have names, without those to be skipped. If names are late,
+        the rest of the blocks is watched first, and all are read again."""
+        if not self._late:
+            return numbered(watched, self._before.n_names, self._before.has_ids)
+        deque(watched, maxlen=0)
+        return self._chosen()
 
-    def chosen(self, blocks: Iterable[AnyCounted]) -> Iterator[AnyCounted]:
-        """All blocks once they were watched, with names, and without documents to be skipped."""
+    def _chosen(self) -> Iterator[AnyCounted]:
         first, start, self.n_skipped = self._before.n_names, self._n_before, 0
         repeated = chain(self.skipped(), [-1])
         ahead = next(repeated)
-        for block, n_rows in zip(blocks, self._sizes[len(self._before.groups) :], strict=True):
+        for number, n_rows in enumerate(self._sizes[len(self._before.groups) :]):
             rows = []
             while 0 <= ahead < start + n_rows:
                 rows.append(ahead - start)
                 ahead = next(repeated)
+            block = partial(self._block_of, number)
             yield partial(chosen, block, rows, first, beside_ids=self.are_given)
             start, first = start + n_rows, first + n_rows - len(rows)
             self.n_skipped += len(rows)
@@ -215,7 +227,7 @@ class GivenIds:
         if part < n_stored:
             return pa.array(self._before.groups[part].read_ids(), pa.string())
         if self._first_given is None or part >= self._first_given:
-            return given(self._ids_of(part - n_stored))
+            return given(self._block_of(part - n_stored).ids)
         if self._late or self._before.has_ids:
             return pa.nulls(self._sizes[part], pa.string())
         first = self._before.n_names + sum(self._sizes[n_stored:part])

@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -40,7 +39,7 @@ from sparsetopics.base.sealed_files import (
 from sparsetopics.base.staging import put_in_place, refusing
 from sparsetopics.base.transactions import JOB
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock
+from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.sources.archives import ZipMember
 from sparsetopics.corpora.sources.byte_stream import SourceFile, reading
 from sparsetopics.corpora.sources.remote import RemoteFile, is_url
@@ -253,13 +252,9 @@ class Spool:
             self.n_blocks += 1
             yield block
 
-    def blocks(self) -> Iterator[PendingBlock]:
-        """All blocks, still to be read."""
-        return (partial(_read, self._path(index)) for index in range(self.n_blocks))
-
-    def ids(self, block: int) -> pa.StringArray:
-        """The ids of the documents of a block, null for those without one."""
-        return _read(self._path(block)).ids
+    def block(self, number: int) -> CountedBlock:
+        """One of the blocks, read again."""
+        return _read(self._path(number))
 
     def _whole(self, path: Path) -> CountedBlock | None:
         if not path.exists():
