@@ -27,11 +27,15 @@ _OTHER_FILES = re.compile(
     rb"|(?P<compressed>\x1f\x8b|BZh[1-9]1AY|\xfd7zXZ|7z\xbc\xaf|Rar!\x1a|\x28\xb5\x2f\xfd)",
     re.DOTALL,
 )
+_KINDS_IN_TEXTS = 8
 _BINARY = "binary, with many control characters"
 _TO_TEXT = "Convert it to text, or leave it out."
 # All bytes of texts: the escape is there for terminals, and byte 26 ends files of DOS.
 _OF_TEXTS = bytes([*range(7, 14), 26, 27, *range(32, 256)])
-_ESCAPE_CODED = re.compile(rb"\x1b\$[@AB]|\x1b\$?\([@-DIJ]|\x1b\$\)[ACG]|~\{(?:[!-w][!-~])+~\}")
+# Stretches of ISO-2022 and HZ. An English mail with a name in them is text for all that.
+_ESCAPE_CODED = re.compile(
+    rb"(?:\x1b\$\(?[@-D]|\x1b\([IJ])[!-~\s]+|\x1b\$\)[ACG].+|~\{(?:[!-w][!-~])+~\}", re.DOTALL
+)
 
 
 class Decoding(NamedTuple):
@@ -75,14 +79,22 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
             raise _other_file(path, _BINARY)
         return wide
     # Single bytes are found faster than by the expression.
-    if given is None and (b"\x1b" in sample or b"~" in sample) and _ESCAPE_CODED.search(sample):
+    if given is None and (b"\x1b" in sample or b"~{" in sample) and _is_escape_coded(sample):
         raise _other_file(path, "coded with escapes", "Give its --encoding, such as iso2022_jp.")
     return name
 
 
+def _is_escape_coded(sample: bytes) -> bool:
+    """Whether a tenth of the bytes, or more, are coded with escapes."""
+    return 10 * sum(len(found.group()) for found in _ESCAPE_CODED.finditer(sample)) >= len(sample)
+
+
 def _has_controls(sample: bytes) -> bool:
-    """Whether more than one in a hundred bytes are control characters that texts do not have."""
-    return len(sample.translate(None, _OF_TEXTS)) > 1 + len(sample) // 100
+    """Whether more than one in a hundred bytes are control characters that texts do not have: zeros
+    or many kinds of them. Damaged quotes and mathematics leave a few kinds in texts."""
+    controls = sample.translate(None, _OF_TEXTS)
+    few = 1 + len(sample) // 100
+    return controls.count(0) > few or (len(controls) > few and len({*controls}) > _KINDS_IN_TEXTS)
 
 
 def _other_file(path: str, kind: str, hint: str = _TO_TEXT) -> NotTextError:

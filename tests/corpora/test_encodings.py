@@ -337,6 +337,21 @@ def test_files_that_are_no_text_are_refused_by_what_they_are(found, options, tmp
         ingest([tmp_path / "in"], tmp_path / "c", IngestOptions(read=options))
 
 
+@pytest.mark.parametrize("marks", ["\x02\x02\x02\x02", "\x1cowl\x1d \x18owl\x19 \x13 \x14"])
+def test_a_text_with_a_few_kinds_of_control_characters_is_text(marks, tmp_path):
+    (tmp_path / "a.txt").write_bytes(f"an owl {marks} and a bird".encode())
+
+    assert texts(tmp_path / "a.txt") == [f"an owl {marks} and a bird"]
+
+
+@pytest.mark.parametrize("coded", ["中文名字".encode("hz"), "日本語の名前".encode("iso2022_jp")])
+def test_a_mail_with_a_name_that_is_coded_with_escapes_is_text(coded, tmp_path):
+    mail = b"From: someone (" + coded + b")\nSubject: the owl\n\n" + 20 * b"An owl is a bird.\n"
+    (tmp_path / "mail.txt").write_bytes(mail)
+
+    assert texts(tmp_path / "mail.txt") == [mail.decode().strip()]
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.lines"])
 def test_tables_and_lines_that_are_no_text_are_refused(name, tmp_path):
     (tmp_path / name).write_bytes(OTHER_FILES["a PDF document"])
