@@ -245,7 +245,7 @@ def number_words(
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _key_strings(text: Bytes, offsets: Offsets) -> Keys:
+def key_strings(text: Bytes, offsets: Offsets) -> Keys:
     """The key of each string, (n_strings,), of strings that are end to end in ``text``."""
     keys = np.full(len(offsets) - 1, _KEY_START)
     for n in range(len(keys)):
@@ -257,7 +257,7 @@ def _key_strings(text: Bytes, offsets: Offsets) -> Keys:
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def known_strings(text: Bytes, offsets: Offsets) -> Known:
     """A hash table of distinct strings for ``find_strings``."""
-    keys = _key_strings(text, offsets)
+    keys = key_strings(text, offsets)
     size = FIRST_TABLE_SIZE
     while size < 2 * len(keys):
         size *= 4
@@ -274,7 +274,7 @@ def find_strings(
     known_text, known_offsets, known_keys, table = known
     mask = np.uint64(len(table) - 1)
     found = np.full(len(offsets) - 1, -1, np.int32)
-    keys = _key_strings(text, offsets)
+    keys = key_strings(text, offsets)
     for n in range(len(found)):
         start, length = offsets[n], offsets[n + 1] - offsets[n]
         slot = _slot(keys[n], mask)
