@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
@@ -63,8 +63,8 @@ PACKED_SUFFIXES = (".gz", ".zst")
 
 def packing_of(path: Place) -> str:
     """The end of a name that says how the file is packed; empty if it does not."""
-    suffix = PurePath(path.name).suffix
-    return suffix if suffix in PACKED_SUFFIXES else ""
+    name = path.name
+    return next((suffix for suffix in PACKED_SUFFIXES if name.endswith(suffix)), "")
 
 
 _READ_AHEAD = 1 << 17  # bytes
