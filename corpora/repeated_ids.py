@@ -17,11 +17,13 @@ from typing import IO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import (
+    NO_ID,
     AnyCounted,
     CountedBlock,
     TextBlock,
@@ -37,8 +39,8 @@ from sparsetopics.options.option import shown
 REFUSE, SKIP, KEEP_ALL = "refuse", "skip", "keep"
 _AT_ONCE = 1 << 20  # digests
 _SPREAD = np.int64(-7046029254386353131)  # odd, so that no two of its multiples are equal
-_HINT = "Correct it, or name another field with --id-field; --duplicate-ids skip leaves out such "
-_HINT += "documents, and keep keeps them."
+_HINT = "Correct it, or name another field with --id-field"
+_WAYS = "--duplicate-ids skip leaves out such documents, and keep keeps them."
 _STORED_HINT = "Use --duplicate-ids skip to leave such documents out, or keep to add them."
 
 Repeat = tuple[int, int, str]  # a document, an earlier one of the same digest, and the id
@@ -93,6 +95,7 @@ class GivenIds:
     def watch(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
         """The blocks, whose documents have no names yet. After the last one, raises SourceError if
         an id repeats that must not."""
+        has_absent, n_rows, like_name = False, 0, None
         for block in blocks:
             ids = given(block.ids)
             self._sizes.append(len(ids))
@@ -104,7 +107,15 @@ class GivenIds:
                         self._write(self._ids(part))
             if self._digests is not None:
                 self._write(ids)
+            has_absent = has_absent or ids.null_count > 0
+            row = pc.index(pc.starts_with(ids, NO_ID), True).as_py()
+            if like_name is None and row >= 0:
+                like_name = n_rows + row
+            n_rows += len(ids)
             yield block
+        if has_absent and like_name is not None:
+            problem = f"the id begins with {NO_ID}, as the names of documents without an id do"
+            raise SourceError(self._place_of(like_name), problem, f"{_HINT}.")
         # A document of a name by position is another one, even if its id is the same.
         is_strict = self._policy == REFUSE
         if is_strict or (self._n_before and not self._before.has_ids):
@@ -194,7 +205,9 @@ class GivenIds:
         where = self._place_of(number - self._n_before)
         if first >= self._n_before:
             other = self._place_of(first - self._n_before)
-            return SourceError(where, f"the id {shown(name)} is also that of {other}", _HINT)
+            return SourceError(
+                where, f"the id {shown(name)} is also that of {other}", f"{_HINT}; {_WAYS}"
+            )
         problem = f"{self._before.where} already has a document with the id {shown(name)}"
         if self._before.has_ids:
             return SourceError(where, problem, _STORED_HINT)

@@ -17,6 +17,7 @@ from sparsetopics.base.errors import SourceError, SparsetopicsError
 # The two kinds of rows, by the names that manifests and options use.
 DOCUMENTS = "documents"
 VECTORS = "vectors"
+NO_ID = "no-id-"  # before the position of a document without an id, where others have one
 LONGEST_NAME = 1 << 16  # bytes of an id or a label; those of thousands of rows are read at once
 
 #: Fields of documents as strings, (n_docs,) each, by name. Empty and null stand for no value.
@@ -121,7 +122,7 @@ def named(block: Named, first: int, *, beside_ids: bool) -> Named:
         return block
     numbers = pa.array(np.arange(first, first + len(ids))).cast(pa.string())
     if beside_ids:
-        numbers = pc.binary_join_element_wise("no-id", numbers, "-")
+        numbers = pc.binary_join_element_wise(NO_ID, numbers, "")
     return block._replace(ids=pc.coalesce(ids, numbers))
 
 

@@ -400,6 +400,15 @@ def test_a_position_is_never_an_id_that_is_given(reader, empty, with_words, tmp_
     assert ids_of(tmp_path / "corpus") == ["1", "no-id-1", "5", "no-id-3", "3"]
 
 
+def test_an_id_that_looks_like_a_name_by_position_is_refused_beside_one(write, tmp_path):
+    ids = ["no-id-1", "5"]
+    ingest([write("a", rows_of(ids))], tmp_path / "corpus", options())
+    assert ids_of(tmp_path / "corpus") == ids
+
+    with pytest.raises(SourceError, match=r"b\.jsonl, line 2: the id begins with no-id-, as"):
+        ingest([write("b", rows_of([None, *ids]))], tmp_path / "other", options())
+
+
 def test_positions_alone_are_numbers(write, tmp_path):
     source = write("a", rows_of([None] * 4))
 
