@@ -1,9 +1,9 @@
-"""Try that random tables, written by several libraries, come back equal or are refused.
+"""Check that random tables, written by several libraries, come back equal or are refused.
 
     python benchmarks/random_tables.py --cases 5000 --seed 0
 
-Libraries that are not installed are left out. The first table of each writer that comes back
-otherwise is shrunk and printed.
+Libraries that are not installed are left out. For each writer, the first table that comes back
+changed is shrunk and printed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def n_tried(writer: Writer, extension: str, n_cases: int, seed: int) -> int:
 @click.option("--cases", "n_cases", default=5_000, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 def main(n_cases: int, seed: int) -> None:
-    """Try the cases, as many for each writer."""
+    """Try the cases, the same number for each writer."""
     n_faulty = 0
     for writer, extension in WRITERS:
         try:

@@ -88,8 +88,8 @@ def command(
     Repeated calls give the same numbers.
 
     With --top, OUT has three columns: doc_id, topic, and proportion or responsibility. Each
-    document has a row for each of its largest topics, the largest first. Topics of which it has
-    less than a hundredth of a token are not among them.
+    document has a row for each of its largest topics, the largest first. Except for the largest,
+    topics with less than a hundredth of a token of the document are left out.
 
     If CORPUS is -, every line of the standard input is a document. Documents given by - or --text
     are numbered from 0. Their words are cut as those of the training documents were. Words outside

@@ -161,7 +161,7 @@ def _check_options(options: IngestOptions) -> None:
         problem = "cannot be combined with --append, which keeps the fields of the corpus"
         raise OptionError(KEEP, problem)
     if options.read.date_formats:
-        problem = "cannot be combined with --append, which reads dates as the corpus has them"
+        problem = "cannot be combined with --append, which uses the formats of the corpus"
         raise OptionError(DATE_FORMAT, problem)
     options.pruning.refuse_beside("append", _UNCHANGED)
 

@@ -144,7 +144,7 @@ class Reading(NamedTuple):
         """The ids of the documents; digests go to ``folder``, blocks to the ``spool`` if any."""
         read, is_field = self.options.read, ID_FIELD in self.collection.format.options
         ids = GivenIds(
-            # Several folders may have files of the same name, and readers of counts make numbers.
+            # Several folders may have files of the same name; readers of counts number documents.
             read.duplicate_ids if is_field or read.duplicate_ids == SKIP else KEEP_ALL,
             folder,
             spool.block if spool else lambda number: next(self.pending(number))(),

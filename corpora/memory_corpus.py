@@ -77,9 +77,9 @@ def _corpus_of_blocks(
 ) -> Documents:
     """Tokenise, prune and encode; warn of what may have gone wrong with the words.
 
-    Documents are called by their ``names`` if there are any, and else by their ids, which repeat
-    as the options say. With ``keep_empty``, documents without a known word stay, and there may be
-    no document at all. Raises OptionError if the vocabulary is none, and SourceError if nothing is
+    Documents have the given ``names``, or else their own ids, which may repeat if the options say
+    so. With ``keep_empty``, documents without a known word stay, and there may be no document at
+    all. Raises OptionError if the vocabulary is not a Vocabulary, and SourceError if nothing is
     left.
     """
     given, kept = options.vocabulary, options.read.kept
@@ -133,7 +133,7 @@ def _corpus_of_blocks(
         skipped,
     )
     doubts = (
-        f"{name} is kept as {types[name]}, {note.replace('--date-format', 'date_formats')}"
+        f"{name} is kept as a {types[name]}, {note.replace('--date-format', 'date_formats')}"
         for name, note in told.notes.items()
     )
     for sentence in (*account.warnings(), *doubts):
@@ -167,7 +167,7 @@ def every_text(
 ) -> Documents:
     """A document for each text, also for those without a word of the ``vocabulary``.
 
-    It is for answers with a row for each text; all other corpora have documents with words alone.
+    It is for answers with a row for each text; other corpora have no documents without words.
     """
     options = document_options({"tokenizer": tokenizer}, vocabulary=vocabulary)
     blocks, names = blocks_of_texts(texts), _index_of(texts)
@@ -184,8 +184,8 @@ def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
 
 
 def _index_of(rows: Any) -> pa.StringArray | None:  # whatever users pass
-    """The index of a Series or DataFrame of pandas; None for the default one, and for others, which
-    may have a method of that name."""
+    """The index of a Series or DataFrame of pandas; None for the default index, and for other
+    objects, which may have a method called ``index``."""
     index = getattr(rows, "index", None)
     is_default = (getattr(index, "start", None), getattr(index, "step", None)) == (0, 1)
     if index is None or callable(index) or is_default:

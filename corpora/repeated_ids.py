@@ -93,8 +93,8 @@ class GivenIds:
         return self._first_given is not None or self._before.has_ids
 
     def watch(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
-        """The blocks, whose documents have no names yet. After the last one, raises SourceError if
-        an id repeats that must not."""
+        """The blocks, whose documents have no names yet. After the last one, raises SourceError for
+        an id that must not repeat but does."""
         has_absent, n_rows, like_name = False, 0, None
         for block in blocks:
             ids = given(block.ids)
@@ -116,7 +116,7 @@ class GivenIds:
         if has_absent and like_name is not None:
             problem = f"the id begins with {NO_ID}, as the names of documents without an id do"
             raise SourceError(self._place_of(like_name), problem, f"{_HINT}.")
-        # A document of a name by position is another one, even if its id is the same.
+        # An id may equal the position that names a document of the corpus: skipping would lose it.
         is_strict = self._policy == REFUSE
         if is_strict or (self._n_before and not self._before.has_ids):
             repeat = next((r for r in self.repeats() if is_strict or r[1] < self._n_before), None)
@@ -157,8 +157,8 @@ class GivenIds:
         return (number for number, *_ in repeats)
 
     def repeats(self) -> Iterator[Repeat]:
-        """The documents of the sources whose ids earlier ones have, in order; the corpus is
-        earlier."""
+        """The documents of the sources that have the id of an earlier one, in order. Those of the
+        corpus are earlier than all."""
         if self._digests is None:
             return
         with TemporaryFile(dir=self._folder) as copy:
@@ -170,10 +170,10 @@ class GivenIds:
             n_repeated = _keep_repeated(ordered)
             if not n_repeated:
                 return
-            # Each occurs twice at least, so that there is room for the document that has it first.
+            # Each occurs at least twice, so there is room for the first document that has it.
             repeated, firsts = ordered[:n_repeated], ordered[n_repeated : 2 * n_repeated]
             firsts[:] = -1
-            others: dict[int, set[str]] = {}  # of equal digests, ids that the first one has not
+            others: dict[int, set[str]] = {}  # ids that share the digest of another, first one
             self._digests.seek(0)
             start = 0
             for n_rows in self._sizes:
@@ -189,7 +189,7 @@ class GivenIds:
     def _compared(
         self, numbers: IntArray, places: IntArray, firsts: IntArray, others: dict[int, set[str]]
     ) -> Iterator[Repeat]:
-        """Those of the documents whose whole ids repeat."""
+        """Those of the documents whose ids repeat, not only their digests."""
         former = firsts[places]
         ids = zip(self._ids_at(numbers), self._ids_at(former), strict=True)
         rows = zip(numbers.tolist(), former.tolist(), places.tolist(), ids, strict=True)
@@ -249,7 +249,7 @@ class GivenIds:
 
 
 def _keep_repeated(ordered: NDArray[np.int64]) -> int:
-    """Move those that occur several times to the front, each once; return their number."""
+    """Move digests that occur several times to the front, each once; return their number."""
     n_repeated = 0
     for start in range(0, len(ordered), _AT_ONCE):
         window = ordered[max(0, start - 2) : start + _AT_ONCE].copy()

@@ -115,7 +115,7 @@ def given(ids: pa.StringArray) -> pa.StringArray:
 def named(block: Named, first: int, *, beside_ids: bool) -> Named:
     """The block, where each row without an id is called by its position, counted from ``first``.
 
-    Positions stand alone unless other rows have ids, which could be the same numbers.
+    With ``beside_ids``, other rows have ids, which could be positions, so ``no-id-`` is added.
     """
     ids = given(block.ids)
     if not ids.null_count:

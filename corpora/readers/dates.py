@@ -20,7 +20,7 @@ DATE = pa.timestamp("us")
 #: How dates are written if no format is given. ``UTC`` is for corpora made by versions that read
 #: ISO 8601 only and moved times to UTC.
 PLAIN, UTC = "plain", "utc"
-EXCEL = "excel"  # which counts a 29 February 1900; later days have these numbers
+EXCEL = "excel"  # it counts a 29 February 1900, so only later days have these numbers
 _EPOCHS: Mapping[str, tuple[datetime, timedelta, range]] = {  # zero, unit, and the numbers allowed
     "epoch": (datetime(1970, 1, 1), timedelta(seconds=1), range(-(2**35), 2**35)),
     "epoch-ms": (datetime(1970, 1, 1), timedelta(milliseconds=1), range(-(2**45), 2**45)),
@@ -71,7 +71,7 @@ _DAYS = [
     *("%Y%m%d", "%d%m%Y", "%m%d%Y", "%m/%Y", "%d %b %y", "%d-%b-%y"),
 ]
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-# Formats to propose, and what values look like for which each is proposed.
+# Formats to propose, each with the pattern that values must match for it.
 PROPOSED: Mapping[str, re.Pattern[str]] = {
     **{day + time: re.compile("") for day, time in product(_DAYS, _TIMES)},
     "%Y%m%d%H%M%S": re.compile(""),
@@ -82,10 +82,10 @@ PROPOSED: Mapping[str, re.Pattern[str]] = {
 
 
 def as_dates(values: pa.StringArray, how: str) -> pa.TimestampArray:
-    """Strings as dates and times, null for null; ArrowInvalid if one of them is no date.
+    """Strings as dates and times, null for null; ArrowInvalid if one of them is not a date.
 
     ``how`` is ``PLAIN``, ``UTC`` or a format. The day is the one that is written, whatever the
-    offset is, except for ``UTC``. A year or a month is its first day.
+    offset is, except for ``UTC``. A year or a month becomes its first day.
     """
     if how in (PLAIN, UTC):
         is_iso = pc.match_substring_regex(values, _ISO)
@@ -115,7 +115,7 @@ def _of_iso(values: pa.StringArray, *, in_utc: bool) -> pa.TimestampArray:
 
 
 def read_date(value: str, how: str) -> datetime | None:
-    """The date that a value stands for; None if it is none."""
+    """The date that a value stands for; None if it is not a date."""
     try:
         if how in _EPOCHS:
             zero, unit, allowed = _EPOCHS[how]
@@ -133,7 +133,7 @@ def read_date(value: str, how: str) -> datetime | None:
 def _date_of(parts: Mapping[str, str]) -> datetime:
     """The date with these parts; ValueError if the calendar or the clock has none."""
     year, half = parts.get("Y"), parts.get("p", "").lower()
-    if not year:  # as POSIX completes it
+    if not year:  # two digits, in the century that POSIX gives them
         year = ("20" if parts["y"] < "69" else "19") + parts["y"]
     name = parts.get("b", "")[:3].lower()
     month = _MONTHS.index(name) + 1 if name else int(parts.get("m") or 1)
@@ -147,7 +147,7 @@ def _date_of(parts: Mapping[str, str]) -> datetime:
 
 @cache
 def _pattern(how: str) -> re.Pattern[str]:
-    """A format of ``strptime``; KeyError and re.error for one that cannot be read."""
+    """A format of ``strptime`` as an expression; KeyError or re.error if it is not one."""
     pieces = re.findall(r"%.?|\s+|[^%\s]+", how)
     pattern = "".join(
         _DIRECTIVES[piece[1:]]
@@ -157,7 +157,7 @@ def _pattern(how: str) -> re.Pattern[str]:
         else re.escape(piece)
         for piece in pieces
     )
-    if re.search("%[YymdHIMSf]%[YymdHIMSf]", how):  # or 1112024 would be two dates
+    if re.search("%[YymdHIMSf]%[YymdHIMSf]", how):  # otherwise 1112024 would be two dates
         pattern = pattern.replace(r"\d{1,2}", r"\d\d")
     return re.compile(pattern, re.ASCII | re.IGNORECASE)
 
@@ -170,9 +170,9 @@ def check_format(option: str, how: str) -> None:
     try:
         parts = set(_pattern(how).groupindex)
     except (KeyError, re.error):
-        refuse(option, f"{shown(how)} has a part that is unknown or stands there twice", hint)
+        refuse(option, f"{shown(how)} has an unknown or repeated part", hint)
     if len(parts & {"Y", "y"}) != 1 or len(parts & {"m", "b"}) not in (int("d" in parts), 1):
-        refuse(option, f"{shown(how)} does not tell one year, and one month of a day", hint)
+        refuse(option, f"{shown(how)} must have one year, and one month if it has a day", hint)
     if ("p" in parts) != ("%I" in how):
         refuse(option, f"{shown(how)} needs both %I and %p, or %H", hint)
 

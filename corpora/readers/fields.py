@@ -43,11 +43,11 @@ ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
 _NUMBER = r"^-?((0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][+-]?[0-9]+)?|[1-9][0-9]{15}\.0)$"
 _DOUBTFUL = r"^[+-]?(0[0-9]|[0-9]{16})"  # a number that may not survive
 _YEAR = r"^[0-9]{4}(\.0)?$"  # a date only where dates are asked for
-_DRESSED = (  # numbers, some with a currency or percent sign, a decimal comma or thousands apart
+_DRESSED = (  # numbers, some with a currency or percent sign, decimal comma or thousands separators
     rf"{_NUMBER}|^[-+(]?([$€£¥] ?-?[0-9][0-9.,' ]*|[0-9][0-9.,' ]* ?[%$€£¥]|[0-9]+,[0-9]+|"
     r"[0-9]{1,3}([,.' \x{a0}\x{202f}][0-9]{3})+([.,][0-9]+)?)\)?$"
 )
-#: Stand for a missing number or date, as an empty string does: NA, and what pandas writes.
+#: What stands for a missing number or date besides an empty string: NA, and what pandas writes.
 MISSING = ("NA", "NaN", "nan", "NaT", "<NA>", "None")
 _MOST_ODD = 3  # different values that are remembered
 _FIRST = 10  # values of a block that are enough to see that a column is of another type
@@ -147,7 +147,7 @@ class _Clues:
     def __init__(self) -> None:
         self.n_values = 0
         # Values that are not of a type, with their first row and the number of documents that have
-        # them; no entry for a type of which many values are not.
+        # them; no entry for a type that many values do not fit.
         self.odd: dict[FieldType, dict[str, tuple[int, int]]] = {"number": {}, "date": {}}
         self.formats = [
             how for how in dates.PROPOSED if how != dates.EXCEL
@@ -197,21 +197,21 @@ class _Clues:
         return next(fitting, "string")
 
     def note(self, name: str) -> str:
-        """Why the field is not of another type; "" if nothing is to be said."""
+        """Why the field is not of another type; "" if there is nothing to say."""
         if not self.n_values or self.kind == "date":
             return ""
         if self.formats:
-            return f"or dates with {proposal(name, self.formats)}"
+            return f"readable as dates with {proposal(name, self.formats)}"
         if self.kind == "number":
             return ""
-        if self.odd:  # a type that few values are not of
+        if self.odd:  # a type that only a few values do not fit
             kind = next(iter(self.odd))
             value, (row, _) = min(self.odd[kind].items(), key=lambda item: item[1])
             n_others = self._n_odd(kind) - 1
             others = f" and {quantity(n_others, 'other value')}" if n_others else ""
             return f"because of {shown(value)} in row {row:,}{others}"
         if self.are_dressed:
-            return "because numbers with separators, currency or percent signs are not read"
+            return "because separators, currency and percent signs are not read as parts of numbers"
         return ""
 
 
@@ -248,7 +248,7 @@ class FieldTypes:
         """The types: the text first, then the named fields, then the others as they appeared;
         OptionError for a format of a field that is not kept."""
         for name in self._rules.date_formats.keys() - self._clues.keys():
-            refuse("date-format", f"no field {shown(name)} is kept", "Check it and --keep.")
+            refuse("date-format", f"no field {shown(name)} is kept", "Check the name, and --keep.")
         order = dict.fromkeys([*self._kept.types, *self._clues])
         if self._kept.text:
             order = {TEXT: None, **order}
@@ -256,7 +256,7 @@ class FieldTypes:
 
     @property
     def notes(self) -> dict[str, str]:
-        """Why fields are not numbers or dates, where people would expect that they are."""
+        """Why fields are not numbers or dates, if people may expect that they are."""
         notes = {name: clues.note(name) for name, clues in self._clues.items()}
         return {name: note for name, note in notes.items() if note}
 
@@ -297,7 +297,7 @@ def table_of_fields(
             hint = f"Correct it, or make the corpus with --keep {name}:string."
             known = _known(values[name].unique(), rules.missing)
             if kind == "date" and (formats := dates.fitting_formats(known.drop_null().to_pylist())):
-                hint = f"The values fit {proposal(name, formats)}."
+                hint = f"Correct it, or make the corpus with {proposal(name, formats)}."
             error = WrongValueError(f"field {name!r}", problem, hint)
             error.row = int(rows[row])
             raise error
@@ -335,7 +335,7 @@ def converted(
 
 
 def _parsed(values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN) -> pa.Array | None:
-    """Known strings as numbers or dates; None if one of them is none."""
+    """Known strings as numbers or dates; None if one of them is not of that type."""
     try:
         if kind == "date":
             return dates.as_dates(values, how)
@@ -347,8 +347,8 @@ def _parsed(values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN) -> 
 
 
 def _survive(values: pa.StringArray) -> bool:
-    """Whether numbers of 64 bits can stand for the strings: not for most ids of 19 digits, nor for
-    codes that begin with 0."""
+    """Whether 64-bit numbers keep all that the strings say, which they do not for most ids of 19
+    digits and for codes that begin with 0."""
     doubtful = values.filter(pc.match_substring_regex(values, _DOUBTFUL)).to_pylist()
     return all(
         value.lstrip("+-")[0] != "0" and Decimal(repr(float(value))) == Decimal(value)
@@ -359,13 +359,13 @@ def _survive(values: pa.StringArray) -> bool:
 def misfit(
     values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN, missing: Sequence[str] = ()
 ) -> int:
-    """The row of the first value that is not of a type, though one of them is not."""
+    """The row of the first value that is not of a type; there must be one."""
     rows = (values[row : row + 1] for row in range(len(values)))
     return next(n for n, row in enumerate(rows) if converted(row, kind, how, missing) is None)
 
 
 def _fits(values: pa.StringArray, kind: FieldType) -> bool:
-    """Whether all values, none of which is null, are of a type that nobody asked for."""
+    """Whether all values (none is null) are of a type that the user did not ask for."""
     if kind == "number":
         is_alike = pc.match_substring_regex(values, _NUMBER)
     else:
@@ -374,7 +374,7 @@ def _fits(values: pa.StringArray, kind: FieldType) -> bool:
 
 
 def _is(value: str, kind: FieldType) -> bool:
-    """Whether one value is."""
+    """Whether one value is of a type that the user did not ask for."""
     if kind == "number":
         return bool(re.search(_NUMBER, value)) and math.isfinite(float(value))
     return not re.search(_YEAR, value) and dates.read_date(value, dates.PLAIN) is not None

@@ -229,7 +229,7 @@ def _encodable(text: str, where: str, options: ReadOptions) -> str:
     repaired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if repaired != text and options.encoding_errors != "replace":
         problem = "an escaped half of a surrogate pair is not a character"
-        raise SourceError(where, problem, "Write pairs, or use --encoding-errors replace.")
+        raise SourceError(where, problem, "Write both, or use --encoding-errors replace.")
     return repaired
 
 

@@ -46,9 +46,9 @@ class ReadOptions:
     Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
     they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
     A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
-    the text, and ``all`` stands for every field. ``duplicate_ids`` is what happens to a document
-    whose id an earlier one has. ``date_formats`` says how kept fields write dates
-    (``date=%d/%m/%Y``), and ``missing`` which values of kept fields stand for no value.
+    the text, and ``all`` stands for every field. ``duplicate_ids`` says what happens to a document
+    with the id of an earlier one. ``date_formats`` says how kept fields write dates
+    (``date=%d/%m/%Y``), and ``missing`` which values of kept fields stand for a missing one.
     """
 
     text_field: str = "text"
@@ -68,7 +68,7 @@ class ReadOptions:
         formats = self.rules.date_formats
         for name, how in formats.items():
             if not name or len(formats) < len(self.date_formats):
-                refuse(DATE_FORMAT, "must be date=%d/%m/%Y, for example, once for each field")
+                refuse(DATE_FORMAT, "must be FIELD=FORMAT, such as date=%d/%m/%Y, once per field")
             check_format(DATE_FORMAT, how)
             if self.kept.types.get(name) not in ("date", None):
                 refuse(DATE_FORMAT, f"{shown(name)} is kept as a {self.kept.types[name]}")

@@ -1,4 +1,4 @@
-"""Where documents lie in their files, for messages: the files are read again to find out."""
+"""Where documents are in their files, for messages: the files are read again to find out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def files(file: SourceFile, options: ReadOptions) -> Iterator[str]:
 
 
 def lines(file: SourceFile, options: ReadOptions, *, blank: bool = True) -> Iterator[str]:
-    """Each line is one document, or each that is not ``blank``."""
+    """Each line is one document; without ``blank``, only lines that are not blank."""
     for block in line_blocks(file.path, options.decoding):
         for number, line in enumerate(block.data.split(b"\n")[:-1], start=block.first_line):
             if blank or line.strip():

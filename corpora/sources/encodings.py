@@ -1,4 +1,4 @@
-"""Which encoding a file has, how its bytes become UTF-8, and which files are no text at all."""
+"""Which encoding a file has, how its bytes become UTF-8, and which files are not text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARKS = tuple("\ufeff".encode(name) for name in (UTF_8, *_WIDE))
 # The encodings that files are likely to have, Western texts first, which look like many of them.
 _LIKELY = ["cp1252", "cp1251", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"]
 _LIKELY += ["cp932", "euc_jp", "gb18030", "big5", "cp949"]
-# Python has these for other purposes than files.
+# Encodings of Python that are not for files.
 _NOT_OF_FILES = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 _N_LOOKED_AT = 1 << 16  # bytes
 _OTHER_FILES = re.compile(
@@ -30,6 +30,7 @@ _OTHER_FILES = re.compile(
 _KINDS_IN_TEXTS = 8
 _BINARY = "binary, with many control characters"
 _TO_TEXT = "Convert it to text, or leave it out."
+_UNPACK = "Unpack it, give it the extension .gz or .zst if it has that format, or leave it out."
 # All bytes of texts: the escape is there for terminals, and byte 26 ends files of DOS.
 _OF_TEXTS = bytes([*range(7, 14), 26, 27, *range(32, 256)])
 # Stretches of ISO-2022 and HZ. An English mail with a name in them is text for all that.
@@ -50,7 +51,7 @@ class NotTextError(SourceError):
 
 
 def check_encoding(name: str) -> None:
-    """OptionError for a name of no encoding of text files that Python has."""
+    """OptionError unless this is the name of an encoding of text files in Python."""
     try:
         codec = codecs.lookup(name)
         is_of_files = getattr(codec, "_is_text_encoding", True) and codec.name not in _NOT_OF_FILES
@@ -67,7 +68,8 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
     one, UTF-16 or UTF-32 if it looks so, or UTF-8. NotTextError for files of other kinds."""
     sample = start[:_N_LOOKED_AT]
     if kind := _OTHER_FILES.match(sample):
-        raise _other_file(path, str(kind.lastgroup).replace("_", " "))
+        found = str(kind.lastgroup).replace("_", " ")
+        raise _other_file(path, found, _UNPACK if "compressed" in found else _TO_TEXT)
     if start.startswith(_MARKS):
         return next(name for name in (UTF_8, *_WIDE) if start.startswith("\ufeff".encode(name)))
     name = UTF_8 if given is None else codecs.lookup(given).name.removesuffix("-sig")
@@ -80,7 +82,7 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
         return wide
     # Single bytes are found faster than by the expression.
     if given is None and (b"\x1b" in sample or b"~{" in sample) and _is_escape_coded(sample):
-        raise _other_file(path, "coded with escapes", "Give its --encoding, such as iso2022_jp.")
+        raise _other_file(path, "coded with escapes", "Use --encoding iso2022_jp, for example.")
     return name
 
 
@@ -136,13 +138,13 @@ def undecodable(
     way = "Name the encoding with --encoding"
     if likely := _most_likely(_odd_lines(error.object, error.start), _LIKELY):
         problem += f" (the file is probably {likely})"
-        way = f"Use --encoding {likely} if all files are in it"
+        way = f"Use --encoding {likely} if all files use it"
     hint = f"{way}, or convert to UTF-8. --encoding-errors replace loses characters."
     return NotTextError(where, problem, hint)
 
 
 def _odd_lines(data: bytes, position: int) -> bytes:
-    """Lines from ``position`` on that are not ASCII; others say nothing about the encoding."""
+    """Lines from ``position`` on that are not ASCII; only these tell encodings apart."""
     start = data.rfind(b"\n", 0, position) + 1
     lines = data[start : start + 4 * _N_LOOKED_AT].split(b"\n")
     return b"\n".join(line for line in lines if not line.isascii())[: _N_LOOKED_AT // 4]

@@ -77,7 +77,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
     tokenizer: dict[str, Setting] | None  # None for a collection that came as counts
     fields: dict[FieldName, FieldType] = msgspec.field(default_factory=dict)  # that are kept
     has_ids: bool = False  # whether sources are known to have given any document an id
-    values: ValueRules | None = None  # None: before there were rules
+    values: ValueRules | None = None  # None: made by a release without rules
 
     def __post_init__(self) -> None:
         if len(self.fields) > MOST_FIELDS:
@@ -91,7 +91,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
 
     @property
     def rules(self) -> ValueRules:
-        """How values that are appended are read: as those that the corpus has."""
+        """How values that are appended are read: in the same way as those of the corpus."""
         before = ValueRules({name: UTC for name, kind in self.fields.items() if kind == "date"})
         return self.values or before
 

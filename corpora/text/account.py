@@ -95,9 +95,9 @@ class WordAccount(NamedTuple):
     def doubts(self) -> Iterator[str]:
         """Sentences about what may have gone wrong."""
         if self.n_replaced:
-            number = quantity(self.n_replaced, "character")
+            number = quantity(self.n_replaced, "replacement character")
             where = quantity(self.n_with_replaced, "document")
-            yield f"{number} of {where} could not be decoded and became \ufffd."
+            yield f"The texts of {where} have {number} (\ufffd) for what could not be decoded."
         if self.lost_letters > _MOST_LOST:
             hint = "Check the token pattern, the language and the encoding of the texts."
             yield f"{self.lost_letters:.0%} of the letters do not belong to any word. {hint}"

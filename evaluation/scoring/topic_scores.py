@@ -166,9 +166,8 @@ def score_topics(
 
     Those of a run are scored with the total document ``concentration``, if there is one.
     Coherence is counted in ``coherence_documents``, and also in windows of ``texts`` if these are
-    given. The same ``seed`` splits the
-    documents alike for all models, so that their scores compare. Raises CorpusError if there is no
-    document to score.
+    given. The same ``seed`` splits the documents alike for all models, so that their scores can be
+    compared. Raises CorpusError if there is no document to score.
     """
     assert not isinstance(heldout, VectorCorpus), "topics are over words"
     assert not isinstance(coherence_documents, VectorCorpus), "so are these"

@@ -109,9 +109,9 @@ class ShareColumns(NamedTuple):
     """What the columns of a table of shares are called, and what they hold.
 
     Without ``top``, each document or item has one row, with a list of ``n_topics`` numbers that sum
-    to one. With ``top``, it has a row for each of its ``top`` largest topics, but for none of which
-    it has less than ``LEAST_TOKENS``. Larger shares come first, ties go to the lower topic. A text
-    without a known word has one row, with nulls.
+    to one. With ``top``, it has a row for its largest topic and for others among the ``top``
+    largest of which it has ``LEAST_TOKENS`` or more. Larger shares come first, ties go to the lower
+    topic. A text without a known word has one row, with nulls.
     """
 
     row_id: str  # doc_id, or item_id for vectors

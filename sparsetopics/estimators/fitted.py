@@ -154,11 +154,11 @@ class FittedEstimator(Estimator):
     def evaluate(self, X: Data, *, texts: Iterable[str | None] | None = None) -> Record:
         """Return the scores of held-out documents or items that ``sparsetopics evaluate`` prints.
 
-        X is as for ``fit``, with the fitted columns; a warning says if it is what was fitted. The
-        coherence scores c_v and c_npmi are counted in ``texts``, which are cut into words as the
-        training texts were. Keys are those of ``evaluate --json``. For
-        topics they include the held-out likelihood, its standard error, coherence and diversity;
-        for mixtures the mean log density and, if a corpus has labels, the agreement with them.
+        X is as for ``fit``, with the fitted columns; if it is what was fitted, there is a warning.
+        The coherence scores c_v and c_npmi are counted in ``texts``, which are cut into words as
+        the training texts were. Keys are those of ``evaluate --json``. For topics they include the
+        held-out likelihood, its standard error, coherence and diversity; for mixtures the mean log
+        density and, if a corpus has labels, the agreement with them.
         Raises ShapeError or VocabularyError for other columns, CorpusError without a document to
         score, and OptionError for ``texts`` if there are no topics.
         """

@@ -107,8 +107,8 @@ _ROWS = in_sections({
             "Field with the name of a document or item. Default: id, if present.")),
         Option("duplicate-ids", OneOf(("refuse", "skip", "keep")), "refuse", "read.duplicate_ids",
                only_for=_DOCUMENTS, doors=_RECORDS, help=(
-            "What to do with a document whose id an earlier one has, also in the corpus of "
-            "--append: stop, leave it out, or keep it.")),
+            "If an earlier document, or one in the corpus of --append, has the same id: stop, skip "
+            "the new one, or keep both. Names of text files are compared only with skip.")),
         Option("label-field", str, None, "read.label_field", doors=_RECORDS, everyday=True, help=(
             "Field with a label. Default: label, if present.")),
         Option("keep", SomeOf(None, "field", repeated=True), (), "read.keep", only_for=_DOCUMENTS,
@@ -120,14 +120,14 @@ _ROWS = in_sections({
         Option("date-format", frozenset, frozenset(), "read.date_formats", only_for=_DOCUMENTS,
                doors=_RECORDS, argument="date_formats", everyday=True,
                metavar="FIELD=FORMAT", help=(
-            "How a kept field writes dates: parts such as %d/%m/%Y or %B %d, %Y with English "
-            "names, or epoch (seconds since 1970), epoch-ms or excel. Needed only where a date "
-            "could be read in two ways. Can be given several times.")),
+            "How a kept field writes dates: parts of strptime, such as %d/%m/%Y or %B %d, %Y with "
+            "English names, or epoch (seconds since 1970), epoch-ms or excel. Needed only if dates "
+            "could be read in two ways or as numbers. Can be given several times.")),
         Option("missing", frozenset, frozenset(), "read.missing", only_for=_DOCUMENTS,
                doors=_RECORDS, metavar="VALUE", help=(
-            "Value of kept fields that means that there is none. Empty values always do, and NA, "
-            "NaN, NaT, <NA> and None do among numbers and dates. Can be given several times. "
-            "Default: none.")),
+            "Value that stands for a missing one in kept fields. Empty values always do; among "
+            "numbers and dates, so do NA, NaN, nan, NaT, <NA> and None. Can be given several "
+            "times. Default: no other value.")),
         Option("vocabulary-file", Path, None, "read.vocabulary_file", only_for=_DOCUMENTS,
                doors=_FILES, help=(
             "Words for a collection of counts (uci, lda-c, matrix-market): one per line, or a "
@@ -136,12 +136,12 @@ _ROWS = in_sections({
         Option("encoding", str, None, "read.encoding", only_for=_DOCUMENTS, doors=_TEXTS,
                metavar="NAME", help=(
             "Encoding of texts, JSON lines and CSV files, by its name in Python: cp1252, latin-1, "
-            "shift_jis and others. A byte order mark comes first. Default: UTF-8; UTF-16 and "
-            "UTF-32 are recognised.")),
+            "shift_jis and others. A byte order mark in a file takes precedence. Default: UTF-8; "
+            "UTF-16 and UTF-32 are recognised.")),
         Option("encoding-errors", OneOf(("strict", "replace")), "strict", "read.encoding_errors",
                only_for=_DOCUMENTS, doors=_TEXTS, help=(
-            "Stop at bytes that are not in the encoding, or replace them and say how many they "
-            "were.")),
+            "Stop at bytes that are not valid in the encoding, or replace them by \ufffd (ingest "
+            "reports how many).")),
         Option("follow-links", bool, False, "follow_links", doors=_TEXTS, help=(
             "Also read links in folders that point to another folder or out of the folder.")),
     ),

@@ -129,14 +129,14 @@ def test_names_of_months_are_english_in_every_locale():
 @pytest.mark.parametrize(
     ("how", "problem"),
     [
-        ("%d/%m", "does not tell one year"),
-        ("%d %Y", "and one month of a day"),
-        ("%Y-%q", "a part that is unknown"),
-        ("%Y %Y", "stands there twice"),
+        ("%d/%m", "must have one year"),
+        ("%d %Y", "and one month if it has a day"),
+        ("%Y-%q", "an unknown or repeated part"),
+        ("%Y %Y", "an unknown or repeated part"),
         ("%Y-%m-%B", "and one month"),
         ("%Y %y", "one year"),
         ("%Y-%m-%d %I", "needs both %I and %p"),
-        ("iso", "does not tell one year"),
+        ("iso", "must have one year"),
     ],
 )
 def test_a_format_that_tells_no_day_is_refused(how, problem):
@@ -153,7 +153,7 @@ def test_a_format_of_a_field_that_is_not_kept_as_a_date_is_refused(kind):
 @pytest.mark.parametrize("formats", [["%Y"], ["=%Y"], ["a=%Y", "a=epoch"]])
 def test_formats_stand_once_for_each_field(formats):
     with pytest.raises(
-        OptionError, match=r"^date-format: must be date=%d/%m/%Y, for example, once"
+        OptionError, match=r"^date-format: must be FIELD=FORMAT, such as date=%d/%m/%Y, once"
     ):
         ReadOptions(keep=("all",), date_formats=formats)
 
@@ -351,18 +351,19 @@ def test_a_column_that_fails_because_of_few_values_says_so(tmp_path):
     ],
 )
 def test_the_formats_that_all_values_fit_are_proposed(tmp_path, values, formats):
-    assert notes_of(tmp_path, x=values) == {"x": f"or dates with --date-format {formats}"}
+    said = f"readable as dates with --date-format {formats}"
+    assert notes_of(tmp_path, x=values) == {"x": said}
     for how in formats.split(" or "):
         read = options("x", date_formats=[how.strip("'")])
         ingest([tmp_path / "a.csv"], tmp_path / how[3:5], read)
 
-    with pytest.raises(SourceError, match="The values fit --date-format 'x="):
+    with pytest.raises(SourceError, match="make the corpus with --date-format 'x="):
         ingest([tmp_path / "a.csv"], tmp_path / "d", options("x:date"))
 
 
 @pytest.mark.parametrize("values", [["1,234", "5"], ["0,5", "1,5"], ["$100", "$1,000.50"], ["5%"]])
 def test_numbers_with_signs_stay_strings_and_that_is_said(tmp_path, values):
-    said = "because numbers with separators, currency or percent signs are not read"
+    said = "because separators, currency and percent signs are not read as parts of numbers"
 
     assert notes_of(tmp_path, x=values) == {"x": said}
     assert kept(Corpus.open(tmp_path / "c"), "x") == values
@@ -388,7 +389,7 @@ def test_python_warns_with_the_names_of_its_parameters():
     table = pa.table({"text": ["the owl"] * 2, "day": ["3/5/2024", "4/5/2024"]})
 
     with pytest.warns(
-        SparsetopicsWarning, match="day is kept as string, or dates with date_formats"
+        SparsetopicsWarning, match="day is kept as a string, readable as dates with date_formats"
     ):
         Corpus.from_table(table, keep=["day"])
 

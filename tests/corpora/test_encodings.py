@@ -176,9 +176,7 @@ def test_the_error_names_the_likely_encoding(encoding, tmp_path):
 
     found = re.search(r"line 3: expected UTF-8 .* is probably (\w+)\)", str(caught.value))[1]
     assert IN_ENCODINGS[encoding].encode(encoding).decode(found) == IN_ENCODINGS[encoding]
-    assert f"Use --encoding {found} if all files are in it, or convert to UTF-8. " in str(
-        caught.value
-    )
+    assert f"Use --encoding {found} if all files use it, or convert to UTF-8. " in str(caught.value)
 
 
 def test_a_byte_outside_the_given_encoding_is_named(tmp_path, monkeypatch):
@@ -211,7 +209,7 @@ def test_every_bad_file_is_named_with_its_first_bad_line(kind, workers, tmp_path
         for n, line in ((0, 3), (2, 4), (3, 2))
     )
     assert said == (
-        f"Error: {first}. Use --encoding cp1252 if all files are in it, or convert to UTF-8. "
+        f"Error: {first}. Use --encoding cp1252 if all files use it, or convert to UTF-8. "
         f"--encoding-errors replace loses characters. 2 more files: {'; '.join(others)}.\n"
     )
     run(*ingested, "--encoding", "cp1252")
@@ -256,9 +254,9 @@ def test_replaced_characters_are_counted(name, tmp_path):
     assert (account["n_replaced"], account["n_with_replaced"]) == COUNTS[name]
     where = f"{n_documents} document{'s' if n_documents > 1 else ''}"
     assert (
-        f"Warning: {n_characters} characters of {where} could not be decoded and became \ufffd."
-        in said.stderr
-    )
+        f"Warning: The texts of {where} have {n_characters} replacement characters (\ufffd) for "
+        "what could not be decoded."
+    ) in said.stderr
     kept = Corpus.open(tmp_path / "c").read_fields(["text"])
     found = [text for part in kept for text in part["text"].to_pylist()]
     assert any("caf\ufffd" in text for text in found)
