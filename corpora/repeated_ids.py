@@ -39,6 +39,9 @@ from sparsetopics.options.option import shown
 REFUSE, SKIP, KEEP_ALL = "refuse", "skip", "keep"
 _AT_ONCE = 1 << 20  # digests
 _SPREAD = np.int64(-7046029254386353131)  # odd, so that no two of its multiples are equal
+_LIKE_NAME = f"the id begins with {NO_ID}, as the names of documents without an id do"
+_LATE = "the document has an id, but documents before it have none"
+_LATE_HINT = "Name the sources with ids first, or use --duplicate-ids skip."
 _HINT = "Correct it, or name another field with --id-field"
 _WAYS = "--duplicate-ids skip leaves out such documents, and keep keeps them."
 _STORED_HINT = "Use --duplicate-ids skip to leave such documents out, or keep to add them."
@@ -95,10 +98,12 @@ class GivenIds:
     def watch(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
         """The blocks, whose documents have no names yet. After the last one, raises SourceError for
         an id that must not repeat but does."""
-        has_absent, n_rows, like_name = False, 0, None
+        n_rows, refused = 0, None
         for block in blocks:
             ids = given(block.ids)
             self._sizes.append(len(ids))
+            if not self.are_given and not self._late and n_rows and ids.null_count < len(ids):
+                refused = n_rows + pc.index(ids.is_valid(), True).as_py(), _LATE, _LATE_HINT
             if self._first_given is None and ids.null_count < len(ids):
                 self._first_given = len(self._sizes) - 1
                 if self._policy != KEEP_ALL:
@@ -107,15 +112,13 @@ class GivenIds:
                         self._write(self._ids(part))
             if self._digests is not None:
                 self._write(ids)
-            has_absent = has_absent or ids.null_count > 0
-            row = pc.index(pc.starts_with(ids, NO_ID), True).as_py()
-            if like_name is None and row >= 0:
-                like_name = n_rows + row
+            if refused is None and (row := pc.index(pc.starts_with(ids, NO_ID), True).as_py()) >= 0:
+                refused = n_rows + row, _LIKE_NAME, f"{_HINT}."
             n_rows += len(ids)
             yield block
-        if has_absent and like_name is not None:
-            problem = f"the id begins with {NO_ID}, as the names of documents without an id do"
-            raise SourceError(self._place_of(like_name), problem, f"{_HINT}.")
+        if refused is not None and self._policy != KEEP_ALL:
+            row, problem, hint = refused
+            raise SourceError(self._place_of(row), problem, hint)
         # An id may equal the position that names a document of the corpus: skipping would lose it.
         is_strict = self._policy == REFUSE
         if is_strict or (self._n_before and not self._before.has_ids):
@@ -236,16 +239,13 @@ class GivenIds:
         return names
 
     def _ids(self, part: int) -> pa.StringArray:
-        """The ids of a row group of the corpus or of a block, with the names given so far."""
+        """The ids of a row group of the corpus or of a block, null for a document without one."""
         n_stored = len(self._before.groups)
         if part < n_stored:
             return pa.array(self._before.groups[part].read_ids(), pa.string())
         if self._first_given is None or part >= self._first_given:
             return given(self._block_of(part - n_stored).ids)
-        if self._late or self._before.has_ids:
-            return pa.nulls(self._sizes[part], pa.string())
-        first = self._before.n_names + sum(self._sizes[n_stored:part])
-        return pa.array(np.arange(first, first + self._sizes[part])).cast(pa.string())
+        return pa.nulls(self._sizes[part], pa.string())
 
 
 def _keep_repeated(ordered: NDArray[np.int64]) -> int:

@@ -400,13 +400,13 @@ def test_a_position_is_never_an_id_that_is_given(reader, empty, with_words, tmp_
     assert ids_of(tmp_path / "corpus") == ["1", "no-id-1", "5", "no-id-3", "3"]
 
 
-def test_an_id_that_looks_like_a_name_by_position_is_refused_beside_one(write, tmp_path):
-    ids = ["no-id-1", "5"]
-    ingest([write("a", rows_of(ids))], tmp_path / "corpus", options())
-    assert ids_of(tmp_path / "corpus") == ids
-
+def test_an_id_that_looks_like_a_name_by_position_is_refused(write, tmp_path):
+    source = write("b", rows_of(["5", "no-id-1"]))
     with pytest.raises(SourceError, match=r"b\.jsonl, line 2: the id begins with no-id-, as"):
-        ingest([write("b", rows_of([None, *ids]))], tmp_path / "other", options())
+        ingest([source], tmp_path / "other", options())
+
+    ingest([source], tmp_path / "corpus", options("keep"))
+    assert ids_of(tmp_path / "corpus") == ["5", "no-id-1"]
 
 
 def test_positions_alone_are_numbers(write, tmp_path):
@@ -425,8 +425,10 @@ def test_a_later_file_with_ids_changes_the_names_of_an_earlier_one(write, tmp_pa
 
     assert ids_of(tmp_path / "corpus") == ["no-id-0", "no-id-1", "0", "1", "no-id-4"]
     given = {"vocabulary": tmp_path / "corpus", "pruning": PruningOptions()}
-    with pytest.raises(SourceError, match=r"b\.jsonl, line 1: the id '0' is also .*a\.jsonl"):
+    with pytest.raises(SourceError, match=r"b\.jsonl, line 1: the document has an id, but .* none"):
         ingest(sources, tmp_path / "other", options(**given))
+    ingest(sources[::-1], tmp_path / "reversed", options(**given))
+    assert ids_of(tmp_path / "reversed") == ["0", "1", "no-id-2", "no-id-3", "no-id-4"]
 
 
 @pytest.mark.parametrize("is_old", [False, True])
