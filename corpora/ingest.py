@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -348,8 +349,11 @@ def _count(
     assert tokenizer is not None  # only counts have none
     counted = count_texts(block, tokenizer, keep_texts=read.kept.text)
     if read.encoding_errors == "replace":
-        marks = pc.fill_null(pc.count_substring(block.texts, "\ufffd"), 0)
-        counted.account[-2:] = pc.sum(marks).as_py() or 0, pc.sum(pc.greater(marks, 0)).as_py() or 0
+        columns = block.texts, block.ids, block.labels, *block.fields.values()
+        marks = sum(
+            pc.fill_null(pc.count_substring(each, "\ufffd"), 0).to_numpy() for each in columns
+        )
+        counted.account[-2:] = np.sum(marks), np.count_nonzero(marks)
     return counted
 
 

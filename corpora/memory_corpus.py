@@ -34,7 +34,7 @@ from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import NO_RULES, FieldType, FieldTypes, ValueRules
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
-from sparsetopics.corpora.repeated_ids import KEEP_ALL, GivenIds
+from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import (
     DOCS_PER_ROW_GROUP,
@@ -93,7 +93,9 @@ def _corpus_of_blocks(
     rules = options.read.rules
     told = FieldTypes(kept, rules)
     read = [count_texts(block, tokenizer, keep_texts=kept.text) for block in _called(texts, names)]
-    policy = options.read.duplicate_ids if names is None else KEEP_ALL  # an index may repeat
+    policy = options.read.duplicate_ids
+    if names is not None and policy == REFUSE:
+        policy = KEEP_ALL  # an index may repeat
     place_of = f"{where}, row {{}}".format
     with closing(GivenIds(policy, None, read.__getitem__, place_of)) as ids:
         blocks = [*map(whole, ids.named(told.watch(ids.watch(read))))]

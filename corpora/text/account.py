@@ -28,7 +28,7 @@ _OF_ADDRESSES = frozenset({"http", "https", "www"})
 class WordAccount(NamedTuple):
     """Tokens that were read, kept, and left out by each rule; the commonest words of the corpus;
     the share of letters that are in no token; documents that were skipped; replacement characters
-    in texts whose bytes may have been replaced, and the number of their documents.
+    where bytes may have been replaced, and the number of their documents.
 
     ``left_out`` has the rules ``stop_words``, ``min_df``, ``max_df`` and ``max_words``, or
     ``vocabulary`` under a given one.
@@ -97,7 +97,7 @@ class WordAccount(NamedTuple):
         if self.n_replaced:
             number = quantity(self.n_replaced, "replacement character")
             where = quantity(self.n_with_replaced, "document")
-            yield f"The texts of {where} have {number} (\ufffd) for what could not be decoded."
+            yield f"Found {number} (\ufffd), for what could not be decoded, in {where}."
         if self.lost_letters > _MOST_LOST:
             hint = "Check the token pattern, the language and the encoding of the texts."
             yield f"{self.lost_letters:.0%} of the letters do not belong to any word. {hint}"

@@ -22,7 +22,7 @@ from sparsetopics.options.option import check_extension
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.options.workplace import Workplace
-from sparsetopics.runs.data import fingerprint_of
+from sparsetopics.runs.data import is_fingerprint_of
 from sparsetopics.runs.run import SWAPPED, AnyRun, Run, load_run, refuse_run
 
 ScoreRun = Callable[..., AnyCard]  # takes what ``score_model`` takes, for one kind of run
@@ -100,7 +100,7 @@ def score_model(
     if isinstance(model, Run):
         score = imported(MODELS[model.model.name].score)
         if trained_with := model.settings["corpus"].get("fingerprint"):
-            in_sample = trained_with == fingerprint_of(heldout)
+            in_sample = is_fingerprint_of(trained_with, heldout)
     card = score(
         model, heldout, counted_in,
         concentration=concentration, texts=texts, seed=seed, workers=workers, broadcast=broadcast,

@@ -79,7 +79,7 @@ def _data_facts(run: AnyRun) -> dict[str, Fact]:
     corpus, most = run.settings["corpus"], _entry(run.settings.get("options", {}), "laps")
     name = f" in {Path(corpus['path']).name}" if "path" in corpus else ""
     # The start of the fingerprint tells apart corpora whose folders have the same name.
-    fingerprint = str(corpus.get("fingerprint", ""))[:12]
+    fingerprint = str(corpus.get("fingerprint", "")).removeprefix("rows:")[:12]
     passes = f"{run.n_laps:,} {'pass' if run.n_laps == 1 else 'passes'} over the data"
     return {
         "trained on": f"{training_data(corpus)}{name}",

@@ -75,6 +75,8 @@ class TokenizedTexts:
             for own in np.split(tokens.word_of, tokens.indptr[1:-1]):
                 if len(known := own[is_known[own]]):
                     yield [words[word] for word in known.tolist()]
+        if not self.n_read:
+            raise SourceError("texts", "there are no documents")
 
 
 def _in_order(vocabulary: Vocabulary) -> TokenizerOptions:

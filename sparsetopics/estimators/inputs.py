@@ -137,7 +137,7 @@ class InputReader(NamedTuple):
             return False
         values = (each.as_py() if isinstance(each, pa.Scalar) else each for each in X)
         first = next((value for value in values if not is_missing(value)), None)
-        return isinstance(first, str) or not len(X)
+        return first is None or isinstance(first, str)
 
     def _rows(self, X: Data, names: Names | None) -> InputRows:
         wanted = VectorCorpus if self.vectors else Corpus

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -31,6 +33,7 @@ from sparsetopics.runs.run import refuse_run
 from sparsetopics.runs.run_files import CorpusFacts
 
 VALIDATION_SEED = 0
+_OF_ROWS = "rows:"  # before a fingerprint that is not of a manifest
 Score = Callable[[Model], float]  # nats per token; per vector for vectors
 # How a kind of model is scored on held-out data, given the training data and the threads.
 LapScore = Callable[[Corpus | VectorCorpus, Corpus | VectorCorpus, int], Score]
@@ -109,16 +112,37 @@ def facts_of(corpus: Corpus | VectorCorpus) -> CorpusFacts:
 
 def fingerprint_of(corpus: Corpus | VectorCorpus) -> str:
     """The SHA-256 of the manifest of a corpus on disk, or of the rows of one in memory."""
+    manifest = _manifest_of(corpus)
+    return _fingerprint_of_rows(corpus) if manifest is None else file_sha256(manifest)
+
+
+def is_fingerprint_of(known: str, corpus: Corpus | VectorCorpus) -> bool | None:
+    """Whether ``fingerprint_of`` gave this for the corpus; for rows also before it was saved.
+
+    None for a corpus in memory beside the fingerprint of one on disk.
+    """
+    manifest = _manifest_of(corpus)
+    if known.startswith(_OF_ROWS):
+        return known == _fingerprint_of_rows(corpus)
+    return None if manifest is None else known == file_sha256(manifest)
+
+
+def _manifest_of(corpus: Corpus | VectorCorpus) -> Path | None:
     groups: Sequence[AnyRowGroup] = corpus.row_groups
     if groups and isinstance(groups[0], StoredRowGroup):
-        return file_sha256(groups[0].shard.path.parent / MANIFEST)
-    # Array by array, and lengths instead of ends: how rows are divided into groups plays no part.
-    batches = [{**each.to_arrays(), "indptr": np.diff(each.indptr)} for each in corpus.batches()]
-    digest = sha256(str(corpus.width).encode())
-    for name in batches[0] if batches else ():
-        for arrays in batches:
-            digest.update(np.ascontiguousarray(arrays[name]).data)
-    return digest.hexdigest()
+        return groups[0].shard.path.parent / MANIFEST
+    return None
+
+
+def _fingerprint_of_rows(corpus: Corpus | VectorCorpus) -> str:
+    """The SHA-256 of the arrays; how rows are divided into groups plays no part."""
+    digests = defaultdict(sha256, width=sha256(str(corpus.width).encode()))
+    for batch in corpus.batches():
+        arrays = {**batch.to_arrays(), "indptr": np.diff(batch.indptr)}  # lengths, not ends
+        for name, array in arrays.items():
+            digests[name].update(np.ascontiguousarray(array).data)
+    whole = "".join(digests[name].hexdigest() for name in sorted(digests))
+    return _OF_ROWS + sha256(whole.encode()).hexdigest()
 
 
 def added_facts(old: CorpusFacts, new: CorpusFacts) -> CorpusFacts:

@@ -254,8 +254,8 @@ def test_replaced_characters_are_counted(name, tmp_path):
     assert (account["n_replaced"], account["n_with_replaced"]) == COUNTS[name]
     where = f"{n_documents} document{'s' if n_documents > 1 else ''}"
     assert (
-        f"Warning: The texts of {where} have {n_characters} replacement characters (\ufffd) for "
-        "what could not be decoded."
+        f"Warning: Found {n_characters} replacement characters (\ufffd), for what could not be "
+        f"decoded, in {where}."
     ) in said.stderr
     kept = Corpus.open(tmp_path / "c").read_fields(["text"])
     found = [text for part in kept for text in part["text"].to_pylist()]
@@ -274,6 +274,17 @@ def test_replaced_characters_of_an_encoding_and_of_a_table_are_counted(tmp_path)
 
     for summary in (lines, table):
         assert (summary.account.n_replaced, summary.account.n_with_replaced) == (1, 1)
+
+
+def test_replaced_characters_of_ids_labels_and_fields_are_counted(tmp_path):
+    read = ReadOptions(encoding_errors="replace", keep=("s",))
+    (tmp_path / "a.csv").write_bytes(
+        b"id,text,label,s\n1,owl,\xe4,fine\n2,owl,b,\xf6\n\xfc,owl,\xfc,c\n4,owl,d,e\n"
+    )
+
+    summary = ingest([tmp_path / "a.csv"], tmp_path / "c", IngestOptions(read=read))
+
+    assert (summary.account.n_replaced, summary.account.n_with_replaced) == (4, 3)
 
 
 def test_nothing_is_said_if_nothing_was_replaced(tmp_path):

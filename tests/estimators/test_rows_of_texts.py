@@ -111,6 +111,7 @@ def test_more_texts_are_learned_with_the_words_of_the_first():
 
 def test_all_texts_may_be_unknown(topics):
     np.testing.assert_allclose(topics.transform(["zzz", None]).sum(axis=1), 1)
+    np.testing.assert_allclose(topics.transform([None, float("nan")]).sum(axis=1), 1)
 
 
 def test_texts_are_no_vectors():
