@@ -184,7 +184,8 @@ def _lines_of_input() -> Iterator[str]:
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
-            raise SourceError(f"standard input, line {number}", "is not UTF-8") from error
+            where, problem = f"standard input, line {number}", "expected UTF-8 text"
+            raise SourceError(where, problem, "Convert it with iconv.") from error
     if not number:
         raise SourceError("standard input", "is empty")
 

@@ -317,7 +317,7 @@ def test_what_does_not_go_together_is_refused(run_folder, arguments, message):
 def test_bytes_that_are_no_text_are_refused(run_folder):
     message = fail(run_folder, "-", standard_input=b"wordaa\n\xff\n")
 
-    assert message == "Error: standard input, line 2: is not UTF-8.\n"
+    assert message == "Error: standard input, line 2: expected UTF-8 text. Convert it with iconv.\n"
 
 
 def test_a_mixture_of_vectors_has_no_words(tmp_path):
