@@ -6,7 +6,7 @@ Names of months and days are English, whatever the locale is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import product
@@ -94,11 +94,9 @@ def as_dates(values: pa.StringArray, how: str) -> pa.TimestampArray:
         if how == UTC:
             raise pa.ArrowInvalid("no date")
     encoded = values.dictionary_encode()
-    dates = []
-    for value in encoded.dictionary.to_pylist():
-        dates.append(read_date(value, how))
-        if dates[-1] is None:
-            raise pa.ArrowInvalid("no date")
+    dates = [read_date(value, how) for value in encoded.dictionary.to_pylist()]
+    if None in dates:
+        raise pa.ArrowInvalid("no date")
     return pa.array(dates, DATE).take(encoded.indices)
 
 
@@ -148,15 +146,8 @@ def _date_of(parts: Mapping[str, str]) -> datetime:
 @cache
 def _pattern(how: str) -> re.Pattern[str]:
     """A format of ``strptime``; KeyError and re.error for one that cannot be read."""
-    pieces = re.findall(r"%.?|\s+|[^%\s]+", how)
-    pattern = "".join(
-        _DIRECTIVES[piece[1:]]
-        if piece[0] == "%"
-        else r"\s+"
-        if piece.isspace()
-        else re.escape(piece)
-        for piece in pieces
-    )
+    spaced = re.sub(r"(\\?\s)+", r"\\s+", re.escape(how))  # which escapes some spaces
+    pattern = re.sub("%(.?)", lambda part: _DIRECTIVES[part[1]], spaced)
     if re.search("%[YymdHIMSf]%[YymdHIMSf]", how):  # or 1112024 would be two dates
         pattern = pattern.replace(r"\d{1,2}", r"\d\d")
     return re.compile(pattern, re.ASCII | re.IGNORECASE)
@@ -177,11 +168,10 @@ def check_format(option: str, how: str) -> None:
         refuse(option, f"{shown(how)} needs both %I and %p, or %H", hint)
 
 
-def fitting_formats(values: Iterable[str], among: Iterable[str] = PROPOSED) -> list[str]:
+def fitting_formats(values: Sequence[str], among: Iterable[str] = PROPOSED) -> list[str]:
     """The formats that read all the values as dates, the usual ones by default."""
-    found = [*among]
-    for value in values:
-        found = [how for how in found if PROPOSED[how].match(value) and read_date(value, how)]
-        if not found:
-            break
-    return found
+
+    def fits(how: str) -> bool:
+        return all(PROPOSED[how].match(value) and read_date(value, how) for value in values)
+
+    return list(filter(fits, among))
