@@ -76,25 +76,20 @@ IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 _OF_TABLES = frozenset({"columns", "id_field", "label_field"})
 _OF_TEXT = frozenset({"encoding_errors", KEEP})
-_WITH_IDS = _OF_TEXT | {DUPLICATE_IDS}
-_OF_RECORDS = _WITH_IDS | {TEXT_FIELD, ID_FIELD, LABEL_FIELD, "date_formats", "missing"}
-_ENCODED = frozenset({"encoding"})  # other formats have their own
+_OF_LINES = _OF_TEXT | {"encoding"}  # Parquet and Arrow have their own
+_OF_FILES = _OF_LINES | {DUPLICATE_IDS}
+_OF_FIELDS = {TEXT_FIELD, ID_FIELD, LABEL_FIELD, DUPLICATE_IDS, "date_formats", "missing"}
+_OF_RECORDS = _OF_LINES | _OF_FIELDS
+_OF_ROWS = _OF_TEXT | _OF_FIELDS
+_OBJECTS = partial(places.lines, blank=False)
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
-    "text": Format(read_text, (".txt", ".text"), _WITH_IDS | _ENCODED, places=places.files),
-    "lines": Format(
-        *(read_lines, (".lines",), _OF_TEXT | _ENCODED), by_file=True, places=places.lines
-    ),
-    "jsonl": Format(
-        *(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS | _ENCODED),
-        by_file=True,
-        places=partial(places.lines, blank=False),
-    ),
-    "csv": Format(
-        *(read_csv, (".csv", ".tsv"), _OF_RECORDS | _ENCODED), by_file=True, places=places.records
-    ),
-    "parquet": Format(read_parquet, (".parquet",), _OF_RECORDS, by_file=True),
-    "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_RECORDS, by_file=True),
+    "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=places.files),
+    "lines": Format(read_lines, (".lines",), _OF_LINES, by_file=True, places=places.lines),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True, places=_OBJECTS),
+    "csv": Format(read_csv, (".csv", ".tsv"), _OF_RECORDS, by_file=True, places=places.records),
+    "parquet": Format(read_parquet, (".parquet",), _OF_ROWS, by_file=True),
+    "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_ROWS, by_file=True),
     "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
     "matrix-market": Format(
         matrix_market.read_matrix_market,

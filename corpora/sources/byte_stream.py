@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path, PurePath
@@ -260,19 +260,11 @@ def checked_utf8(data: bytes, path: Place, first_line: int, decoding: Decoding |
 
     ``decoding`` is None where its options are not for the file.
     """
-    if _is_utf8(data):
+    with suppress(pa.ArrowInvalid):
+        pa.array([data], pa.binary()).cast(pa.string())  # checks them without a second copy
         return data
     try:
         return data.decode(errors=(decoding or Decoding()).errors).encode()
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
         raise undecodable(error, UTF_8, decoding, f"{path}, line {line}") from error
-
-
-def _is_utf8(data: bytes) -> bool:
-    """Whether Arrow accepts the bytes, which needs no second copy of the text."""
-    try:
-        pa.array([data], pa.binary()).cast(pa.string())
-    except pa.ArrowInvalid:
-        return False
-    return True

@@ -14,7 +14,6 @@ from sparsetopics.options.option import shown
 UTF_8 = "utf-8"
 # Those of 32 bits come first, because a mark of one begins with a mark of UTF-16.
 _WIDE = ["utf_32_le", "utf_32_be", "utf_16_le", "utf_16_be"]
-_MARKS = tuple("\ufeff".encode(name) for name in (UTF_8, *_WIDE))
 # The encodings that files are likely to have, Western texts first, which look like many of them.
 _LIKELY = ["cp1252", "cp1251", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"]
 _LIKELY += ["cp932", "euc_jp", "gb18030", "big5", "cp949"]
@@ -64,8 +63,9 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
     sample = start[:_N_LOOKED_AT]
     if kind := _OTHER_FILES.match(sample):
         raise _other_file(path, str(kind.lastgroup).replace("_", " "))
-    if start.startswith(_MARKS):
-        return next(name for name in (UTF_8, *_WIDE) if start.startswith("\ufeff".encode(name)))
+    for name in (UTF_8, *_WIDE):
+        if start.startswith("\ufeff".encode(name)):
+            return name
     name = UTF_8 if given is None else codecs.lookup(given).name.removesuffix("-sig")
     if name in ("utf-16", "utf-32"):  # in which order are the bytes?
         return _most_likely(sample, _WIDE) or f"{name}-le"
