@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -162,32 +162,28 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
         raise SourceError(f"{where}, column {error.colno}", problem) from error
     except ValueError as error:
         raise SourceError(where, f"the line is not JSON ({reason_of(error)})") from error
-    if not isinstance(record, dict):
+    if not isinstance(record, _Object):
         problem = f"expected a JSON object, but found {_kind(record)}"
         raise SourceError(where, problem, "Write one object per line.")
-    if isinstance(record, _Repetitive):
+    if record.twice:
         kept = kept_among(list(record), options, where)
         refuse_repeated(record.twice, kept, options, where)
     return record
 
 
-class _Repetitive(dict[str, Json]):
-    """An object with fields given twice; it holds the last value of each."""
+class _Object(dict[str, Json]):
+    """An object; of fields that are given twice, it holds the last value."""
 
-    twice: frozenset[str]
+    twice: Collection[str] = ()
 
-
-def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
-    record = dict(members)
-    if len(record) == len(members):
-        return record
-    repetitive = _Repetitive(record)
-    names = Counter(name for name, _ in members)
-    repetitive.twice = frozenset(name for name, count in names.items() if count > 1)
-    return repetitive
+    def __init__(self, members: list[tuple[str, Json]]) -> None:
+        super().__init__(members)
+        if len(self) < len(members):
+            names = Counter(name for name, _ in members)
+            self.twice = [name for name, count in names.items() if count > 1]
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(object_pairs_hook=_Object)
 
 
 def _parsed(line: bytes) -> Json:

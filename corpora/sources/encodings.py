@@ -70,10 +70,9 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
     if name in ("utf-16", "utf-32"):  # in which order are the bytes?
         return _most_likely(sample, _WIDE) or f"{name}-le"
     if name == UTF_8 and _has_controls(sample):
-        wide = _most_likely(sample, _WIDE) if given is None else None
-        if wide is None:
-            raise _other_file(path, _BINARY)
-        return wide
+        if given is None and (wide := _most_likely(sample, _WIDE)):
+            return wide
+        raise _other_file(path, _BINARY)
     # Single bytes are found faster than by the expression.
     if given is None and (b"\x1b" in sample or b"~" in sample) and _ESCAPE_CODED.search(sample):
         raise _other_file(path, "coded with escapes", "Give its --encoding, such as iso2022_jp.")
