@@ -293,17 +293,15 @@ def table_of_fields(
 
 
 # --- what values look like -----------------------------------------------------------------------
-def present(values: pa.StringArray, missing: Sequence[str] = ()) -> pa.StringArray:
+def _present(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:
     """The values, null for empty ones and for those that are ``missing``."""
-    is_empty = pc.equal(pc.binary_length(values), 0)
-    if missing:
-        is_empty = pc.or_kleene(is_empty, pc.is_in(values, pa.array(missing)))
-    return pc.if_else(is_empty, pa.scalar(None, pa.string()), values)
+    is_missing = pc.is_in(values, pa.array(["", *missing]))
+    return pc.if_else(is_missing, pa.scalar(None, pa.string()), values)
 
 
 def _known(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:
     """Values that may be numbers or dates, without spaces around them, null for missing ones."""
-    return present(pc.utf8_trim_whitespace(values), [*MISSING, *missing])
+    return _present(pc.utf8_trim_whitespace(values), [*MISSING, *missing])
 
 
 def converted(
@@ -317,7 +315,7 @@ def converted(
     if kind == "text":
         return values
     if kind == "string":
-        return present(values, missing)
+        return _present(values, missing)
     known = _known(values, missing)
     found = _parsed(known, kind, how)
     if found is None:
