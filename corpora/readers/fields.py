@@ -8,6 +8,7 @@ strings; ``dates`` decides what a date is.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -144,9 +145,10 @@ class _Clues:
 
     def __init__(self) -> None:
         self.n_values = 0
-        # Values that are not of a type, with their first row and the number of documents that have
-        # them; no entry for a type of which many values are not.
-        self.odd: dict[FieldType, dict[str, tuple[int, int]]] = {"number": {}, "date": {}}
+        # Values that are not of a type, in the order of their first rows, with the number of
+        # documents that have them; no entry for a type of which many values are not.
+        self.odd: dict[FieldType, Counter[str]] = {"number": Counter(), "date": Counter()}
+        self.rows: dict[str, int] = {}  # the first of each odd value
         # Of dates, which all values fit.
         self.formats = [how for how in dates.PROPOSED if how != dates.EXCEL]
         self.are_dressed = True  # numbers with separators and signs, all of them
@@ -174,13 +176,10 @@ class _Clues:
             odd = self.odd[kind]
             for n in islice(_misfits(distinct, partial(_fits, kind=kind)), _MOST_ODD + 1):
                 value, count = counts[n].as_py().values()
-                row, n_before = odd.get(value, (first_row + pc.index(known, value).as_py(), 0))
-                odd[value] = row, n_before + count
-            if len(odd) > _MOST_ODD or self._n_odd(kind) > _FEW * self.n_values or not odd:
+                odd[value] += count
+                self.rows.setdefault(value, first_row + pc.index(known, value).as_py())
+            if len(odd) > _MOST_ODD or odd.total() > _FEW * self.n_values or not odd:
                 del self.odd[kind]
-
-    def _n_odd(self, kind: FieldType) -> int:
-        return sum(count for _, count in self.odd[kind].values())
 
     @property
     def kind(self) -> FieldType:
@@ -194,11 +193,11 @@ class _Clues:
         if self.formats:
             return f"or dates with {proposal(name, self.formats)}"
         if self.odd:  # a type that few values are not of
-            kind = next(iter(self.odd))
-            value, (row, _) = min(self.odd[kind].items(), key=lambda item: item[1])
-            n_others = self._n_odd(kind) - 1
+            odd = next(iter(self.odd.values()))
+            value = next(iter(odd))
+            n_others = odd.total() - 1
             others = f" and {quantity(n_others, 'other value')}" if n_others else ""
-            return f"because of {shown(value)} in row {row:,}{others}"
+            return f"because of {shown(value)} in row {self.rows[value]:,}{others}"
         if self.are_dressed:
             return "because numbers with separators, currency or percent signs are not read"
         return ""
@@ -238,9 +237,8 @@ class FieldTypes:
         OptionError for a format of a field that is not kept."""
         for name in self._rules.date_formats.keys() - self._clues.keys():
             refuse("date-format", f"no field {shown(name)} is kept", "Check it and --keep.")
-        order = dict.fromkeys([*self._kept.types, *self._clues])
-        if self._kept.text:
-            order = {TEXT: None, **order}
+        first = [TEXT] if self._kept.text else []
+        order = dict.fromkeys([*first, *self._kept.types, *self._clues])
         return {name: self._given(name) or self._clues.get(name, _Clues()).kind for name in order}
 
     @property

@@ -87,14 +87,12 @@ def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -
 
 def _is_kept(kind: pa.DataType) -> bool:
     """Whether the values can be kept: strings, numbers, dates, times, true and false."""
-    if pa.types.is_dictionary(kind):
-        return _is_kept(kind.value_type)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return _is_text(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return kind in (pa.string(), pa.large_string(), pa.string_view(), pa.null())
 
 
