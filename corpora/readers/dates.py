@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import product
+from itertools import product, takewhile
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -94,8 +94,9 @@ def as_dates(values: pa.StringArray, how: str) -> pa.TimestampArray:
         if how == UTC:
             raise pa.ArrowInvalid("no date")
     encoded = values.dictionary_encode()
-    dates = [read_date(value, how) for value in encoded.dictionary.to_pylist()]
-    if None in dates:
+    found = (read_date(value, how) for value in encoded.dictionary.to_pylist())
+    dates = list(takewhile(bool, found))  # all of them, unless one is none
+    if len(dates) < len(encoded.dictionary):
         raise pa.ArrowInvalid("no date")
     return pa.array(dates, DATE).take(encoded.indices)
 
