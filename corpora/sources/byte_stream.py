@@ -222,7 +222,7 @@ def _utf8_pieces(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
         encoding = encodings.encoding_of(start, given, str(path))
         if encoding != UTF_8:
             pieces = encodings.as_utf8(pieces, encoding, decoding or Decoding(), str(path))
-        yield next(pieces).removeprefix(BYTE_ORDER_MARK)
+        yield next(pieces, b"").removeprefix(BYTE_ORDER_MARK)
         yield from pieces
 
 

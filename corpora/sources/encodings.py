@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from sparsetopics.base.errors import OptionError, SourceError
@@ -93,20 +92,18 @@ def as_utf8(
     pieces: Iterable[bytes], encoding: str, decoding: Decoding, path: str
 ) -> Iterator[bytes]:
     """The pieces of a file in UTF-8; NotTextError at the first byte that cannot be decoded."""
-    decoder = codecs.getincrementaldecoder(encoding)(decoding.errors)
     n_lines = 0
-    for piece in chain(pieces, [b""]):
-        try:
-            text = decoder.decode(piece, final=not piece)
-        except UnicodeDecodeError as error:
-            n_lines += error.object[: error.start].decode(encoding, "ignore").count("\n")
-            where = f"{path}, line {n_lines + 1}"
-            raise undecodable(error, encoding, decoding, where) from error
-        data = text.encode(errors="surrogatepass")  # UTF-7 may hold halves of pairs
-        if _has_controls(data[:_N_LOOKED_AT]):
-            raise _other_file(path, _BINARY)
-        n_lines += text.count("\n")
-        yield data
+    try:
+        for text in codecs.iterdecode(pieces, encoding, decoding.errors):
+            data = text.encode(errors="surrogatepass")  # UTF-7 may hold halves of pairs
+            if _has_controls(data[:_N_LOOKED_AT]):
+                raise _other_file(path, _BINARY)
+            n_lines += text.count("\n")
+            yield data
+    except UnicodeDecodeError as error:
+        n_lines += error.object[: error.start].decode(encoding, "ignore").count("\n")
+        where = f"{path}, line {n_lines + 1}"
+        raise undecodable(error, encoding, decoding, where) from error
 
 
 def undecodable(
