@@ -272,16 +272,14 @@ def table_of_fields(
     """
     columns = {}
     for name, kind in types.items():
-        if name not in values:
-            columns[name] = pa.nulls(len(rows), ARROW_TYPES[kind])
-            continue
+        column = values.get(name, pa.nulls(len(rows), pa.string()))
         how = rules.date_formats.get(name, dates.PLAIN)
-        columns[name] = found = converted(values[name], kind, how, rules.missing)
+        columns[name] = found = converted(column, kind, how, rules.missing)
         if isinstance(found, int):
             wanted = kind if how in (dates.PLAIN, dates.UTC) else f"{kind} of the format {how}"
-            problem = f"expected a {wanted}, but found {shown(values[name][found].as_py())}"
+            problem = f"expected a {wanted}, but found {shown(column[found].as_py())}"
             hint = f"Correct it, or make the corpus with --keep {name}:string."
-            known = _known(values[name].unique(), rules.missing)
+            known = _known(column.unique(), rules.missing)
             if kind == "date" and (formats := dates.fitting_formats(known.drop_null().to_pylist())):
                 hint = f"The values fit {proposal(name, formats)}."
             error = WrongValueError(f"field {name!r}", problem, hint)
