@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -160,28 +160,30 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
         raise SourceError(f"{where}, column {error.colno}", problem) from error
     except ValueError as error:
         raise SourceError(where, f"the line is not JSON ({reason_of(error)})") from error
-    if not isinstance(record, _Object):
+    if not isinstance(record, dict):
         problem = f"expected a JSON object, but found {_kind(record)}"
         raise SourceError(where, problem, "Write one object per line.")
-    if record.twice:
+    if isinstance(record, _Repetitive):
         kept = kept_among(list(record), options, where)
         refuse_repeated(record.twice, kept, options, where)
     return record
 
 
-class _Object(dict[str, Json]):
-    """An object; of fields that are given twice, it holds the last value."""
-
-    twice: Collection[str] = ()
+class _Repetitive(dict[str, Json]):
+    """An object with fields given twice; it holds the last value of each."""
 
     def __init__(self, members: list[tuple[str, Json]]) -> None:
         super().__init__(members)
-        if len(self) < len(members):
-            names = Counter(name for name, _ in members)
-            self.twice = [name for name, count in names.items() if count > 1]
+        names = Counter(name for name, _ in members)
+        self.twice = [name for name, count in names.items() if count > 1]
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_Object)
+def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
+    record = dict(members)
+    return record if len(record) == len(members) else _Repetitive(members)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _parsed(line: bytes) -> Json:
