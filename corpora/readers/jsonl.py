@@ -199,12 +199,14 @@ def _row(record: dict[str, Json], where: str, options: ReadOptions) -> Row:
     for field, option in ((options.id_field, ID_FIELD), (options.label_field, LABEL_FIELD)):
         if field is not None and field not in record:
             raise missing_field(field, list(record), where, option)
-    found = record.get(options.text_field)
-    if found is not None and not isinstance(found, str):
-        expected = f"a string or null in field {options.text_field!r}"
-        raise SourceError(where, f"expected {expected}, but found {_kind(found)}")
-    doc_id, label, text = (_string_of(record, f, where, options) for f in fields_of(options))
-    return where, doc_id, label, text
+    id_field, label_field, text_field = fields_of(options)
+    text = record.get(text_field)
+    if text is not None and not isinstance(text, str):
+        expected = f"a string or null in field {text_field!r}"
+        raise SourceError(where, f"expected {expected}, but found {_kind(text)}")
+    doc_id = _string_of(record, id_field, where, options)
+    label = _string_of(record, label_field, where, options)
+    return where, doc_id, label, None if text is None else _encodable(text, where, options)
 
 
 def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOptions) -> str | None:
