@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.readers.fields import TEXT, FieldType, converted, misfit
+from sparsetopics.corpora.readers.fields import TEXT, FieldType, converted
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.options.option import refuse, shown
 
@@ -213,8 +213,8 @@ def _typed(values: pa.Array, kind: FieldType, over: Over, wanted: str, hint: str
     if not pa.types.is_string(values.type):
         return values
     found = converted(values, kind)
-    if found is None:
-        odd = shown(values[misfit(values, kind)].as_py())
+    if isinstance(found, int):
+        odd = shown(values[found].as_py())
         refuse("over", f"expected {wanted} in {shown(over.column)}, but found {odd}", hint)
     return found
 

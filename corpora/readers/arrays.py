@@ -44,8 +44,7 @@ def read_npy(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
     for file in files:
         where = str(file.path)
         with reading(file.path), open_bytes(file.path) as stream:
-            header = _read_header(stream, where)
-            for first, rows in _row_blocks(stream, header, where):
+            for first, rows in _row_blocks(stream, where):
                 nothing = pa.nulls(len(rows), pa.string())
                 yield partial(vector_block, where, first, rows, nothing, nothing)
 
@@ -70,17 +69,11 @@ def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
             labels = _names(archive, label_name, n_items, where)
             where = f"{where}, array {name!r}"
             with archive.open(f"{name}.npy") as stream:
-                header = _read_header(stream, where)
-                for first, rows in _row_blocks(stream, header, where):
+                for first, rows in _row_blocks(stream, where):
                     length = len(rows)
                     # Copies, because a slice would take all names along to another process
                     named = [pa.concat_arrays([n.slice(first, length)]) for n in (item_ids, labels)]
                     yield partial(vector_block, where, first, rows, *named)
-
-
-def _read_header(stream: IO[bytes], where: str) -> NpyHeader:
-    with _npy_errors(where):
-        return read_npy_header(stream)
 
 
 @contextmanager
@@ -99,22 +92,22 @@ def _is_matrix(header: NpyHeader) -> bool:
     return len(header.shape) == 2 and header.shape[1] > 0 and header.dtype.kind in "fiub"
 
 
-def _row_blocks(
-    stream: IO[bytes], header: NpyHeader, where: str
-) -> Iterator[tuple[int, NDArray[np.generic]]]:
+def _row_blocks(stream: IO[bytes], where: str) -> Iterator[tuple[int, NDArray[np.generic]]]:
     """The rows in blocks of about ``BLOCK_BYTES``, each with the number of its first row."""
-    _check_matrix(header, where)
-    n_rows, n_columns = header.shape
-    step = max(1, BLOCK_BYTES // (n_columns * max(4, header.dtype.itemsize)))
-    if header.is_fortran:  # stored column by column: all rows must be held
-        data = _read_rows(stream, header.n_bytes, where)
-        whole = np.frombuffer(data, header.dtype).reshape(n_columns, n_rows).T
-        yield from ((first, whole[first : first + step]) for first in range(0, n_rows, step))
-        return
-    for first in range(0, n_rows, step):
-        length = min(step, n_rows - first)
-        data = _read_rows(stream, length * n_columns * header.dtype.itemsize, where)
-        yield first, np.frombuffer(data, header.dtype).reshape(length, n_columns)
+    with _npy_errors(where):
+        header = read_npy_header(stream)
+        _check_matrix(header, where)
+        n_rows, n_columns = header.shape
+        step = max(1, BLOCK_BYTES // (n_columns * max(4, header.dtype.itemsize)))
+        if header.is_fortran:  # stored column by column: all rows must be held
+            data = read_exactly(stream, header.n_bytes)
+            whole = np.frombuffer(data, header.dtype).reshape(n_columns, n_rows).T
+            yield from ((first, whole[first : first + step]) for first in range(0, n_rows, step))
+            return
+        for first in range(0, n_rows, step):
+            length = min(step, n_rows - first)
+            data = read_exactly(stream, length * n_columns * header.dtype.itemsize)
+            yield first, np.frombuffer(data, header.dtype).reshape(length, n_columns)
 
 
 def _check_matrix(header: NpyHeader, where: str) -> None:
@@ -124,11 +117,6 @@ def _check_matrix(header: NpyHeader, where: str) -> None:
     if not _is_matrix(header):
         problem = f"expected real numbers of shape (n_items, n_columns), but found {header}"
         raise SourceError(where, problem)
-
-
-def _read_rows(stream: IO[bytes], n_bytes: int, where: str) -> bytes:
-    with _npy_errors(where):
-        return read_exactly(stream, n_bytes)
 
 
 def _check_members(archive: zipfile.ZipFile, where: str) -> None:
@@ -144,8 +132,8 @@ def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, NpyHeader]:
     headers = {}
     for name in archive.namelist():
         if name.endswith(".npy"):
-            with archive.open(name) as stream:
-                headers[name.removesuffix(".npy")] = _read_header(stream, f"{where}, {name}")
+            with archive.open(name) as stream, _npy_errors(f"{where}, {name}"):
+                headers[name.removesuffix(".npy")] = read_npy_header(stream)
     return headers
 
 
@@ -184,11 +172,11 @@ def _names(archive: zipfile.ZipFile, name: str | None, n_items: int, where: str)
     if name is None:
         return pa.nulls(n_items, pa.string())
     where = f"{where}, array {name!r}"
-    with archive.open(f"{name}.npy") as stream:
-        header = _read_header(stream, where)
+    with archive.open(f"{name}.npy") as stream, _npy_errors(where):
+        header = read_npy_header(stream)
         if header.shape != (n_items,) or header.dtype.kind not in "USiubf":
             raise SourceError(where, f"expected {n_items} strings or numbers, but found {header}")
-        names = np.frombuffer(_read_rows(stream, header.n_bytes, where), header.dtype)
+        names = np.frombuffer(read_exactly(stream, header.n_bytes), header.dtype)
     if names.dtype.kind == "f" and np.isfinite(names).all() and (names == np.floor(names)).all():
         names = names.astype(np.int64)  # 3.0 is class 3
     if names.dtype.kind == "S":

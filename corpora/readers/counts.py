@@ -226,15 +226,12 @@ def check_lines(
     n_docs, n_words, least = size.n_docs, size.n_words, layout.least_count
     is_outside = (documents < 1) | (documents > n_docs)
     is_early = (documents < before) & (last_seen is not None)
+    is_uncounted = (counts < least) | (counts > LARGEST_COUNT)
     for bad, values, expected in (
         (is_outside, documents, f"a document number from 1 to {n_docs}"),
         (is_early, documents, "document numbers in ascending order"),
         ((words < 1) | (words > n_words), words, f"a word number from 1 to {n_words}"),
-        (
-            (counts < least) | (counts > LARGEST_COUNT),
-            counts,
-            f"a count from {least} to {LARGEST_COUNT}",
-        ),
+        (is_uncounted, counts, f"a count from {least} to {LARGEST_COUNT}"),
     ):
         refuse_first(bad, values, lambda row: f"{path}, line {numbers[row]}", expected)
 

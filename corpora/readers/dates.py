@@ -6,10 +6,10 @@ Names of months and days are English, whatever the locale is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import product
+from itertools import product, takewhile
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -94,11 +94,10 @@ def as_dates(values: pa.StringArray, how: str) -> pa.TimestampArray:
         if how == UTC:
             raise pa.ArrowInvalid("no date")
     encoded = values.dictionary_encode()
-    dates = []
-    for value in encoded.dictionary.to_pylist():
-        dates.append(read_date(value, how))
-        if dates[-1] is None:
-            raise pa.ArrowInvalid("no date")
+    found = (read_date(value, how) for value in encoded.dictionary.to_pylist())
+    dates = list(takewhile(bool, found))  # all of them, unless one is none
+    if len(dates) < len(encoded.dictionary):
+        raise pa.ArrowInvalid("no date")
     return pa.array(dates, DATE).take(encoded.indices)
 
 
@@ -148,15 +147,8 @@ def _date_of(parts: Mapping[str, str]) -> datetime:
 @cache
 def _pattern(how: str) -> re.Pattern[str]:
     """A format of ``strptime`` as an expression; KeyError or re.error if it is not one."""
-    pieces = re.findall(r"%.?|\s+|[^%\s]+", how)
-    pattern = "".join(
-        _DIRECTIVES[piece[1:]]
-        if piece[0] == "%"
-        else r"\s+"
-        if piece.isspace()
-        else re.escape(piece)
-        for piece in pieces
-    )
+    spaced = re.sub(r"(\\?\s)+", r"\\s+", re.escape(how))  # which escapes some spaces
+    pattern = re.sub("%(.?)", lambda part: _DIRECTIVES[part[1]], spaced)
     if re.search("%[YymdHIMSf]%[YymdHIMSf]", how):  # otherwise 1112024 would be two dates
         pattern = pattern.replace(r"\d{1,2}", r"\d\d")
     return re.compile(pattern, re.ASCII | re.IGNORECASE)
@@ -177,11 +169,10 @@ def check_format(option: str, how: str) -> None:
         refuse(option, f"{shown(how)} needs both %I and %p, or %H", hint)
 
 
-def fitting_formats(values: Iterable[str], among: Iterable[str] = PROPOSED) -> list[str]:
+def fitting_formats(values: Sequence[str], among: Iterable[str] = PROPOSED) -> list[str]:
     """The formats that read all the values as dates, the usual ones by default."""
-    found = [*among]
-    for value in values:
-        found = [how for how in found if PROPOSED[how].match(value) and read_date(value, how)]
-        if not found:
-            break
-    return found
+
+    def fits(how: str) -> bool:
+        return all(PROPOSED[how].match(value) and read_date(value, how) for value in values)
+
+    return list(filter(fits, among))

@@ -8,12 +8,11 @@ strings; ``dates`` decides what a date is.
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -42,7 +41,7 @@ ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
 # Floats of 16 digits end in .0 in most files.
 _NUMBER = r"^-?((0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][+-]?[0-9]+)?|[1-9][0-9]{15}\.0)$"
 _DOUBTFUL = r"^[+-]?(0[0-9]|[0-9]{16})"  # a number that may not survive
-_YEAR = r"^[0-9]{4}(\.0)?$"  # a date only where dates are asked for
+_YEAR_BYTES = len("1990.0")  # at most; years are dates only where dates are asked for
 _DRESSED = (  # numbers, some with a currency or percent sign, decimal comma or thousands separators
     rf"{_NUMBER}|^[-+(]?([$€£¥] ?-?[0-9][0-9.,' ]*|[0-9][0-9.,' ]* ?[%$€£¥]|[0-9]+,[0-9]+|"
     r"[0-9]{1,3}([,.' \x{a0}\x{202f}][0-9]{3})+([.,][0-9]+)?)\)?$"
@@ -146,50 +145,41 @@ class _Clues:
 
     def __init__(self) -> None:
         self.n_values = 0
-        # Values that are not of a type, with their first row and the number of documents that have
-        # them; no entry for a type that many values do not fit.
-        self.odd: dict[FieldType, dict[str, tuple[int, int]]] = {"number": {}, "date": {}}
-        self.formats = [
-            how for how in dates.PROPOSED if how != dates.EXCEL
-        ]  # of dates, which all values fit
+        # Values that are not of a type, in the order of their first rows, with the number of
+        # documents that have them; no entry for a type that many values do not fit.
+        self.odd: dict[FieldType, Counter[str]] = {"number": Counter(), "date": Counter()}
+        self.rows: dict[str, int] = {}  # the first of each odd value
+        # Of dates, which all values fit.
+        self.formats = [how for how in dates.PROPOSED if how != dates.EXCEL]
         self.are_dressed = True  # numbers with separators and signs, all of them
 
     def look_at(self, values: pa.StringArray, missing: Sequence[str], first_row: int) -> None:
         """Add values. Those that fit are not looked at one by one."""
         if not self.odd and not self.formats and not self.are_dressed:
             return  # more values would change nothing
-        first = _known(values[:_FIRST], missing).drop_null().unique().to_pylist()
+        known = _known(values, missing)
+        first = known[:_FIRST].drop_null().unique()
         for kind in [*self.odd]:
-            if sum(not _is(value, kind) for value in first) > _MOST_ODD:
+            if len([*_misfits(first, partial(_fits, kind=kind))]) > _MOST_ODD:
                 del self.odd[kind]
-        cleaned = present(values)
-        failing = self._failing(cleaned)
-        if failing or missing:  # few columns need to be cleaned further, which takes longer
-            cleaned = _known(values, missing)
-            failing = self._failing(cleaned)
-        known = cleaned.drop_null()
-        self.n_values += len(known)
+        failing = [kind for kind in self.odd if not _fits(known, kind)]
+        self.n_values += len(known) - known.null_count
         if "number" in failing or "number" not in self.odd:
             self.are_dressed = self.are_dressed and _all(pc.match_substring_regex(known, _DRESSED))
-        self.formats = dates.fitting_formats(first, self.formats)
+        self.formats = dates.fitting_formats(first.to_pylist(), self.formats)
         if not failing and not self.formats:
             return
-        counts = pc.value_counts(known)
-        distinct = counts.field(0).to_pylist()
-        self.formats = dates.fitting_formats(distinct, self.formats)
+        counts = pc.value_counts(known.drop_null())
+        distinct = counts.field("values")
+        self.formats = dates.fitting_formats(distinct.to_pylist(), self.formats)
         for kind in failing:
             odd = self.odd[kind]
-            for value in islice((v for v in distinct if not _is(v, kind)), _MOST_ODD + 1):
-                row, n_before = odd.get(value, (first_row + pc.index(cleaned, value).as_py(), 0))
-                odd[value] = row, n_before + counts.field(1)[distinct.index(value)].as_py()
-            if len(odd) > _MOST_ODD or self._n_odd(kind) > _FEW * self.n_values or not odd:
+            for n in islice(_misfits(distinct, partial(_fits, kind=kind)), _MOST_ODD + 1):
+                value, count = counts[n].as_py().values()
+                odd[value] += count
+                self.rows.setdefault(value, first_row + pc.index(known, value).as_py())
+            if len(odd) > _MOST_ODD or odd.total() > _FEW * self.n_values or not odd:
                 del self.odd[kind]
-
-    def _failing(self, values: pa.StringArray) -> list[FieldType]:
-        return [kind for kind in self.odd if not _fits(values.drop_null(), kind)]
-
-    def _n_odd(self, kind: FieldType) -> int:
-        return sum(count for _, count in self.odd[kind].values())
 
     @property
     def kind(self) -> FieldType:
@@ -198,18 +188,16 @@ class _Clues:
 
     def note(self, name: str) -> str:
         """Why the field is not of another type; "" if there is nothing to say."""
-        if not self.n_values or self.kind == "date":
+        if not self.n_values or (self.kind != "string" and not self.formats):
             return ""
         if self.formats:
             return f"readable as dates with {proposal(name, self.formats)}"
-        if self.kind == "number":
-            return ""
         if self.odd:  # a type that only a few values do not fit
-            kind = next(iter(self.odd))
-            value, (row, _) = min(self.odd[kind].items(), key=lambda item: item[1])
-            n_others = self._n_odd(kind) - 1
+            odd = next(iter(self.odd.values()))
+            value = next(iter(odd))
+            n_others = odd.total() - 1
             others = f" and {quantity(n_others, 'other value')}" if n_others else ""
-            return f"because of {shown(value)} in row {row:,}{others}"
+            return f"because of {shown(value)} in row {self.rows[value]:,}{others}"
         if self.are_dressed:
             return "because separators, currency and percent signs are not read as parts of numbers"
         return ""
@@ -249,9 +237,8 @@ class FieldTypes:
         OptionError for a format of a field that is not kept."""
         for name in self._rules.date_formats.keys() - self._clues.keys():
             refuse("date-format", f"no field {shown(name)} is kept", "Check the name, and --keep.")
-        order = dict.fromkeys([*self._kept.types, *self._clues])
-        if self._kept.text:
-            order = {TEXT: None, **order}
+        first = [TEXT] if self._kept.text else []
+        order = dict.fromkeys([*first, *self._kept.types, *self._clues])
         return {name: self._given(name) or self._clues.get(name, _Clues()).kind for name in order}
 
     @property
@@ -285,53 +272,51 @@ def table_of_fields(
     """
     columns = {}
     for name, kind in types.items():
-        if name not in values:
-            columns[name] = pa.nulls(len(rows), ARROW_TYPES[kind])
-            continue
+        column = values.get(name, pa.nulls(len(rows), pa.string()))
         how = rules.date_formats.get(name, dates.PLAIN)
-        columns[name] = converted(values[name], kind, how, rules.missing)
-        if columns[name] is None:
-            row = misfit(values[name], kind, how, rules.missing)
+        columns[name] = found = converted(column, kind, how, rules.missing)
+        if isinstance(found, int):
             wanted = kind if how in (dates.PLAIN, dates.UTC) else f"{kind} of the format {how}"
-            problem = f"expected a {wanted}, but found {shown(values[name][row].as_py())}"
+            problem = f"expected a {wanted}, but found {shown(column[found].as_py())}"
             hint = f"Correct it, or make the corpus with --keep {name}:string."
-            known = _known(values[name].unique(), rules.missing)
+            known = _known(column.unique(), rules.missing)
             if kind == "date" and (formats := dates.fitting_formats(known.drop_null().to_pylist())):
                 hint = f"Correct it, or make the corpus with {proposal(name, formats)}."
             error = WrongValueError(f"field {name!r}", problem, hint)
-            error.row = int(rows[row])
+            error.row = int(rows[found])
             raise error
     return pa.table(columns)
 
 
 # --- what values look like -----------------------------------------------------------------------
-def present(values: pa.StringArray, missing: Sequence[str] = ()) -> pa.StringArray:
+def _present(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:
     """The values, null for empty ones and for those that are ``missing``."""
-    is_empty = pc.equal(pc.binary_length(values), 0)
-    if missing:
-        is_empty = pc.or_kleene(is_empty, pc.is_in(values, pa.array(missing)))
-    return pc.if_else(is_empty, pa.scalar(None, pa.string()), values)
+    is_missing = pc.is_in(values, pa.array(["", *missing]))
+    return pc.if_else(is_missing, pa.scalar(None, pa.string()), values)
 
 
 def _known(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:
     """Values that may be numbers or dates, without spaces around them, null for missing ones."""
-    return present(pc.utf8_trim_whitespace(values), [*MISSING, *missing])
+    return _present(pc.utf8_trim_whitespace(values), [*MISSING, *missing])
 
 
 def converted(
     values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN, missing: Sequence[str] = ()
-) -> pa.Array | None:
-    """Strings as values of a type, null for missing ones; None if one of them is not of this type.
+) -> pa.Array | int:
+    """Strings as values of a type, null for missing ones; or the row of the first string that is
+    not of this type.
 
     Numbers are finite. Dates are read as ``as_dates`` reads them, ``how`` is their format.
     """
     if kind == "text":
         return values
     if kind == "string":
-        return present(values, missing)
-    # Few columns need to be cleaned, which takes longer.
-    found = None if missing else _parsed(present(values), kind, how)
-    return _parsed(_known(values, missing), kind, how) if found is None else found
+        return _present(values, missing)
+    known = _known(values, missing)
+    found = _parsed(known, kind, how)
+    if found is None:
+        return next(_misfits(known, lambda part: _parsed(part, kind, how) is not None), 0)
+    return found
 
 
 def _parsed(values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN) -> pa.Array | None:
@@ -356,28 +341,25 @@ def _survive(values: pa.StringArray) -> bool:
     )
 
 
-def misfit(
-    values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN, missing: Sequence[str] = ()
-) -> int:
-    """The row of the first value that is not of a type; there must be one."""
-    rows = (values[row : row + 1] for row in range(len(values)))
-    return next(n for n, row in enumerate(rows) if converted(row, kind, how, missing) is None)
-
-
 def _fits(values: pa.StringArray, kind: FieldType) -> bool:
-    """Whether all values (none is null) are of a type that the user did not ask for."""
+    """Whether all known values are of a type that the user did not ask for."""
     if kind == "number":
         is_alike = pc.match_substring_regex(values, _NUMBER)
     else:
-        is_alike = pc.greater(pc.binary_length(values), len("1990.0"))  # more than a year
+        is_alike = pc.greater(pc.binary_length(values), _YEAR_BYTES)
     return _all(is_alike) and _parsed(values, kind) is not None
 
 
-def _is(value: str, kind: FieldType) -> bool:
-    """Whether one value is of a type that the user did not ask for."""
-    if kind == "number":
-        return bool(re.search(_NUMBER, value)) and math.isfinite(float(value))
-    return not re.search(_YEAR, value) and dates.read_date(value, dates.PLAIN) is not None
+def _misfits(values: pa.StringArray, fit: Callable[[pa.StringArray], bool]) -> Iterator[int]:
+    """The rows of the values that do not ``fit``, found by halving, since most values do."""
+    if fit(values):
+        return
+    if len(values) == 1:
+        yield 0
+        return
+    middle = len(values) // 2
+    yield from _misfits(values[:middle], fit)
+    yield from (middle + row for row in _misfits(values[middle:], fit))
 
 
 def _all(truths: pa.BooleanArray) -> bool:

@@ -74,27 +74,23 @@ UCI = "uci"
 _OLD_NAMES = {"ldac": "lda-c"}
 IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
-_OF_TABLES = frozenset({"columns", "id_field", "label_field"})
+_IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
+_OF_TABLES = frozenset({"columns", ID_FIELD, LABEL_FIELD})
 _OF_TEXT = frozenset({"encoding_errors", KEEP})
-_WITH_IDS = _OF_TEXT | {DUPLICATE_IDS}
-_OF_RECORDS = _WITH_IDS | {TEXT_FIELD, ID_FIELD, LABEL_FIELD, "date_formats", "missing"}
-_ENCODED = frozenset({"encoding"})  # other formats have their own
+_OF_LINES = _OF_TEXT | {"encoding"}  # Parquet and Arrow have their own
+_OF_FILES = _OF_LINES | {DUPLICATE_IDS}
+_OF_FIELDS = {TEXT_FIELD, ID_FIELD, LABEL_FIELD, DUPLICATE_IDS, "date_formats", "missing"}
+_OF_RECORDS = _OF_LINES | _OF_FIELDS
+_OF_ROWS = _OF_TEXT | _OF_FIELDS
+_OBJECTS = partial(places.lines, blank=False)
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
-    "text": Format(read_text, (".txt", ".text"), _WITH_IDS | _ENCODED, places=places.files),
-    "lines": Format(
-        *(read_lines, (".lines",), _OF_TEXT | _ENCODED), by_file=True, places=places.lines
-    ),
-    "jsonl": Format(
-        *(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS | _ENCODED),
-        by_file=True,
-        places=partial(places.lines, blank=False),
-    ),
-    "csv": Format(
-        *(read_csv, (".csv", ".tsv"), _OF_RECORDS | _ENCODED), by_file=True, places=places.records
-    ),
-    "parquet": Format(read_parquet, (".parquet",), _OF_RECORDS, by_file=True),
-    "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_RECORDS, by_file=True),
+    "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=places.files),
+    "lines": Format(read_lines, (".lines",), _OF_LINES, by_file=True, places=places.lines),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True, places=_OBJECTS),
+    "csv": Format(read_csv, (".csv", ".tsv"), _OF_RECORDS, by_file=True, places=places.records),
+    "parquet": Format(read_parquet, (".parquet",), _OF_ROWS, by_file=True),
+    "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_ROWS, by_file=True),
     "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
     "matrix-market": Format(
         matrix_market.read_matrix_market,
@@ -107,17 +103,11 @@ FORMATS: dict[str, TextFormat] = {
 }
 VECTOR_FORMATS: dict[str, VectorFormat] = {
     "npy": Format(read_npy, (".npy",)),
-    "npz": Format(
-        read_npz, (".npz",), options=frozenset({"values_field", "id_field", "label_field"})
-    ),
-    "csv": Format(read_csv_numbers, (".csv", ".tsv"), options=_OF_TABLES),
-    "parquet": Format(read_parquet_numbers, (".parquet",), options=_OF_TABLES),
-    "arrow": Format(read_ipc_numbers, _ARROW_SUFFIXES, options=_OF_TABLES),
-    IMAGE: Format(
-        read_images,
-        (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"),
-        options=frozenset({"patches", "stride"}),
-    ),
+    "npz": Format(read_npz, (".npz",), frozenset({"values_field", ID_FIELD, LABEL_FIELD})),
+    "csv": Format(read_csv_numbers, (".csv", ".tsv"), _OF_TABLES),
+    "parquet": Format(read_parquet_numbers, (".parquet",), _OF_TABLES),
+    "arrow": Format(read_ipc_numbers, _ARROW_SUFFIXES, _OF_TABLES),
+    IMAGE: Format(read_images, _IMAGE_SUFFIXES, frozenset({"patches", "stride"})),
 }
 
 
@@ -178,7 +168,7 @@ def find_collection(
     unknown format or of another than the first; OptionError if ``format_name`` is unknown, or for
     an option that the format does not use.
     """
-    table = FormatTable(DOCUMENTS, FORMATS, format_of, _vocabularies_of)
+    table = FormatTable(DOCUMENTS, FORMATS, partial(_format_of, FORMATS), _vocabularies_of)
     files, account = find_of_one_format(
         sources,
         _present(format_name),
@@ -201,7 +191,7 @@ def _present(format_name: str | None) -> str | None:
 
 def _vocabularies_of(path: Place, format_name: str | None) -> list[Place]:
     """Where the words of a file may be; nowhere if it does not hold counts."""
-    name = format_name or format_of(path)
+    name = format_name or _format_of(FORMATS, path)
     names_for = None if name is None else FORMATS[name].vocabulary_names
     return [] if names_for is None else packed_or_not(path, names_for(path.name))
 
@@ -215,7 +205,8 @@ def find_vectors(
     say: Callable[[str], None] = lambda _: None,
 ) -> VectorCollection:
     """Find the files of vectors that ``sources`` name, as ``find_collection`` does."""
-    table = FormatTable(VECTORS, VECTOR_FORMATS, vector_format_of, lambda *_: [])
+    format_of = partial(_format_of, VECTOR_FORMATS)
+    table = FormatTable(VECTORS, VECTOR_FORMATS, format_of, lambda *_: [])
     found = find_of_one_format(sources, format_name, table, follow_links=follow_links, say=say)
     return _collection(*found, options, VECTOR_FORMATS)
 
@@ -240,21 +231,12 @@ def _collection(
     return Collection(files, formats[name], account)
 
 
-def format_of(path: Place) -> str | None:
-    """The format of documents that a file name means; None if unknown."""
-    if path.name.startswith("docword."):
+def _format_of(formats: Mapping[str, Format[Options, Pending]], path: Place) -> str | None:
+    """Which of the formats a file name means; None if unknown."""
+    if UCI in formats and path.name.startswith("docword."):
         return UCI
-    return _by_suffix(FORMATS).get(bare_suffix(path))
-
-
-def vector_format_of(path: Place) -> str | None:
-    """The format of vectors that a file name means; None if unknown."""
-    return _by_suffix(VECTOR_FORMATS).get(bare_suffix(path))
-
-
-def _by_suffix(formats: Mapping[str, Format[Options, Pending]]) -> dict[str, str]:
-    """The name of the format of each extension."""
-    return {suffix: name for name, entry in formats.items() for suffix in entry.suffixes}
+    suffix = bare_suffix(path)
+    return next((name for name, entry in formats.items() if suffix in entry.suffixes), None)
 
 
 def kind_of_sources(
@@ -272,8 +254,8 @@ def kind_of_sources(
     format_name = _present(format_name)
     if format_name is None:
         files = find_files(sources, _is_known, or_all=True, follow_links=follow_links).files
-        of_documents = any(format_of(file.path) for file in files)
-        of_vectors = any(vector_format_of(file.path) for file in files)
+        of_documents = any(_format_of(FORMATS, file.path) for file in files)
+        of_vectors = any(_format_of(VECTOR_FORMATS, file.path) for file in files)
     else:
         of_documents, of_vectors = format_name in FORMATS, format_name in VECTOR_FORMATS
         if not of_documents and not of_vectors:
@@ -284,4 +266,4 @@ def kind_of_sources(
 
 
 def _is_known(path: Place) -> bool:
-    return format_of(path) is not None or vector_format_of(path) is not None
+    return bool(_format_of(FORMATS, path) or _format_of(VECTOR_FORMATS, path))

@@ -85,15 +85,13 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
 def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataType] | None:
     """Arrow types of the wanted fields by the first lines; None if every line must be looked at."""
     n_lines = _FIRST_LINES if options.keep else 1
+    lines = block.data.split(b"\n", n_lines)[:n_lines]
     try:
-        records = [_parsed(line) for line in block.data.split(b"\n", n_lines)[:n_lines] if line]
-    except ValueError:
+        records = [_record(line, block.source, options) for line in lines if line]
+    except SourceError:  # which is raised again with the place
         return None
-    objects = [record for record in records if isinstance(record, dict)]
-    if not objects or len(objects) < len(records):
-        return None
-    first = objects[0]
-    kept = _kept_types(objects, options, block.source)
+    first = records[0] if records else {}
+    kept = _kept_types(records, options, block.source)
     if kept is None or not isinstance(first.get(options.text_field), str):
         return None
     types = {options.text_field: pa.string()}
@@ -174,17 +172,15 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
 class _Repetitive(dict[str, Json]):
     """An object with fields given twice; it holds the last value of each."""
 
-    twice: frozenset[str]
+    def __init__(self, members: list[tuple[str, Json]]) -> None:
+        super().__init__(members)
+        names = Counter(name for name, _ in members)
+        self.twice = [name for name, count in names.items() if count > 1]
 
 
 def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
     record = dict(members)
-    if len(record) == len(members):
-        return record
-    repetitive = _Repetitive(record)
-    names = Counter(name for name, _ in members)
-    repetitive.twice = frozenset(name for name, count in names.items() if count > 1)
-    return repetitive
+    return record if len(record) == len(members) else _Repetitive(members)
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)

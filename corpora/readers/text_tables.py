@@ -87,14 +87,12 @@ def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -
 
 def _is_kept(kind: pa.DataType) -> bool:
     """Whether the values can be kept: strings, numbers, dates, times, true and false."""
-    if pa.types.is_dictionary(kind):
-        return _is_kept(kind.value_type)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return _is_text(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return kind in (pa.string(), pa.large_string(), pa.string_view(), pa.null())
 
 
@@ -115,23 +113,19 @@ def _strings(
         raise SourceError(where, problem) from error
     try:
         strings.validate(full=True)
+        return strings
     except pa.ArrowInvalid:
-        strings = pa.array(
-            [
-                _text(value, f"{where}, row {row}", options)
-                for row, value in enumerate(strings.cast(pa.binary()).to_pylist(), first_row)
-            ],
-            pa.string(),
-        )
-    return strings
+        return pa.array(_decoded(strings, where, first_row, options), pa.string())
 
 
-def _text(value: bytes | None, where: str, options: ReadOptions) -> str | None:
-    if value is None:
-        return None
-    try:
-        return value.decode(errors=options.encoding_errors)
-    except UnicodeDecodeError as error:
-        problem = f"byte 0x{value[error.start]:02x} is not UTF-8"
-        hint = "Write the column as UTF-8, or use --encoding-errors replace."
-        raise SourceError(where, problem, hint) from error
+def _decoded(
+    strings: pa.StringArray, where: str, first_row: int, options: ReadOptions
+) -> Iterator[str | None]:
+    """The strings, of which one is not UTF-8."""
+    for row, value in enumerate(strings.cast(pa.binary()).to_pylist(), first_row):
+        try:
+            yield None if value is None else value.decode(errors=options.encoding_errors)
+        except UnicodeDecodeError as error:
+            problem = f"byte 0x{value[error.start]:02x} is not UTF-8"
+            hint = "Write the column as UTF-8, or use --encoding-errors replace."
+            raise SourceError(f"{where}, row {row}", problem, hint) from error

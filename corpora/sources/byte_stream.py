@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -165,7 +165,7 @@ def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
 def read_utf8(path: Place, decoding: Decoding | None) -> str:
     """The whole text of a file; SourceError as ``line_blocks`` raises it."""
     data = _joined(_utf8_pieces(path, decoding), path)
-    return checked_utf8(data.removeprefix(BYTE_ORDER_MARK), path, 1, decoding).decode()
+    return checked_utf8(data, path, 1, decoding).decode()
 
 
 def read_whole(path: Place) -> bytes:
@@ -193,11 +193,8 @@ def line_blocks(path: Place, decoding: Decoding | None) -> Generator[LineBlock, 
     """
     first_line = 1
     for data in _whole_lines(path, decoding):
-        if first_line == 1:
-            data = data.removeprefix(BYTE_ORDER_MARK)
         data = checked_utf8(data, path, first_line, decoding)
-        if data:
-            yield LineBlock(str(path), first_line, data)
+        yield LineBlock(str(path), first_line, data)
         first_line += data.count(b"\n")
 
 
@@ -217,16 +214,16 @@ def _whole_lines(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
 
 
 def _utf8_pieces(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
-    """The pieces of a text file in UTF-8, which is not checked yet."""
+    """The pieces of a text file in UTF-8, which is not checked yet, without a byte order mark."""
     given = None if decoding is None else decoding.encoding
     with reading(path), open_bytes(path) as stream:
         start = stream.read(BLOCK_BYTES)
-        pieces = chain([start], iter(partial(stream.read, BLOCK_BYTES), b""))
+        pieces: Iterator[bytes] = chain([start], iter(partial(stream.read, BLOCK_BYTES), b""))
         encoding = encodings.encoding_of(start, given, str(path))
-        if encoding == UTF_8:
-            yield from pieces
-        else:
-            yield from encodings.as_utf8(pieces, encoding, decoding or Decoding(), str(path))
+        if encoding != UTF_8:
+            pieces = encodings.as_utf8(pieces, encoding, decoding or Decoding(), str(path))
+        yield next(pieces, b"").removeprefix(BYTE_ORDER_MARK)
+        yield from pieces
 
 
 def _too_long(path: Place, what: str) -> SourceError:
@@ -260,19 +257,11 @@ def checked_utf8(data: bytes, path: Place, first_line: int, decoding: Decoding |
 
     ``decoding`` is None where its options are not for the file.
     """
-    if _is_utf8(data):
+    with suppress(pa.ArrowInvalid):
+        pa.array([data], pa.binary()).cast(pa.string())  # checks them without a second copy
         return data
     try:
         return data.decode(errors=(decoding or Decoding()).errors).encode()
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
         raise undecodable(error, UTF_8, decoding, f"{path}, line {line}") from error
-
-
-def _is_utf8(data: bytes) -> bool:
-    """Whether Arrow accepts the bytes, which needs no second copy of the text."""
-    try:
-        pa.array([data], pa.binary()).cast(pa.string())
-    except pa.ArrowInvalid:
-        return False
-    return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from sparsetopics.base.errors import OptionError, SourceError
@@ -14,7 +13,6 @@ from sparsetopics.options.option import shown
 UTF_8 = "utf-8"
 # Those of 32 bits come first, because a mark of one begins with a mark of UTF-16.
 _WIDE = ["utf_32_le", "utf_32_be", "utf_16_le", "utf_16_be"]
-_MARKS = tuple("\ufeff".encode(name) for name in (UTF_8, *_WIDE))
 # The encodings that files are likely to have, Western texts first, which look like many of them.
 _LIKELY = ["cp1252", "cp1251", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"]
 _LIKELY += ["cp932", "euc_jp", "gb18030", "big5", "cp949"]
@@ -70,16 +68,16 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
     if kind := _OTHER_FILES.match(sample):
         found = str(kind.lastgroup).replace("_", " ")
         raise _other_file(path, found, _UNPACK if "compressed" in found else _TO_TEXT)
-    if start.startswith(_MARKS):
-        return next(name for name in (UTF_8, *_WIDE) if start.startswith("\ufeff".encode(name)))
+    for name in (UTF_8, *_WIDE):
+        if start.startswith("\ufeff".encode(name)):
+            return name
     name = UTF_8 if given is None else codecs.lookup(given).name.removesuffix("-sig")
     if name in ("utf-16", "utf-32"):  # in which order are the bytes?
         return _most_likely(sample, _WIDE) or f"{name}-le"
     if name == UTF_8 and _has_controls(sample):
-        wide = _most_likely(sample, _WIDE) if given is None else None
-        if wide is None:
-            raise _other_file(path, _BINARY)
-        return wide
+        if given is None and (wide := _most_likely(sample, _WIDE)):
+            return wide
+        raise _other_file(path, _BINARY)
     # Single bytes are found faster than by the expression.
     if given is None and (b"\x1b" in sample or b"~{" in sample) and _is_escape_coded(sample):
         raise _other_file(path, "coded with escapes", "Use --encoding iso2022_jp, for example.")
@@ -108,20 +106,18 @@ def as_utf8(
     pieces: Iterable[bytes], encoding: str, decoding: Decoding, path: str
 ) -> Iterator[bytes]:
     """The pieces of a file in UTF-8; NotTextError at the first byte that cannot be decoded."""
-    decoder = codecs.getincrementaldecoder(encoding)(decoding.errors)
     n_lines = 0
-    for piece in chain(pieces, [b""]):
-        try:
-            text = decoder.decode(piece, final=not piece)
-        except UnicodeDecodeError as error:
-            n_lines += error.object[: error.start].decode(encoding, "ignore").count("\n")
-            where = f"{path}, line {n_lines + 1}"
-            raise undecodable(error, encoding, decoding, where) from error
-        data = text.encode(errors="surrogatepass")  # UTF-7 may hold halves of pairs
-        if _has_controls(data[:_N_LOOKED_AT]):
-            raise _other_file(path, _BINARY)
-        n_lines += text.count("\n")
-        yield data
+    try:
+        for text in codecs.iterdecode(pieces, encoding, decoding.errors):
+            data = text.encode(errors="surrogatepass")  # UTF-7 may hold halves of pairs
+            if _has_controls(data[:_N_LOOKED_AT]):
+                raise _other_file(path, _BINARY)
+            n_lines += text.count("\n")
+            yield data
+    except UnicodeDecodeError as error:
+        n_lines += error.object[: error.start].decode(encoding, "ignore").count("\n")
+        where = f"{path}, line {n_lines + 1}"
+        raise undecodable(error, encoding, decoding, where) from error
 
 
 def undecodable(

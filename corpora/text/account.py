@@ -77,9 +77,7 @@ class WordAccount(NamedTuple):
 
     @property
     def said_of_skipped(self) -> str:
-        """A sentence with the first documents that were skipped; empty if none was."""
-        if not self.skipped:
-            return ""
+        """A sentence with the first documents that were skipped, if any was."""
         named = [shortened(name, _LONGEST_NAME) for name in self.skipped[:_N_NAMED]]
         more = ", …" if len(self.skipped) > len(named) else ""
         skipped = quantity(len(self.skipped), "document")
