@@ -235,8 +235,9 @@ def _topics_named_as_models() -> Iterator[None]:
 @contextmanager
 def _folder(plan: ComparisonPlan) -> Iterator[None]:
     """Create ``plan.out``, and remove it after a failure if it is empty."""
-    inputs = [plan.corpus, *([] if plan.heldout is None else [plan.heldout])]
-    output_folder(plan.out, COMPARISON, overwrite=plan.overwrite, inputs=inputs)
+    output_folder(
+        plan.out, COMPARISON, overwrite=plan.overwrite, inputs=[plan.corpus, plan.heldout]
+    )
     with refusing(plan.out):
         plan.out.mkdir(exist_ok=True)
     try:

@@ -137,8 +137,7 @@ def _page(plan: ScoringPlan) -> Output | None:
     """Return where to write the page, if any; OutputError or OptionError if it cannot."""
     if plan.report is None:
         return None
-    others = [] if plan.coherence_corpus is None else [plan.coherence_corpus]
-    inputs = [*plan.models, plan.heldout, *others, *map(Path, plan.texts)]
+    inputs = [*plan.models, plan.heldout, plan.coherence_corpus, *map(Path, plan.texts)]
     output = output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
     check_extension("report", plan.report, PAGE_EXTENSIONS)
     return output
