@@ -87,8 +87,8 @@ def plan_vector_batches(
     values = np.empty((corpus.n_items, corpus.n_columns), np.float32)
     start = 0
     for batch in corpus.batches():
-        values[place[start : start + batch.n_items]] = batch.values
-        start += batch.n_items
+        values[place[start : start + batch.n_docs]] = batch.values
+        start += batch.n_docs
     ends = np.cumsum([len(part) for part in parts])
     return _resident(corpus, [VectorBatch(part) for part in np.split(values, ends[:-1])])
 
