@@ -17,7 +17,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.batching import TrainingData
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import FEWEST_VALIDATED, StartName
@@ -59,8 +59,8 @@ class RunResult(NamedTuple):
 class Task(NamedTuple):
     """What the data decide about a run."""
 
-    corpus: Corpus | VectorCorpus
-    heldout: Corpus | VectorCorpus | None
+    corpus: AnyCorpus
+    heldout: AnyCorpus | None
     provenance: Provenance
     start: TopicPosterior | None
 
@@ -226,7 +226,7 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
     return plan, Task(corpus, heldout_of(plan, corpus), _provenance(plan, corpus), start)
 
 
-def _started(plan: RunPlan, corpus: Corpus | VectorCorpus) -> tuple[RunPlan, TopicPosterior | None]:
+def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicPosterior | None]:
     """The topics to start from, and the plan with their number if none was given."""
     if plan.start_run is None:
         return plan, None
@@ -248,7 +248,7 @@ def _started(plan: RunPlan, corpus: Corpus | VectorCorpus) -> tuple[RunPlan, Top
     return plan, run.model
 
 
-def _provenance(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Provenance:
+def _provenance(plan: RunPlan, corpus: AnyCorpus) -> Provenance:
     """What the run folder says about the training."""
     batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
     facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}
