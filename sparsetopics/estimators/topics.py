@@ -90,7 +90,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         None changes nothing. Raises OptionError for any other name. ``transform`` raises
         ImportError if the library is not installed.
         """
-        OneOf(CONTAINERS).check("transform", transform)
+        if transform is not None:
+            OneOf(CONTAINERS).check("transform", transform)
         super().set_output(transform=transform)
         return self
 
