@@ -120,7 +120,10 @@ def finish_training(
     rng = np.random.default_rng(plan.seed)
     data = data_of(plan, task.corpus, rng)
     scorer = _scorer(plan, task, data)
-    writer = _writer(plan, task, folder, keeper)
+    writer = None
+    if plan.options.is_topic_path:
+        assert task.vocabulary is not None, "topics are over words"
+        writer = RungWriter(plan, task.vocabulary, task.provenance, folder, keeper)
 
     def on_lap(entry: Mapping[str, float | None]) -> None:
         folder.tell(keeper.trace)
@@ -170,16 +173,6 @@ def _scorer(plan: RunPlan, task: Task, data: TrainingData) -> RungScorer | None:
     if data.validation is not None:
         return RungScorer.of_validation(data.validation, plan.workers)
     return None
-
-
-def _writer(
-    plan: RunPlan, task: Task, folder: TrainingFolder, keeper: RunKeeper
-) -> RungWriter | None:
-    """What writes the runs of a topic path."""
-    if not plan.options.is_topic_path:
-        return None
-    assert task.vocabulary is not None, "topics are over words"
-    return RungWriter(plan, task.vocabulary, task.provenance, folder, keeper)
 
 
 def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:
