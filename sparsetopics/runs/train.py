@@ -169,7 +169,8 @@ def _scorer(plan: RunPlan, task: Task, data: TrainingData) -> RungScorer | None:
     """What scores rungs, if there are any; CorpusError if no document can be scored."""
     if plan.heldout is not None and plan.options.is_topic_path:
         assert isinstance(task.heldout, Corpus), "it is like the training corpus"
-        return RungScorer.of_heldout(task.heldout, plan.heldout, plan.workers)
+        described = f"{quantity(task.heldout.n_docs, 'held-out document')} of {plan.heldout}"
+        return RungScorer(task.heldout, 1, described, plan.workers)  # as ``evaluate`` scores
     if data.validation is not None:
         return RungScorer.of_validation(data.validation, plan.workers)
     return None
