@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -135,14 +135,14 @@ def finish_training(
 
     with (
         workshop(plan.workers, folder.memo) as (executor, scratch),
-        _open_steps(plan, folder) as steps_of,
+        _open_steps(plan, folder, data.whole) as steps,
     ):
         found = run_session(
             data, plan.options, rng, executor, scratch,
             hooks._replace(on_lap=on_lap, on_writing=on_writing),
             scorer=scorer, keep_rung=keep_no_model if writer is None else writer.keep,
             score=lap_score(plan, task.corpus, task.heldout),
-            start=task.start, keeper=keeper, steps=steps_of(data.whole),
+            start=task.start, keeper=keeper, steps=steps,
         )  # fmt: skip
     model, trace, scores = found.model, found.trace, found.scores
 
@@ -189,16 +189,16 @@ def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult
 
 @contextmanager
 def _open_steps(
-    plan: RunPlan, folder: TrainingFolder
-) -> Iterator[Callable[[Source[StoredBatch]], Steps | None]]:
-    """Yield a function that makes steps on the plan's cluster, or None to make them here."""
+    plan: RunPlan, folder: TrainingFolder, source: Source[StoredBatch]
+) -> Iterator[Steps | None]:
+    """Yield what makes steps of a source on the plan's cluster, or None to make them here."""
     if plan.workplace.executor != "dask":
-        yield lambda source: None
+        yield None
         return
     from sparsetopics.runs.dask_steps import open_dask_steps
 
-    with open_dask_steps(plan, folder.globals) as steps_of:
-        yield steps_of
+    with open_dask_steps(plan, folder.globals, source) as steps:
+        yield steps
 
 
 def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
