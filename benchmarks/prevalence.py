@@ -29,7 +29,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.measures.group_differences import group_differences
 from sparsetopics.measures.prevalence import (
-    GroupTotals,
+    GroupTotal,
     group_means,
     sum_groups,
     unbiased_projection,
@@ -127,12 +127,12 @@ class _Coverage:
         self.of_peer: list[IntArray] = []
 
     def draw(self, *, with_inference: bool) -> None:
-        totals = GroupTotals(len(self.topic_word), self.topic_word.shape[1])
+        totals = [GroupTotal(*self.topic_word.shape) for _ in self.setting.n_documents]
         dirichlets = []
         for group, n_documents in enumerate(self.setting.n_documents):
             batch = self._documents(group, n_documents)
             codes = np.zeros(n_documents, np.int64)
-            totals.add(sum_groups(batch, codes, 1, self.projection, Executor()), [group])
+            totals[group].add(sum_groups(batch, codes, 1, self.projection, Executor()), 0)
             if with_inference:
                 dirichlets.append(self._infer(batch))
         if dirichlets:

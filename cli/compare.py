@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -21,7 +21,7 @@ from sparsetopics.cli.shared_options import (
     seed_option,
     threads_option,
 )
-from sparsetopics.options.option import Value, refuse
+from sparsetopics.options.option import Value, made, refuse
 from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import OPTION
 
@@ -100,16 +100,15 @@ def command(
         parse_models,
     )
 
-    make_plan: Callable[..., ComparisonPlan] = ComparisonPlan  # its fields are the options
-    plan = make_plan(models=parse_models(models), **values)
-    made = compare_models(
+    plan = made(ComparisonPlan, {"models": parse_models(models), **values})
+    compared = compare_models(
         plan,
         lambda step: None if quiet else say(step),
         lambda options: show_progress(options, quiet=quiet),
     )
     page = plan.out / REPORT
-    record = {"report": str(page), "models": [each.as_dict() for each in made]}
-    tables = [line for alike in kinds_of(made) for line in _table(alike)]
+    record = {"report": str(page), "models": [each.as_dict() for each in compared]}
+    tables = [line for alike in kinds_of(compared) for line in _table(alike)]
     show(record, [*tables, f"Wrote {page}."], as_json=as_json)
 
 

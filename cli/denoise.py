@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from sparsetopics.base.wording import quantity
-from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import say, show
 from sparsetopics.cli.shared_options import (
     check_needs,
     json_option,
+    number_option,
     overwrite_option,
     seed_option,
     threads_option,
@@ -25,13 +26,7 @@ from sparsetopics.options.table import NOISE
 @click.argument("images", metavar="IMAGE...", nargs=-1, required=True)
 @click.option("--out", type=NEW_PATH, required=True, help="Folder to write.")
 @overwrite_option("Replace the folder if it exists.")
-@click.option(
-    "--sigma",
-    type=NumberType(NOISE),
-    default=25.0,
-    show_default=True,
-    help="Standard deviation of the noise, where white is 255.",
-)
+@number_option("--sigma", NOISE, 25.0, "Standard deviation of the noise, where white is 255.")
 @click.option(
     "--clean",
     type=NAMED_PATH,
@@ -75,7 +70,7 @@ def command(
     from sparsetopics.evaluation.denoising.restoration import find_images, restore_images
     from sparsetopics.runs.run import load_run
 
-    inputs = [run, *local_paths(images), *([] if clean is None else [clean])]
+    inputs = [run, *local_paths(images), clean]
     output = output_folder(out, DENOISED, overwrite=overwrite, inputs=inputs)
     found = restore_images(
         load_run(run), find_images(images, say), output,

@@ -14,6 +14,7 @@ from sparsetopics.cli.shared_options import (
     TableCommand,
     json_option,
     names_option,
+    number_option,
     workplace_options,
 )
 from sparsetopics.options.option import Interval
@@ -35,13 +36,7 @@ INDENT = 6 * " "
     help="Number of a topic, as `sparsetopics topics` prints it. Repeat the option for several. "
     "Default: all topics that are not empty.",
 )
-@click.option(
-    "--n",
-    type=NumberType(REPRESENTATIVES),
-    default=10,
-    show_default=True,
-    help="Number of documents to print for each topic.",
-)
+@number_option("--n", REPRESENTATIVES, 10, "Number of documents to print for each topic.")
 @click.option(
     "--by",
     type=TextType(),

@@ -112,8 +112,7 @@ def command(
     folder = _folder(ctx, corpus, texts, tokenizer)
     output = None
     if out is not None:
-        inputs = [run] if folder is None else [run, folder]
-        output = output_file(out, overwrite=overwrite, inputs=inputs)
+        output = output_file(out, overwrite=overwrite, inputs=[run, folder])
         table_format(out, spreadsheet_safe=spreadsheet_safe)
     elif folder is not None:
         raise click.UsageError("Name the file to write with --out.", ctx)

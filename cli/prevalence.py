@@ -10,13 +10,14 @@ import click
 
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity, without_middle
-from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import aligned, lines_of_columns, room_beside, say, short_names, show
 from sparsetopics.cli.shared_options import (
     TableCommand,
     grouping_options,
     json_option,
     names_option,
+    number_option,
     overwrite_option,
     spreadsheet_option,
     workplace_options,
@@ -49,13 +50,12 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
     help="Compare groups, with p-values. With --over alone, each period is compared with the one "
     "before; with both, groups of the same period are compared.",
 )
-@click.option(
+@number_option(
     "--words",
+    counts_from(0),
+    5,
+    "Largest number of words to list for each topic and group.",
     "n_words",
-    type=NumberType(counts_from(0)),
-    default=5,
-    show_default=True,
-    help="Largest number of words to list for each topic and group.",
 )
 @names_option
 @click.option("--out", type=NEW_PATH, help="Write the table: .parquet, .csv, .jsonl or .arrow.")

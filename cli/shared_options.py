@@ -21,6 +21,7 @@ from sparsetopics.options.option import (
     SomeOf,
     Value,
     WholeNumbers,
+    made,
     refuse,
 )
 from sparsetopics.options.table import OPTION
@@ -118,11 +119,10 @@ def check_needs(ctx: click.Context, needs: Mapping[str, str]) -> None:
 def workplace_options(command: Command) -> Command:
     """Add the options of a ``Workplace``, which the command gets as one argument, ``where``."""
     names = ("workers", "executor", "scheduler")
-    make_place: Callable[..., Workplace] = Workplace
 
     @wraps(command)
     def with_workplace(*context: click.Context, **values: Value) -> None:
-        where = make_place(**{name: values.pop(name) for name in names})
+        where = made(Workplace, {name: values.pop(name) for name in names})
         command(*context, **values, where=where)
 
     return add_options(row_option(OPTION[name]) for name in names)(with_workplace)
@@ -200,9 +200,14 @@ names_option = click.option(
 )
 
 
+def number_option(name: str, takes: Interval, default: float, text: str, *key: str) -> Decorator:
+    """An option that takes a number and shows its default."""
+    kind = NumberType(takes)
+    return click.option(name, *key, type=kind, default=default, show_default=True, help=text)
+
+
 def seed_option(text: str, most: float = inf) -> Decorator:
-    takes = NumberType(Interval(0, most, whole=True))
-    return click.option("--seed", type=takes, default=0, show_default=True, help=text)
+    return number_option("--seed", Interval(0, most, whole=True), 0, text)
 
 
 class _RenamedOption(click.Option):

@@ -10,7 +10,7 @@ from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option, names_option
+from sparsetopics.cli.shared_options import json_option, names_option, number_option
 from sparsetopics.options.option import Interval, counts_from
 
 LONGEST_NAME = 40  # characters in the table
@@ -18,14 +18,7 @@ LONGEST_NAME = 40  # characters in the table
 
 @click.command()
 @click.argument("run", type=NAMED_PATH)
-@click.option(
-    "--words",
-    "n_words",
-    type=NumberType(counts_from(1)),
-    default=10,
-    show_default=True,
-    help="Number of words to print for each topic.",
-)
+@number_option("--words", counts_from(1), 10, "Number of words to print for each topic.", "n_words")
 @click.option(
     "--relevance",
     "balance",

@@ -87,8 +87,8 @@ def plan_vector_batches(
     values = np.empty((corpus.n_items, corpus.n_columns), np.float32)
     start = 0
     for batch in corpus.batches():
-        values[place[start : start + batch.n_items]] = batch.values
-        start += batch.n_items
+        values[place[start : start + batch.n_docs]] = batch.values
+        start += batch.n_docs
     ends = np.cumsum([len(part) for part in parts])
     return _resident(corpus, [VectorBatch(part) for part in np.split(values, ends[:-1])])
 
@@ -182,26 +182,16 @@ def _mixed_pieces(
     corpus: VectorCorpus, n_batches: int, rng: np.random.Generator
 ) -> list[list[Piece]]:
     """Batches of items: stretches of a random sequence of row groups and of items in each."""
-    sizes = [group.n_docs for group in corpus.row_groups]
-    pieces = ((int(group), rng.permutation(sizes[group])) for group in rng.permutation(len(sizes)))
-    share, rest = divmod(corpus.n_items, n_batches)
-    return _cut(list(pieces), [share + (batch < rest) for batch in range(n_batches)])
-
-
-def _cut(sequence: list[tuple[int, IntArray]], shares: Sequence[int]) -> list[list[Piece]]:
-    """The rows of all row groups, one after the other, in stretches of these lengths."""
-    remaining = iter(sequence)
-    group, rows = next(remaining)
+    sizes = np.array([group.n_docs for group in corpus.row_groups])
+    order = rng.permutation(len(sizes))
+    groups = np.array_split(np.repeat(order, sizes[order]), n_batches)
+    rows = np.concatenate([rng.permutation(sizes[group]) for group in order])
     parts: list[list[Piece]] = []
-    for share in shares:
-        part: list[Piece] = []
-        while share:
-            if not len(rows):
-                group, rows = next(remaining)
-            taken, rows = rows[:share], rows[share:]
-            part.append((group, np.sort(taken)))
-            share -= len(taken)
-        parts.append(part)
+    for own_groups, own_rows in zip(groups, np.array_split(rows, n_batches), strict=True):
+        starts = np.flatnonzero(np.diff(own_groups, prepend=-1))
+        pieces = np.split(own_rows, starts[1:])
+        numbers = own_groups[starts].tolist()
+        parts.append([(n, np.sort(piece)) for n, piece in zip(numbers, pieces, strict=True)])
     return parts
 
 

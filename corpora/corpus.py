@@ -399,7 +399,7 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         for start in range(0, n_items, step):
             s = slice(start, start + step)
             batch = VectorBatch(vectors[s])
-            sizes = Sizes.of_items(batch.n_items)
+            sizes = Sizes.of_items(batch.n_docs)
             groups.append(MemoryRowGroup(sizes, batch, names[s], own_labels[s]))
         return cls(n_columns, tuple(groups), made={"format": "array"})
 

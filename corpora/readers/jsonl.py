@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from sparsetopics.base.errors import SourceError
@@ -36,6 +37,7 @@ _ARROW_TYPES = {
     bool: pa.bool_(),
     type(None): pa.null(),  # Arrow refuses anything but null: first seen in a later line
 }
+_EXPONENTS = 1e10  # Arrow writes such floats with exponents; whole numbers have lost digits
 _FIRST_LINES = 100  # that are looked at for the types of fields
 
 
@@ -74,6 +76,9 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     needed = [options.id_field, options.label_field]
     lacking = [f for f in needed if f and table[f].null_count]
     if lacking or table.num_rows != block.data.count(b"\n"):
+        return None
+    floats = [table[name] for name, kind in types.items() if kind == pa.float64()]
+    if any((pc.max(pc.abs(column)).as_py() or 0) >= _EXPONENTS for column in floats):
         return None
     columns = {name: table[name].combine_chunks().cast(pa.string()) for name in types}
     kept = kept_among(list(types), options, block.source)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, needing
 from sparsetopics.corpora.text.letters import letter_kinds, offsets_and_bytes
 from sparsetopics.corpora.text.phrases import JOINT
 from sparsetopics.corpora.text.token_kernels import (
@@ -31,12 +31,8 @@ _LEAST_NOUNS = 1 / 2  # of a dictionary, with capitals: so has German, others ha
 
 def check_lemmas(language: str) -> None:
     """OptionError if simplemma is not installed, or has no dictionary of a language."""
-    try:
+    with needing("languages", "lemmas", "needs simplemma, which is not installed"):
         from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
-    except ImportError as error:
-        problem = "needs simplemma, which is not installed"
-        hint = "Install it with: pip install 'sparsetopics[languages]'."
-        raise OptionError("lemmas", problem, hint) from error
     if language not in SUPPORTED_LANGUAGES:
         codes = ", ".join(sorted(SUPPORTED_LANGUAGES))
         problem = f"must be the code of a language, but is {shown(language)}"

@@ -13,7 +13,7 @@ import pyarrow as pa
 import regex
 from numpy.typing import NDArray
 
-from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.errors import SourceError, needing
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.text.letters import UNSPACED, changed_where, members
 
@@ -30,13 +30,9 @@ _AT_UNSPACED = regex.compile(rf"(?<={UNSPACED}){_SEPARATOR}|{_SEPARATOR}(?={UNSP
 def check_segmenter(language: str) -> None:
     """OptionError if the words of a language cannot be found, because a library is missing."""
     if language in SEGMENTED:
-        try:
+        with needing("languages", "language", f"{language} needs {{}}, which is not installed"):
             import icu4py.breakers  # noqa: F401
             import rjieba  # noqa: F401
-        except ImportError as error:
-            problem = f"{language} needs {error.name}, which is not installed"
-            hint = "Install it with: pip install 'sparsetopics[languages]'."
-            raise OptionError("language", problem, hint) from error
 
 
 def with_words_divided(texts: pa.StringArray, language: str) -> pa.StringArray:

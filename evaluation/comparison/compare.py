@@ -24,7 +24,7 @@ from sparsetopics.evaluation.report.page import Report, write_page
 from sparsetopics.evaluation.report.report import score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
-from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard
+from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, Scoring
 from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.measures.paired import Estimate, differences_from_best
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, MODELS, models_of
@@ -180,9 +180,8 @@ def compare_models(
                 trained[spec] = folder, _train_run(plan, folder, own, progress)
             run, result = trained[spec]
             # As ``evaluate`` does, but coherence is counted in the training documents.
-            card = score_model(
-                load_run(run), heldout, training, seed=plan.seed, workers=plan.workers
-            )
+            how = Scoring(seed=plan.seed, workers=plan.workers)
+            card = score_model(load_run(run), heldout, training, how)
             models.append(ComparedModel(spec.name, result, card))
         say("Writing the page.")
         page = _report(models, plan, heldout)
@@ -235,8 +234,9 @@ def _topics_named_as_models() -> Iterator[None]:
 @contextmanager
 def _folder(plan: ComparisonPlan) -> Iterator[None]:
     """Create ``plan.out``, and remove it after a failure if it is empty."""
-    inputs = [plan.corpus, *([] if plan.heldout is None else [plan.heldout])]
-    output_folder(plan.out, COMPARISON, overwrite=plan.overwrite, inputs=inputs)
+    output_folder(
+        plan.out, COMPARISON, overwrite=plan.overwrite, inputs=[plan.corpus, plan.heldout]
+    )
     with refusing(plan.out):
         plan.out.mkdir(exist_ok=True)
     try:

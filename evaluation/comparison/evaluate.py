@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from sparsetopics.base.errors import OptionError, ShapeError
@@ -15,9 +14,9 @@ from sparsetopics.corpora.ingest_options import IngestOptions
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, read_topics
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
-from sparsetopics.evaluation.scoring.topic_scores import score_topics
+from sparsetopics.evaluation.scoring.topic_scores import USUAL, Scoring, score_topics
 from sparsetopics.evaluation.scoring.weight_files import READERS
-from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_broadcast_map
+from sparsetopics.execution.executors import open_broadcast_map
 from sparsetopics.options.option import check_extension
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
@@ -62,12 +61,9 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     if plan.texts:
         assert isinstance(heldout, Corpus), "refused by _check_options"
         texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.reading, say)
-    score = partial(
-        score_model, concentration=plan.concentration, texts=texts, seed=plan.seed or 0,
-        workers=plan.place.threads,
-    )  # fmt: skip
     with open_broadcast_map(plan.place) as broadcast:
-        cards = [score(model, heldout, counted_in, broadcast=broadcast) for model in models]
+        how = Scoring(plan.concentration, texts, plan.seed or 0, plan.place.threads, broadcast)
+        cards = [score_model(model, heldout, counted_in, how) for model in models]
     if output is not None:
         # The page draws figures, and matplotlib is slow to import.
         from sparsetopics.evaluation.report.page import write_page
@@ -83,17 +79,11 @@ def score_model(
     model: FixedTopics | AnyRun,
     heldout: AnyCorpus,
     counted_in: AnyCorpus,
-    *,
-    concentration: float | None = None,
-    texts: TokenizedTexts | None = None,
-    seed: int = 0,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
+    how: Scoring = USUAL,
 ) -> AnyCard:
     """Score a run, or topics of another toolkit, that fit ``heldout``.
 
-    Scores of topics also depend on where coherence is ``counted_in``, and on ``concentration``
-    (that of ``topics_of_run``), ``texts`` and ``seed``.
+    Scores of topics also depend on where coherence is ``counted_in``.
     """
     score: ScoreRun = score_topics
     in_sample: bool | None = None
@@ -101,11 +91,7 @@ def score_model(
         score = imported(MODELS[model.model.name].score)
         if trained_with := model.settings["corpus"].get("fingerprint"):
             in_sample = is_fingerprint_of(trained_with, heldout)
-    card = score(
-        model, heldout, counted_in,
-        concentration=concentration, texts=texts, seed=seed, workers=workers, broadcast=broadcast,
-    )  # fmt: skip
-    return replace(card, in_sample=in_sample)
+    return replace(score(model, heldout, counted_in, how), in_sample=in_sample)
 
 
 def _check_options(
@@ -137,8 +123,7 @@ def _page(plan: ScoringPlan) -> Output | None:
     """Return where to write the page, if any; OutputError or OptionError if it cannot."""
     if plan.report is None:
         return None
-    others = [] if plan.coherence_corpus is None else [plan.coherence_corpus]
-    inputs = [*plan.models, plan.heldout, *others, *map(Path, plan.texts)]
+    inputs = [*plan.models, plan.heldout, plan.coherence_corpus, *map(Path, plan.texts)]
     output = output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
     check_extension("report", plan.report, PAGE_EXTENSIONS)
     return output

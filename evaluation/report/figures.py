@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.measures.paired import Estimate
 
 N_COLOURS = 6  # --series-0 … --series-5 of page.css; lines of further series are dashed
@@ -45,15 +46,6 @@ STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its 
     "xtick.color": INK,
     "ytick.color": INK,
 }
-
-
-class TrendLine(NamedTuple):
-    """Shares over time, or over bins of numbers; NaN for ends of intervals that are not known."""
-
-    places: Sequence[float]
-    shares: Sequence[float]
-    low: Sequence[float]
-    high: Sequence[float]
 
 
 @contextmanager
@@ -155,23 +147,26 @@ def _spaced(sizes: Sequence[int], first: int) -> set[int]:
     return kept
 
 
-def trend_figure(lines: Sequence[TrendLine], ticks: Mapping[float, str]) -> str:
+def trend_figure(
+    lines: Sequence[FloatArray],  # (4, n_places) each
+    ticks: Mapping[float, str],
+) -> str:
     """Draw shares as lines in percent, with bands for their intervals, as SVG text.
 
-    ``ticks`` are labels of places on the horizontal axis. Lines have the colours 0, 1, … The scale
-    is made for the lines, so that bands of a few documents, which may be wide, go beyond it.
+    The rows of a line are its places, which are times or bins of numbers, the shares there, and the
+    lower and upper ends of their intervals, NaN where these are not known. ``ticks`` are labels of
+    places on the horizontal axis. Lines have the colours 0, 1, … The scale is made for the lines,
+    so that bands of a few documents, which may be wide, go beyond it.
     """
-    top = 100 * max(max(line.shares) for line in lines)
+    top = 100 * max(line[1].max() for line in lines)
     opacity = 0.2 if len(lines) == 1 else 0.12
     with styled_axes(4.0, 2.2) as (figure, axes):
         for number, line in enumerate(lines):
-            own = colour(number)
-            low, shares, high = (
-                100 * np.array(each) for each in (line.low, line.shares, line.high)
-            )
-            axes.fill_between(line.places, low, high, color=own, alpha=opacity, linewidth=0)
+            own, places = colour(number), line[0]
+            shares, low, high = 100 * line[1:]
+            axes.fill_between(places, low, high, color=own, alpha=opacity, linewidth=0)
             marker = "o" if len(shares) < 40 else ""
-            axes.plot(line.places, shares, color=own, marker=marker, markersize=3)
+            axes.plot(places, shares, color=own, marker=marker, markersize=3)
         axes.set_xticks(list(ticks), list(ticks.values()))
         axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
         axes.yaxis.set_major_formatter("{x:g} %")

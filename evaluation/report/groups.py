@@ -18,7 +18,7 @@ from sparsetopics.base.batches import IntArray
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.grouping import Grouping, Start
-from sparsetopics.evaluation.report.figures import N_COLOURS, TrendLine, trend_figure
+from sparsetopics.evaluation.report.figures import N_COLOURS, trend_figure
 from sparsetopics.evaluation.report.subject import DASH
 from sparsetopics.measures.group_differences import variance_of_means
 
@@ -252,13 +252,10 @@ def _trend(
 ) -> Trend:
     groups, number = shares.found.groups, int(shares.found.topics[topic])
     estimates = shares.found.means.mean, *shares.ends
-    drawn = [
-        TrendLine(
-            [_place(groups[group].start) for group in line.tolist()],
-            *(each[line, topic].tolist() for each in estimates),
-        )
-        for line in lines
-    ]
+    drawn = []
+    for line in lines:
+        places = [_place(groups[group].start) for group in line.tolist()]
+        drawn.append(np.array([places, *(each[line, topic] for each in estimates)]))
     ends = [end for line in lines for end in shares.numbers(topic, line[[0, -1]].tolist())]
     said = "; ".join(f"{end.group}: {end.percent} % ({end.interval})" for end in ends)
     return Trend(number, shares.names[number], Markup(trend_figure(drawn, ticks)), said)

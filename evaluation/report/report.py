@@ -110,8 +110,7 @@ def write_run_report(
     does not end in .html, for names that cannot be used and for documents that cannot be divided,
     RunError, and VocabularyError or ShapeError for a corpus of other words or columns.
     """
-    inputs = [*runs, *([] if corpus is None else [corpus])]
-    output = output_file(path, overwrite=overwrite, inputs=inputs)
+    output = output_file(path, overwrite=overwrite, inputs=[*runs, corpus])
     check_extension("out", path, PAGE_EXTENSIONS)
     opened = None
     if corpus is not None:

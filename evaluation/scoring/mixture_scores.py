@@ -14,9 +14,13 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.store.shards import AnyRowGroup
-from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
-from sparsetopics.evaluation.scoring.topic_scores import IN_SAMPLE, Record, Scorecard
-from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
+from sparsetopics.evaluation.scoring.topic_scores import (
+    IN_SAMPLE,
+    USUAL,
+    Record,
+    Scorecard,
+    Scoring,
+)
 from sparsetopics.measures.clustering import ClusteringScore, score_clustering
 from sparsetopics.measures.paired import HeldoutScores, mean_score
 from sparsetopics.model.mixture_posterior import MixturePosterior
@@ -105,19 +109,14 @@ def score_mixture(
     run: MixtureRun,
     items: AnyCorpus,
     counted_in: AnyCorpus | None = None,
-    *,
-    concentration: float | None = None,
-    texts: TokenizedTexts | None = None,
-    seed: int = 0,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
+    how: Scoring = USUAL,
 ) -> MixtureCard:
     """Score ``items`` by their mean log density and, if any has a label, by agreement.
 
-    ``items`` fit the columns or words of ``run``. All but ``broadcast`` is for topics, and ignored.
+    ``items`` fit the columns or words of ``run``. ``counted_in`` is for topics.
     """
     groups: Sequence[AnyRowGroup] = items.row_groups
-    found = list(broadcast(partial(_score_group, model=run.model), groups))
+    found = list(how.broadcast(partial(_score_group, model=run.model), groups))
     scores, owners = (np.concatenate(each) for each in zip(*found, strict=True))
     labels = [label for batch_labels in items.labels() for label in batch_labels]
     has_labels = any(label is not None for label in labels)

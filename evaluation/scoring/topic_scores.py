@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,19 @@ COHERENCE_WORDS = 10  # top words of a topic that coherence and rank-biased over
 DIVERSITY_WORDS = 25
 IN_SAMPLE = " was trained with this corpus: its scores are in-sample, not those of new data."
 Record = dict[str, str | float | None]  # scores by their JSON keys
+
+
+class Scoring(NamedTuple):
+    """How models are scored; all but ``broadcast`` is for topics."""
+
+    concentration: float | None = None  # Σ_k α_k of runs; None: their own
+    texts: TokenizedTexts | None = None  # for c_v and c_npmi
+    seed: int = 0  # of the split of documents
+    workers: int = 1
+    broadcast: OrderedMap = broadcast_map_here
+
+
+USUAL = Scoring()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,32 +169,28 @@ def score_topics(
     topics: FixedTopics | TopicRun,
     heldout: AnyCorpus,
     coherence_documents: AnyCorpus,
-    *,
-    concentration: float | None = None,
-    texts: TokenizedTexts | None = None,
-    seed: int = 0,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
+    how: Scoring = USUAL,
 ) -> Scorecard:
     """Score ``topics``: completion of ``heldout``, coherence, and diversity.
 
-    Those of a run are scored with the total document ``concentration``, if there is one.
-    Coherence is counted in ``coherence_documents``, and also in windows of ``texts`` if these are
-    given. The same ``seed`` splits the documents alike for all models, so that their scores can be
-    compared. Raises CorpusError if there is no document to score.
+    Coherence is counted in ``coherence_documents``, and also in windows of texts if ``how`` has
+    these. The same seed splits the documents alike for all models, so that their scores can be
+    compared.
+    Raises CorpusError if there is no document to score.
     """
     assert not isinstance(heldout, VectorCorpus), "topics are over words"
     assert not isinstance(coherence_documents, VectorCorpus), "so are these"
     if isinstance(topics, Run):
-        topics = topics_of_run(topics, concentration)
+        topics = topics_of_run(topics, how.concentration)
     topic_word, alpha = topics.topic_word, topics.doc_concentration
     unigram = unigram_probabilities(topics.vocabulary.term_frequency)
     completion, documents = document_completion(
-        heldout, topic_word, alpha, unigram, seed=seed, workers=workers, broadcast=broadcast
-    )
+        heldout, topic_word, alpha, unigram,
+        seed=how.seed, workers=how.workers, broadcast=how.broadcast,
+    )  # fmt: skip
     coherent_words = top_words(topic_word, COHERENCE_WORDS)
     counts = coherence.count_cooccurrence(coherence_documents.batches(), coherent_words)
-    words = topics.vocabulary.words
+    words, texts = topics.vocabulary.words, how.texts
     names = [[words[word] for word in best] for best in coherent_words]
     c_v, c_npmi = (None, None) if texts is None else coherence.text_coherence(names, texts)
     return Scorecard(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date
 from functools import partial
@@ -23,7 +24,7 @@ from sparsetopics.measures.group_differences import group_differences
 from sparsetopics.measures.prevalence import (
     GroupMeans,
     GroupSums,
-    GroupTotals,
+    GroupTotal,
     group_means,
     sum_groups,
     unbiased_projection,
@@ -153,21 +154,20 @@ def prevalence(
     topic_word = model.topic_word_mean[topics]
     projection = unbiased_projection(topic_word, model.weights[topics])
     task = partial(_sum_part, grouping=grouping, projection=projection, workers=workers)
-    totals = GroupTotals(len(topics), len(words))
-    number_of: dict[GroupKey, int] = {}
+    total_of = defaultdict[GroupKey, GroupTotal](lambda: GroupTotal(len(topics), len(words)))
     for keys, sums in broadcast(task, corpus.row_groups):
-        numbers = [number_of.setdefault(key, len(number_of)) for key in keys]
-        if len(number_of) > MOST_GROUPS:
+        if len(total_of.keys() | keys) > MOST_GROUPS:
             option = "by" if grouping.over is None else "over"
             refuse(option, f"makes more than {MOST_GROUPS:,} groups", "Use fewer, larger groups.")
-        totals.add(sums, numbers)
-    if not number_of:
+        for row, key in enumerate(keys):
+            total_of[key].add(sums, row)
+    if not total_of:
         hint = "Was it made with labels?" if LABEL in grouping.columns.values() else ""
         fields = listed([shown(column) for column in grouping.columns.values()])
         raise CorpusError("the corpus", f"no document has a value of {fields}", hint)
     by_number = grouping.by is not None and corpus.fields.get(grouping.by) == "number"
-    groups = sorted(number_of, key=partial(_order, by_number=by_number))
-    totals = totals.take([number_of[key] for key in groups])
+    groups = sorted(total_of, key=partial(_order, by_number=by_number))
+    totals = [total_of[key] for key in groups]
     means = group_means(totals, topic_word)
     telling = [
         [[words[word] for word in topic] for topic in group]

@@ -15,7 +15,7 @@ from sparsetopics.answers.table_files import table_format, write_tables
 from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import plural
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
@@ -68,7 +68,7 @@ def proportions_under(
 
 def share_tables(
     model: Model,
-    corpus: Corpus | VectorCorpus,
+    corpus: AnyCorpus,
     top: int | None = None,
     *,
     workers: int = 1,
@@ -87,7 +87,7 @@ def share_tables(
 def write_shares(
     output: Output,
     model: Model,
-    corpus: Corpus | VectorCorpus,
+    corpus: AnyCorpus,
     top: int | None = None,
     *,
     workers: int = 1,
@@ -120,7 +120,7 @@ class ShareColumns(NamedTuple):
     top: int | None
 
     @classmethod
-    def of(cls, model: Model, corpus: Corpus | VectorCorpus, top: int | None) -> ShareColumns:
+    def of(cls, model: Model, corpus: AnyCorpus, top: int | None) -> ShareColumns:
         """The columns for the rows of ``corpus`` under ``model``."""
         row_id = "doc_id" if isinstance(corpus, Corpus) else "item_id"
         no_prior = np.zeros(model.n_topics)

@@ -213,10 +213,6 @@ class VectorBatch:
     def weights(self) -> FloatArray:
         return np.ones(len(self.values))
 
-    @property
-    def n_items(self) -> int:
-        return len(self.values)
-
     def to_arrays(self) -> Arrays:
         return {"values": self.values}
 

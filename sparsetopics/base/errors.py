@@ -110,6 +110,19 @@ def naming_parameters() -> Iterator[None]:
         raise error.renamed(where, parameter) from None
 
 
+@contextmanager
+def needing(extra: str, option: str, problem: str) -> Iterator[None]:
+    """Raise OptionError for a package that cannot be imported, which ``extra`` installs.
+
+    ``problem`` has {} in the place of its name.
+    """
+    try:
+        yield
+    except ImportError as error:
+        hint = f"Install it with: pip install 'sparsetopics[{extra}]'."
+        raise OptionError(option, problem.format(error.name), hint) from error
+
+
 def parameter(option: str) -> str:
     """The parameter of Python that an option of the commands is."""
     others = {"out": "path", "date-format": "date_formats"}

@@ -14,6 +14,8 @@ from sparsetopics.base.safe_reading import is_utf8
 from sparsetopics.base.staging import refusing
 from sparsetopics.base.transactions import APPEND_FOLDER, STATE_FOLDER, Workspace
 
+Inputs = Iterable[Path | None]  # None: one that was not given
+
 
 class FolderKind(NamedTuple):
     """A kind of folder that commands make, and may replace."""
@@ -75,7 +77,7 @@ class Output:
             raise OutputError(str(self.path), problem, hint)
 
 
-def output_file(path: str | Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> Output:
+def output_file(path: str | Path, *, overwrite: bool, inputs: Inputs = ()) -> Output:
     """Check a file to write, perhaps with files beside it whose names begin with its own.
 
     Raises OutputError if it exists and ``overwrite`` is false, if it is a folder, or if it is, or
@@ -86,7 +88,7 @@ def output_file(path: str | Path, *, overwrite: bool, inputs: Iterable[Path] = (
 
 
 def output_folder(
-    path: str | Path, kind: FolderKind | None, *, overwrite: bool, inputs: Iterable[Path] = ()
+    path: str | Path, kind: FolderKind | None, *, overwrite: bool, inputs: Inputs = ()
 ) -> Output:
     """Check a folder to write, or without a ``kind`` a file.
 
@@ -127,14 +129,14 @@ def refuse_busy(folder: Path) -> None:
                     pass
 
 
-def refuse_inputs(path: Path, inputs: Iterable[Path], noun: str = "input") -> None:
+def refuse_inputs(path: Path, inputs: Inputs, noun: str = "input") -> None:
     """Raise OutputError if the output ``path`` is, contains or lies inside an input.
 
     ``noun`` is what the message calls an input.
     """
     place = Path(os.path.realpath(path))
     for given in inputs:
-        if "\0" in str(given):  # it cannot exist; reading it raises the error
+        if given is None or "\0" in str(given):  # it cannot exist; reading it raises the error
             continue
         read = Path(os.path.realpath(given))
         if place != read and place not in read.parents and read not in place.parents:

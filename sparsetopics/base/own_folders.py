@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sparsetopics.base.outputs import FolderKind
@@ -17,6 +17,8 @@ _CORPUS_FILES = re.compile(
     r"|(shard|texts|fields)-\d{5,}\.parquet"
 )
 _RUN_FILES = re.compile(r"model\.(json|safetensors)|trace\.jsonl|config\.toml|vocabulary\.parquet")
+_PATH_FILES = re.compile(r"(path|tree)\.json|config\.toml")
+_PLAN = f"{STATE_FOLDER}/plan.json"
 _BEFORE_AFTER = "-before-after.png"
 
 
@@ -29,15 +31,27 @@ def is_sparsetopics_json(path: Path) -> bool:
     return isinstance(content, dict) and "format_version" in content
 
 
-def _folder_of(noun: str, known: re.Pattern[str], record: str, workspace: str) -> FolderKind:
-    """Folders of files with known names, including ``record``, and perhaps a workspace."""
+def _folder_of(
+    noun: str,
+    known: re.Pattern[str],
+    records: Sequence[str],
+    workspace: str,
+    numbered: FolderKind | None = None,
+) -> FolderKind:
+    """Folders of files with known names, including one of ``records``, and perhaps a workspace.
+
+    ``numbered`` is the kind of the folders in them whose names are numbers.
+    """
 
     def is_own(path: Path) -> bool:
         if path.name == workspace:
             return path.is_dir() and not Workspace(path).strangers
+        if numbered is not None and path.name.isdecimal():
+            return numbered.matches(path)
         return path.is_file() and bool(known.fullmatch(path.name))
 
     def stranger(folder: Path) -> str:
+        record = next((name for name in records if (folder / name).exists()), records[-1])
         if not is_sparsetopics_json(folder / record):
             return f"a folder that is not {noun}"
         return _other_than(folder, noun, is_own)
@@ -54,26 +68,10 @@ def _other_than(folder: Path, noun: str, is_own: Callable[[Path], bool]) -> str:
     return f"the link or device {link}" if link else ""
 
 
-CORPUS = _folder_of("a corpus folder", _CORPUS_FILES, "manifest.json", APPEND_FOLDER)
-RUN = _folder_of("a run folder", _RUN_FILES, "model.json", STATE_FOLDER)
-_UNFINISHED = _folder_of("an interrupted training", _RUN_FILES, "state/plan.json", STATE_FOLDER)
-
-
-def _stranger_of_topic_path(folder: Path) -> str:
-    def is_own(path: Path) -> bool:
-        if path.name == STATE_FOLDER:
-            return path.is_dir() and not Workspace(path).strangers
-        if path.name.isdecimal():
-            return RUN.matches(path)
-        return path.is_file() and path.name in ("path.json", "tree.json", "config.toml")
-
-    record = "path.json" if (folder / "path.json").exists() else "state/plan.json"
-    if not is_sparsetopics_json(folder / record):
-        return "a folder that is not a topic path"
-    return _other_than(folder, "a topic path", is_own)
-
-
-TOPIC_PATH = FolderKind("a topic path", _stranger_of_topic_path)
+CORPUS = _folder_of("a corpus folder", _CORPUS_FILES, ["manifest.json"], APPEND_FOLDER)
+RUN = _folder_of("a run folder", _RUN_FILES, ["model.json"], STATE_FOLDER)
+_UNFINISHED = _folder_of("an interrupted training", _RUN_FILES, [_PLAN], STATE_FOLDER)
+TOPIC_PATH = _folder_of("a topic path", _PATH_FILES, ["path.json", _PLAN], STATE_FOLDER, RUN)
 
 
 def _stranger_of_quickstart(folder: Path) -> str:

@@ -164,13 +164,15 @@ class FittedEstimator(Estimator):
         """
         from sparsetopics.evaluation.comparison.evaluate import score_model
         from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
+        from sparsetopics.evaluation.scoring.topic_scores import Scoring
 
         run = self._run()
         if texts is not None and MODELS[run.model.name].of_items:
             refuse("texts", f"is for topic models, but {type(self).__name__} is a mixture")
         heldout = self._more_rows(X).corpus
         running = None if texts is None else TokenizedTexts.of(texts, run.words)
-        card = score_model(run, heldout, heldout, texts=running, workers=self._n_threads)
+        how = Scoring(texts=running, workers=self._n_threads)
+        card = score_model(run, heldout, heldout, how)
         for remark in card.remarks:
             warnings.warn(f"{card.name}{remark}", SparsetopicsWarning, stacklevel=3)
         return card.as_dict()

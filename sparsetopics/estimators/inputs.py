@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, sparray, spmatrix
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError, VocabularyError
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.memory_arrays import (
     ElementError,
     Numbers,
@@ -29,7 +29,7 @@ from sparsetopics.corpora.memory_arrays import (
 )
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
-Data: TypeAlias = Corpus | VectorCorpus | ArrayLike | sparray | spmatrix
+Data: TypeAlias = AnyCorpus | ArrayLike | sparray | spmatrix
 Names = NDArray[np.object_]
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -39,7 +39,7 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 class InputRows:
     """Documents or items that were read from X; documents without words are left out."""
 
-    corpus: Corpus | VectorCorpus
+    corpus: AnyCorpus
     n_rows: int  # of X
     names: Names | None = None  # column names, if X is a data frame
 

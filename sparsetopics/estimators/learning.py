@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import Batch, Source, StoredBatch
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Model, make_model
 from sparsetopics.inference.laps import fit_batch
@@ -66,7 +66,7 @@ TakesMore = Callable[[AnyLearned, Source[StoredBatch], TrainingOptions, Executor
 
 
 def learn(
-    corpus: Corpus | VectorCorpus,
+    corpus: AnyCorpus,
     options: TrainingOptions,
     *,
     share: float | None,
@@ -119,7 +119,7 @@ def taking_more(options: TrainingOptions) -> TakesMore:
 def learn_more(
     before: AnyLearned | None,
     take_more: TakesMore,
-    corpus: Corpus | VectorCorpus,
+    corpus: AnyCorpus,
     options: TrainingOptions,
     *,
     n_jobs: int,

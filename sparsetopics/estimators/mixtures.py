@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options import table
-from sparsetopics.options.option import NATURAL, check_type, counts_from, refuse
+from sparsetopics.options.option import NATURAL, counts_from, refuse
 from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import GradientName
 from sparsetopics.options.training import TrainingOptions
@@ -97,9 +96,9 @@ class VectorMixture(MixtureEstimator):
         UnfittedError before ``fit``, and OptionError for fewer than one item.
         """
         self._check_fitted()
-        check_type("n_samples", n_samples, Integral, "a whole number")
         counts_from(1).check("n_samples", n_samples)
-        NATURAL.check("random_state", self.random_state)
+        if self.random_state is not None:
+            NATURAL.check("random_state", self.random_state)
         return self.model_.sample(int(n_samples), np.random.default_rng(self.random_state))
 
     def training_options(self) -> TrainingOptions:

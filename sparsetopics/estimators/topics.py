@@ -71,18 +71,13 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         2016, appendix E; Wang et al. 2011). ``y`` is ignored. Raises what ``transform`` raises,
         and ShapeError if no document has two words.
         """
-        from sparsetopics.measures.completion import document_completion, unigram_probabilities
+        from sparsetopics.runs.data import completion_score
 
         documents = self._more_rows(X).documents
         if not documents.n_docs:
             raise ShapeError("X", "has no count above zero", "Score documents of several words.")
-        return document_completion(
-            documents,
-            self.model_.topic_word_mean,
-            self.model_.doc_concentration,
-            unigram_probabilities(self.vocabulary_.term_frequency),
-            workers=self._n_threads,
-        ).score.log_likelihood_per_token
+        # The second one is for a baseline, which is not part of the score.
+        return completion_score(documents, documents, self._n_threads)(self.model_)
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose what ``transform`` returns: "default" (an array), "pandas" or "polars".
@@ -90,7 +85,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         None changes nothing. Raises OptionError for any other name. ``transform`` raises
         ImportError if the library is not installed.
         """
-        OneOf(CONTAINERS).check("transform", transform)
+        if transform is not None:
+            OneOf(CONTAINERS).check("transform", transform)
         super().set_output(transform=transform)
         return self
 

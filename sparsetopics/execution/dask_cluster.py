@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sparsetopics.base.errors import ClusterError, OptionError, SparsetopicsError
+from sparsetopics.base.errors import ClusterError, SparsetopicsError, needing
 from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.options.workplace import Workplace
 
@@ -69,13 +69,9 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
     names the certificates for ``tls://``. Raises OptionError if Dask is not installed, ClusterError
     if no scheduler answers.
     """
-    try:
+    with needing("dask", "executor", "dask needs the package {}, which is not installed"):
         import dask
         from distributed import Client, LocalCluster
-    except ImportError as error:
-        problem = f"dask needs the package {error.name}, which is not installed"
-        hint = "Install it with: pip install 'sparsetopics[dask]'"
-        raise OptionError("executor", problem, hint) from error
     address = chosen_scheduler(place)
     if address is not None:
         with _quiet(), dask.config.set(SETTINGS), _connected(Client, address) as client:

@@ -82,7 +82,9 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
     kept = None if keeper is None else keeper.resume(setting.whole, setting.memo, check)
     infos: list[LapInfo] = []
     if kept is None:
-        course.begin(*_first(course, start))
+        begin: Begin[D, C, T, P] = imported(MODELS[options.model].begin)
+        n_topics = course.first_number() if start is None else options.n_topics
+        course.begin(*begin(setting.source, replace(options, n_topics=n_topics), rng, start))
     else:
         course.resume(kept)
         rng.bit_generator.state, infos = kept.rng, list(kept.laps)
@@ -112,17 +114,6 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
     assert terms is not None, "after a lap"
     hooks.on_end(Statistics(current.components, terms), course.parameters)
     return make_model(current, options)
-
-
-def _first(
-    course: Course[S, D, C, P, T], start: Start
-) -> tuple[Statistics[C, T], Parameters[C, P, T]]:
-    """What training begins with."""
-    options, setting = course.options, course.setting
-    begin: Begin[D, C, T, P] = imported(MODELS[options.model].begin)
-    if start is None:
-        options = replace(options, n_topics=course.first_number())
-    return begin(setting.source, options, setting.rng, start)
 
 
 def _check(course: Course[S, D, C, P, T], kept: TrainingState) -> None:

@@ -126,45 +126,25 @@ def sum_groups(
     return GroupSums(n_documents, n_tokens, np.stack(powers, axis=1), is_in @ shares)
 
 
-class GroupTotals:
-    """Sums of all groups seen so far.
+class GroupTotal:
+    """Sums over the documents of one group that were seen so far.
 
-    Memory grows with groups × words (4 bytes each), and not with the number of documents.
+    Memory grows with the number of words (4 bytes each), and not with the number of documents.
     """
 
     def __init__(self, n_topics: int, n_words: int) -> None:
-        self._n_topics, self._n_words = n_topics, n_words
-        self.n_documents: list[int] = []
-        self.n_tokens: list[float] = []
-        self.powers: list[FloatArray] = []  # (3, n_topics) each
-        self.word_shares: list[FloatArray] = []  # (n_words,) float32 each
+        self.n_documents, self.n_tokens = 0, 0.0
+        self.powers = np.zeros((3, n_topics))
+        self.word_shares = np.zeros(n_words, np.float32)
 
-    def add(self, sums: GroupSums, numbers: Sequence[int]) -> None:
-        """Add sums, whose rows are the groups with these ``numbers``."""
-        for row, number in enumerate(numbers):
-            while number >= len(self.n_documents):
-                self._append_group()
-            self.n_documents[number] += int(sums.n_documents[row])
-            self.n_tokens[number] += float(sums.n_tokens[row])
-            self.powers[number] += sums.powers[row]
-            pairs = slice(*sums.word_shares.indptr[row : row + 2])
-            words, shares = sums.word_shares.indices[pairs], sums.word_shares.data[pairs]
-            self.word_shares[number][words] += shares
-
-    def take(self, numbers: Sequence[int]) -> GroupTotals:
-        """The chosen groups, in the given order; their arrays are shared."""
-        taken = GroupTotals(self._n_topics, self._n_words)
-        taken.n_documents = [self.n_documents[number] for number in numbers]
-        taken.n_tokens = [self.n_tokens[number] for number in numbers]
-        taken.powers = [self.powers[number] for number in numbers]
-        taken.word_shares = [self.word_shares[number] for number in numbers]
-        return taken
-
-    def _append_group(self) -> None:
-        self.n_documents.append(0)
-        self.n_tokens.append(0.0)
-        self.powers.append(np.zeros((3, self._n_topics)))
-        self.word_shares.append(np.zeros(self._n_words, np.float32))
+    def add(self, sums: GroupSums, row: int) -> None:
+        """Add one row of sums."""
+        self.n_documents += int(sums.n_documents[row])
+        self.n_tokens += float(sums.n_tokens[row])
+        self.powers += sums.powers[row]
+        pairs = slice(*sums.word_shares.indptr[row : row + 2])
+        words, shares = sums.word_shares.indices[pairs], sums.word_shares.data[pairs]
+        self.word_shares[words] += shares
 
 
 # --- estimates ------------------------------------------------------------------------------------
@@ -183,13 +163,14 @@ class GroupMeans(NamedTuple):
         return np.maximum(self.mean + low, 0.0), np.minimum(self.mean + high, 1.0)
 
 
-def group_means(totals: GroupTotals, topic_word: FloatArray) -> GroupMeans:
+def group_means(totals: Sequence[GroupTotal], topic_word: FloatArray) -> GroupMeans:
     """Estimate the means of all groups, each of at least one document.
 
     ``topic_word`` and the numbers of words are those of the projection.
     """
-    n_documents = np.array(totals.n_documents, np.int64)
-    first, second, third = np.stack(totals.powers, axis=1) / n_documents[:, None]
+    n_documents = np.array([each.n_documents for each in totals], np.int64)
+    powers = np.stack([each.powers for each in totals], axis=1)
+    first, second, third = powers / n_documents[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = second - first**2
         # Rounding leaves a little where all documents are alike, and no third moment fits that.
@@ -204,13 +185,13 @@ def group_means(totals: GroupTotals, topic_word: FloatArray) -> GroupMeans:
 
 
 def _most_likely(
-    totals: GroupTotals, start: FloatArray, topic_word: FloatArray
+    totals: Sequence[GroupTotal], start: FloatArray, topic_word: FloatArray
 ) -> Iterator[FloatArray]:
     """Yield the means of some groups at a time, from the unbiased means on."""
     word_topic = np.ascontiguousarray(topic_word.T)
     for first in range(0, len(start), EM_GROUPS):
         some = slice(first, first + EM_GROUPS)
-        words = np.stack(totals.word_shares[some]).astype(np.float64)
+        words = np.stack([each.word_shares for each in totals[some]]).astype(np.float64)
         words /= words.sum(axis=1, keepdims=True)
         shares = csc_array(words)
         means = _normalized(np.maximum(start[some], SMALLEST_START))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.measures.prevalence import GroupMeans, GroupTotals
+from sparsetopics.measures.prevalence import GroupMeans, GroupTotal
 from sparsetopics.measures.top_words import top_words
 
 N_CANDIDATES = 100  # most probable words of a topic, of which some are chosen
@@ -62,7 +62,7 @@ def log_odds_scores(
 
 
 def telling_group_words(
-    totals: GroupTotals, means: GroupMeans, topic_word: FloatArray, n_words: int
+    totals: Sequence[GroupTotal], means: GroupMeans, topic_word: FloatArray, n_words: int
 ) -> Iterator[list[IntArray]]:
     """Yield for each group the ids of up to ``n_words`` words of each topic, best first.
 
@@ -74,15 +74,15 @@ def telling_group_words(
     candidates = top_words(topic_word, N_CANDIDATES)
     prior = PRIOR_TOKENS * np.take_along_axis(topic_word, candidates, axis=1)
     n_groups = len(means.mean)
-    sizes = means.mean * np.array(totals.n_tokens)[:, None] + PRIOR_TOKENS
+    sizes = means.mean * np.array([each.n_tokens for each in totals])[:, None] + PRIOR_TOKENS
     all_counts = np.zeros(candidates.shape)
     for group in range(n_groups):
-        all_counts += prior + _counts(totals, means, topic_word, candidates, group)
+        all_counts += prior + _counts(totals[group], means.mean[group], topic_word, candidates)
     for group in range(n_groups):
         if n_groups == 1:
             yield [words[:0] for words in candidates]
             return
-        counts = prior + _counts(totals, means, topic_word, candidates, group)
+        counts = prior + _counts(totals[group], means.mean[group], topic_word, candidates)
         size, all_sizes = sizes[group][:, None], sizes.sum(axis=0)[:, None]
         scores = log_odds_scores(counts, size, all_counts - counts, all_sizes - size)
         order = np.argsort(-scores, axis=1, kind="stable")[:, :n_words]
@@ -91,18 +91,16 @@ def telling_group_words(
 
 
 def _counts(
-    totals: GroupTotals,
-    means: GroupMeans,
+    total: GroupTotal,
+    mean: FloatArray,  # (n_topics,)
     topic_word: FloatArray,
     candidates: IntArray,  # (n_topics, n_candidates)
-    group: int,
 ) -> FloatArray:
     """The expected tokens of each candidate in a group, (n_topics, n_candidates).
 
     Shares of words in documents, added up, have the weight of the group's mean document.
     """
-    tokens = totals.word_shares[group] * (totals.n_tokens[group] / totals.n_documents[group])
-    mean = means.mean[group]
+    tokens = total.word_shares * (total.n_tokens / total.n_documents)
     ratio = tokens / np.einsum("k,kv->v", mean, topic_word)
     counts: FloatArray = (
         mean[:, None] * np.take_along_axis(topic_word, candidates, axis=1) * ratio[candidates]

@@ -109,9 +109,7 @@ class Interval:
         return is_high_enough and (value < self.high if self.below_high else value <= self.high)
 
     def check(self, name: str, value: object, hint: str = "") -> None:
-        """Raise OptionError for all but None and the numbers in the interval."""
-        if value is None:
-            return
+        """Raise OptionError for all but the numbers in the interval."""
         number = self.number(value)
         if number is None:
             noun = "a whole number" if self.whole else "a number"
@@ -173,8 +171,8 @@ class OneOf:
     names: Collection[str]
 
     def check(self, option: str, found: object) -> None:
-        """Raise OptionError for all but None and the names."""
-        if found is None or (isinstance(found, str) and found in self.names):
+        """Raise OptionError for all but the names."""
+        if isinstance(found, str) and found in self.names:
             return
         near = get_close_matches(found.lower(), self.names, n=1) if isinstance(found, str) else []
         hint = f"Did you mean {near[0]}?" if near else ""
@@ -190,9 +188,7 @@ class SomeOf:
     repeated: bool = False  # whether the option may be given several times
 
     def check(self, option: str, found: object) -> None:
-        """Raise OptionError for all but None and several of the names, each once."""
-        if found is None:
-            return
+        """Raise OptionError for all but several of the names, each once."""
         if isinstance(found, str) or not isinstance(found, Sequence | Set):
             refuse(option, f"must be a list of names, but is {shown(found)}")
         names = list(found)
@@ -209,9 +205,7 @@ class WholeNumbers:
     """Several whole numbers from 1."""
 
     def check(self, option: str, found: object) -> None:
-        """Raise OptionError for all but None and a list of whole numbers."""
-        if found is None:
-            return
+        """Raise OptionError for all but a list of whole numbers."""
         if isinstance(found, str) or not isinstance(found, Sequence):
             refuse(option, f"must be a list of whole numbers, but is {shown(found)}")
         for number in found:
@@ -293,10 +287,13 @@ class Option:
             refuse(self.name, f"is for {takers}, not for --model {model}")
 
     def check(self, value: object) -> None:  # whatever users' Python code passes
-        """Raise OptionError for a value that the option does not take, whatever the others are."""
+        """Raise OptionError for a value other than None that the option does not take, whatever
+        the others are."""
+        if value is None:
+            return
         if isinstance(self.takes, Interval | OneOf | SomeOf | WholeNumbers):
             self.takes.check(self.name, value)
-        elif value is not None:
+        else:
             check_type(self.name, value, *_OF_PYTHON[self.takes])
             if isinstance(value, Sequence | Set) and self.takes is frozenset:
                 check_strings(self.name, value)

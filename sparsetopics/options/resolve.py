@@ -107,17 +107,10 @@ def arguments_of(options: TrainingOptions) -> dict[str, Value]:
 
 def _given_in(options: TrainingOptions) -> dict[str, Value]:
     """The values that are not None, by the names of the table."""
-    holders = {
-        "": options,
-        "local": options.local,
-        "prior": options.prior,
-        "moves": options.moves,
-        "gradient": options.gradient,
-    }
-    values: dict[str, Value | None] = {
-        option.name: getattr(holders.get(option.part), option.field, None)
-        for option in OPTION.values()
-    }
+    values: dict[str, Value | None] = {}
+    for option in OPTION.values():
+        holder = getattr(options, option.part, None) if option.part else options
+        values[option.name] = getattr(holder, option.field, None)
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -155,7 +155,8 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         check_values(OPTION, "", self)
         table.PATH_OPTION["rungs"].check(self.rungs)
-        OneOf(get_args(StartName)).check("start", self.start)
+        if self.start is not None:
+            OneOf(get_args(StartName)).check("start", self.start)
         _check_model(self)
         _check_statistics(self)
         _check_sparsity(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import needing
 
 if TYPE_CHECKING:  # MLflowLaps is imported without numba
     from sparsetopics.inference.local_step import Parameters
@@ -52,11 +52,8 @@ class MLflowLaps:
     """
 
     def __init__(self, run_id: str | None = None) -> None:
-        try:
+        with needing("mlflow", "MLflowLaps", "mlflow is not installed"):
             import mlflow  # takes a second or two
-        except ImportError as error:
-            hint = "Install it with: pip install 'sparsetopics[mlflow]'"
-            raise OptionError("MLflowLaps", "mlflow is not installed", hint) from error
         self._run_id = run_id
         self._log_metrics = mlflow.log_metrics
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -57,9 +57,9 @@ class WorkerRun(NamedTuple):
 
 @contextmanager
 def open_dask_steps(
-    plan: RunPlan, folder: Path
-) -> Iterator[Callable[[Source[StoredBatch]], DaskSteps]]:
-    """Yield a function that makes steps of a source on the cluster of ``plan``.
+    plan: RunPlan, folder: Path, source: Source[StoredBatch]
+) -> Iterator[DaskSteps]:
+    """Yield what makes steps of a source on the cluster of ``plan``.
 
     Workers must see ``folder``, which is removed afterwards.
     """
@@ -69,7 +69,7 @@ def open_dask_steps(
         try:
             fingerprint = file_sha256(plan.at(plan.corpus) / MANIFEST)
             run = WorkerRun(uuid4().hex, replace(plan, base=plan.base.absolute()), fingerprint)
-            yield partial(DaskSteps, cluster, run, folder.absolute())
+            yield DaskSteps(cluster, run, folder.absolute(), source)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             cluster.run_everywhere(forget)

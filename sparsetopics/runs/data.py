@@ -15,7 +15,7 @@ from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import TrainingData, divide, plan_batches, plan_vector_batches
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus, open_corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.split import check_alike
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
@@ -36,10 +36,10 @@ VALIDATION_SEED = 0
 _OF_ROWS = "rows:"  # before a fingerprint that is not of a manifest
 Score = Callable[[Model], float]  # nats per token; per vector for vectors
 # How a kind of model is scored on held-out data, given the training data and the threads.
-LapScore = Callable[[Corpus | VectorCorpus, Corpus | VectorCorpus, int], Score]
+LapScore = Callable[[AnyCorpus, AnyCorpus, int], Score]
 
 
-def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
+def corpus_of(plan: RunPlan) -> AnyCorpus:
     """The training data; CorpusFormatError if the model needs data of the other kind."""
     path, model = plan.at(plan.corpus), plan.options.model
     if not plan.options.model_kind.of_items and kind_of(path) == VECTORS:
@@ -49,7 +49,7 @@ def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
     return Corpus.open(path) if plan.options.counts_words else VectorCorpus.open(path)
 
 
-def data_of(plan: RunPlan, corpus: Corpus | VectorCorpus, rng: np.random.Generator) -> TrainingData:
+def data_of(plan: RunPlan, corpus: AnyCorpus, rng: np.random.Generator) -> TrainingData:
     """Divide the training data of a plan. ``rng`` must be new, with the seed of the plan."""
     return divided(
         corpus, plan.options, plan.validation_share, plan.n_batches, rng,
@@ -58,7 +58,7 @@ def data_of(plan: RunPlan, corpus: Corpus | VectorCorpus, rng: np.random.Generat
 
 
 def divided(
-    corpus: Corpus | VectorCorpus,
+    corpus: AnyCorpus,
     options: TrainingOptions,
     share: float | None,
     n_batches: int | None,
@@ -83,7 +83,7 @@ def divided(
 
 
 def source_of(
-    corpus: Corpus | VectorCorpus,
+    corpus: AnyCorpus,
     options: TrainingOptions,
     n_batches: int | None,
     rng: np.random.Generator,
@@ -97,7 +97,7 @@ def source_of(
     return DocumentItemSource(source) if options.model_kind.of_items else source
 
 
-def facts_of(corpus: Corpus | VectorCorpus) -> CorpusFacts:
+def facts_of(corpus: AnyCorpus) -> CorpusFacts:
     """What a run folder says about a corpus, except where it is."""
     facts: CorpusFacts = {"fingerprint": fingerprint_of(corpus)}
     if isinstance(corpus, Corpus):
@@ -110,7 +110,7 @@ def facts_of(corpus: Corpus | VectorCorpus) -> CorpusFacts:
     }
 
 
-def fingerprint_of(corpus: Corpus | VectorCorpus) -> str:
+def fingerprint_of(corpus: AnyCorpus) -> str:
     """The SHA-256 of the manifest of a corpus on disk, or of the rows of one in memory."""
     manifest = _manifest_of(corpus)
     return _fingerprint_of_rows(corpus) if manifest is None else file_sha256(manifest)
@@ -156,7 +156,7 @@ def added_facts(old: CorpusFacts, new: CorpusFacts) -> CorpusFacts:
     return facts
 
 
-def heldout_of(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Corpus | VectorCorpus | None:
+def heldout_of(plan: RunPlan, corpus: AnyCorpus) -> AnyCorpus | None:
     """The held-out data of ``plan``; None if there are none.
 
     Raises RunError, CorpusFormatError, VocabularyError or ShapeError for data that cannot be read
@@ -170,9 +170,7 @@ def heldout_of(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Corpus | VectorC
     return heldout
 
 
-def lap_score(
-    plan: RunPlan, corpus: Corpus | VectorCorpus, heldout: Corpus | VectorCorpus | None
-) -> Score | None:
+def lap_score(plan: RunPlan, corpus: AnyCorpus, heldout: AnyCorpus | None) -> Score | None:
     """How to score the model of a lap on held-out data; None if there are none."""
     if heldout is None:
         return None
@@ -180,9 +178,7 @@ def lap_score(
     return scoring(heldout, corpus, plan.workers)
 
 
-def density_score(
-    heldout: Corpus | VectorCorpus, corpus: Corpus | VectorCorpus, workers: int
-) -> Score:
+def density_score(heldout: AnyCorpus, corpus: AnyCorpus, workers: int) -> Score:
     """By the mean log density of a vector, or log probability of a token of whole documents."""
     n_data = heldout.n_tokens if isinstance(heldout, Corpus) else heldout.n_items
 
@@ -194,9 +190,7 @@ def density_score(
     return score
 
 
-def completion_score(
-    heldout: Corpus | VectorCorpus, corpus: Corpus | VectorCorpus, workers: int
-) -> Score:
+def completion_score(heldout: AnyCorpus, corpus: AnyCorpus, workers: int) -> Score:
     """By document completion."""
     assert isinstance(corpus, Corpus), "topics are over words"
     assert isinstance(heldout, Corpus), "it is like the training corpus"

@@ -257,8 +257,7 @@ class PlanRecord(msgspec.Struct):
 
     def check_data(self, plan: RunPlan) -> None:
         """RunError if the data that ``plan`` reads are others than when training began."""
-        for name in ("corpus", "heldout", "start_run"):
-            found = getattr(Fingerprints.of(plan), name)
+        for name, found in msgspec.structs.asdict(Fingerprints.of(plan)).items():
             if found not in (None, getattr(self.fingerprints, name)):
                 problem = "the data have changed since training began"
                 raise RunError(str(plan.at(getattr(plan, name))), problem, "Train again.")

@@ -13,7 +13,7 @@ from sparsetopics.base.sealed_files import absence, decoded
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.course import Model
@@ -78,7 +78,7 @@ class Run(Generic[P_co]):
             return None
         return Run(self.path, self.model, self.vocabulary, self.settings, self.trace)
 
-    def check_corpus(self, corpus: Corpus | VectorCorpus, where: str) -> None:
+    def check_corpus(self, corpus: AnyCorpus, where: str) -> None:
         """Refuse a corpus at ``where`` that the model cannot be applied to.
 
         Raises VocabularyError for other words than those of the training, ShapeError for other

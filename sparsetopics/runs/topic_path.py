@@ -80,12 +80,6 @@ class RungScorer:
         described = f"{number} that were kept out of training"
         return cls(documents, min(MOST_SPLITS, n_splits), described, workers)
 
-    @classmethod
-    def of_heldout(cls, documents: Corpus, where: Path, workers: int) -> RungScorer:
-        """The scores are those that ``evaluate`` reports."""
-        number = quantity(documents.n_docs, "held-out document")
-        return cls(documents, 1, f"{number} of {where}", workers)
-
     def __post_init__(self) -> None:
         batches = self.documents.batches()
         if not any((np.diff(batch.indptr) >= 2).any() for batch in batches):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.batching import TrainingData
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import FEWEST_VALIDATED, StartName
@@ -59,8 +59,8 @@ class RunResult(NamedTuple):
 class Task(NamedTuple):
     """What the data decide about a run."""
 
-    corpus: Corpus | VectorCorpus
-    heldout: Corpus | VectorCorpus | None
+    corpus: AnyCorpus
+    heldout: AnyCorpus | None
     provenance: Provenance
     start: TopicPosterior | None
 
@@ -120,7 +120,10 @@ def finish_training(
     rng = np.random.default_rng(plan.seed)
     data = data_of(plan, task.corpus, rng)
     scorer = _scorer(plan, task, data)
-    writer = _writer(plan, task, folder, keeper)
+    writer = None
+    if plan.options.is_topic_path:
+        assert task.vocabulary is not None, "topics are over words"
+        writer = RungWriter(plan, task.vocabulary, task.provenance, folder, keeper)
 
     def on_lap(entry: Mapping[str, float | None]) -> None:
         folder.tell(keeper.trace)
@@ -132,14 +135,14 @@ def finish_training(
 
     with (
         workshop(plan.workers, folder.memo) as (executor, scratch),
-        _open_steps(plan, folder) as steps_of,
+        _open_steps(plan, folder, data.whole) as steps,
     ):
         found = run_session(
             data, plan.options, rng, executor, scratch,
             hooks._replace(on_lap=on_lap, on_writing=on_writing),
             scorer=scorer, keep_rung=keep_no_model if writer is None else writer.keep,
             score=lap_score(plan, task.corpus, task.heldout),
-            start=task.start, keeper=keeper, steps=steps_of(data.whole),
+            start=task.start, keeper=keeper, steps=steps,
         )  # fmt: skip
     model, trace, scores = found.model, found.trace, found.scores
 
@@ -166,20 +169,11 @@ def _scorer(plan: RunPlan, task: Task, data: TrainingData) -> RungScorer | None:
     """What scores rungs, if there are any; CorpusError if no document can be scored."""
     if plan.heldout is not None and plan.options.is_topic_path:
         assert isinstance(task.heldout, Corpus), "it is like the training corpus"
-        return RungScorer.of_heldout(task.heldout, plan.heldout, plan.workers)
+        described = f"{quantity(task.heldout.n_docs, 'held-out document')} of {plan.heldout}"
+        return RungScorer(task.heldout, 1, described, plan.workers)  # as ``evaluate`` scores
     if data.validation is not None:
         return RungScorer.of_validation(data.validation, plan.workers)
     return None
-
-
-def _writer(
-    plan: RunPlan, task: Task, folder: TrainingFolder, keeper: RunKeeper
-) -> RungWriter | None:
-    """What writes the runs of a topic path."""
-    if not plan.options.is_topic_path:
-        return None
-    assert task.vocabulary is not None, "topics are over words"
-    return RungWriter(plan, task.vocabulary, task.provenance, folder, keeper)
 
 
 def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:
@@ -195,16 +189,16 @@ def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult
 
 @contextmanager
 def _open_steps(
-    plan: RunPlan, folder: TrainingFolder
-) -> Iterator[Callable[[Source[StoredBatch]], Steps | None]]:
-    """Yield a function that makes steps on the plan's cluster, or None to make them here."""
+    plan: RunPlan, folder: TrainingFolder, source: Source[StoredBatch]
+) -> Iterator[Steps | None]:
+    """Yield what makes steps of a source on the plan's cluster, or None to make them here."""
     if plan.workplace.executor != "dask":
-        yield lambda source: None
+        yield None
         return
     from sparsetopics.runs.dask_steps import open_dask_steps
 
-    with open_dask_steps(plan, folder.globals) as steps_of:
-        yield steps_of
+    with open_dask_steps(plan, folder.globals, source) as steps:
+        yield steps
 
 
 def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
@@ -226,7 +220,7 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
     return plan, Task(corpus, heldout_of(plan, corpus), _provenance(plan, corpus), start)
 
 
-def _started(plan: RunPlan, corpus: Corpus | VectorCorpus) -> tuple[RunPlan, TopicPosterior | None]:
+def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicPosterior | None]:
     """The topics to start from, and the plan with their number if none was given."""
     if plan.start_run is None:
         return plan, None
@@ -248,7 +242,7 @@ def _started(plan: RunPlan, corpus: Corpus | VectorCorpus) -> tuple[RunPlan, Top
     return plan, run.model
 
 
-def _provenance(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Provenance:
+def _provenance(plan: RunPlan, corpus: AnyCorpus) -> Provenance:
     """What the run folder says about the training."""
     batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
     facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}

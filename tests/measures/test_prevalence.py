@@ -14,7 +14,7 @@ from sparsetopics.measures.group_differences import group_differences, holm_adju
 from sparsetopics.measures.prevalence import (
     RIDGE,
     GroupMeans,
-    GroupTotals,
+    GroupTotal,
     group_means,
     skewed_interval,
     sum_groups,
@@ -48,9 +48,10 @@ def batch_of(counts):
 
 
 def totals_of(batch, groups, n_groups, projection):
-    totals = GroupTotals(N_TOPICS, N_WORDS)
     sums = sum_groups(batch, np.asarray(groups), n_groups, projection, Executor())
-    totals.add(sums, range(n_groups))
+    totals = [GroupTotal(N_TOPICS, N_WORDS) for _ in range(n_groups)]
+    for row, total in enumerate(totals):
+        total.add(sums, row)
     return totals
 
 
@@ -118,20 +119,21 @@ def test_sums_of_blocks_are_those_of_all_documents(seed, cuts, groups):
     projection = unbiased_projection(topic_word, np.full(N_TOPICS, 0.25))
     whole = totals_of(batch_of(counts), groups, 3, projection)
 
-    parts = GroupTotals(N_TOPICS, N_WORDS)
+    parts = [GroupTotal(N_TOPICS, N_WORDS) for _ in whole]
     ends = [0, *sorted(cuts), 30]
     for first, last in pairwise(ends):
         some = np.array(groups[first:last], np.int64)
         block = batch_of(counts[first:last])
-        parts.add(sum_groups(block, some, 3, projection, Executor()), range(3))
+        sums = sum_groups(block, some, 3, projection, Executor())
+        for row, total in enumerate(parts):
+            total.add(sums, row)
 
-    assert parts.n_documents == whole.n_documents
-    np.testing.assert_allclose(parts.n_tokens, whole.n_tokens)
-    np.testing.assert_allclose(parts.powers, whole.powers, atol=1e-9)
-    np.testing.assert_allclose(parts.word_shares, whole.word_shares, atol=1e-6)
-    full = counts.sum(axis=1) > 0
-    chosen = np.array(groups)[full]
-    assert whole.n_documents == [int((chosen == group).sum()) for group in range(3)]
+    chosen = np.array(groups)[counts.sum(axis=1) > 0]
+    for group, (part, exact) in enumerate(zip(parts, whole, strict=True)):
+        assert part.n_documents == exact.n_documents == (chosen == group).sum()
+        np.testing.assert_allclose(part.n_tokens, exact.n_tokens)
+        np.testing.assert_allclose(part.powers, exact.powers, atol=1e-9)
+        np.testing.assert_allclose(part.word_shares, exact.word_shares, atol=1e-6)
 
 
 def test_sums_have_the_same_bits_for_any_number_of_workers():

@@ -17,7 +17,7 @@ from sparsetopics.answers.exports import (
 )
 from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.base.errors import OptionError
-from sparsetopics.base.outputs import Output, output_file, written
+from sparsetopics.base.outputs import Inputs, Output, output_file, written
 from sparsetopics.base.sealed_files import absence
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.options.option import check_extension, refuse
@@ -46,8 +46,7 @@ def export_run(
     for formats with names. Raises OutputError, RunError, VocabularyError, or OptionError for a
     combination that is not supported.
     """
-    inputs = [path] if documents is None else [path, documents]
-    output = _output(out, target, overwrite, inputs)
+    output = _output(out, target, overwrite, [path, documents])
     targets = _targets_for(path, target)
     kind = targets[target]
     more = _arguments(target, kind, documents, spreadsheet_safe, names)
@@ -93,7 +92,7 @@ def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False
         writer(CORPUS_TARGETS[target])(aside, corpus)
 
 
-def _output(out: Path, target: str, overwrite: bool, inputs: Iterable[Path] = ()) -> Output:
+def _output(out: Path, target: str, overwrite: bool, inputs: Inputs = ()) -> Output:
     """Where to write; refuses an extension that means another format."""
     output = output_file(out, overwrite=overwrite, inputs=inputs)
     own, suffix = EXTENSIONS.get(target), out.suffix.lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -49,16 +49,13 @@ def _long_table(run: AnyRun, given: GivenNames) -> tuple[pa.Schema, Iterator[pa.
     If names are given, the rows of a topic also have its name.
     """
     if given:
-        return NAMED_TOPICS, _named_rows(_topic_rows(run), names_of(run, given))
+        named = zip(_topic_rows(run), names_of(run, given), strict=True)
+        tables = (t.append_column("name", pa.repeat(name, len(t))) for t, name in named)
+        return NAMED_TOPICS, tables
     if run.vocabulary is None:
         assert isinstance(run.model, MixturePosterior), "topics have words"
         return NORMALS, _normal_rows(run.model)
     return TOPICS, _topic_rows(run)
-
-
-def _named_rows(tables: Iterator[pa.Table], names: Sequence[str]) -> Iterator[pa.Table]:
-    for table, name in zip(tables, names, strict=True):
-        yield table.append_column("name", pa.repeat(name, len(table)))
 
 
 def _topic_rows(run: AnyRun) -> Iterator[pa.Table]:

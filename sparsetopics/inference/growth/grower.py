@@ -341,6 +341,6 @@ def _all_items(source: VectorSource) -> Vectors:
     filled = 0
     for batch_id in range(source.n_batches):
         batch = source.read(batch_id)
-        values[filled : filled + batch.n_items] = batch.values
-        filled += batch.n_items
+        values[filled : filled + batch.n_docs] = batch.values
+        filled += batch.n_docs
     return values

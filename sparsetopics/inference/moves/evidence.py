@@ -16,6 +16,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
+from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import B, C
@@ -117,3 +118,9 @@ def numbered(topics: IntArray, n_topics: int) -> IntArray:
     numbers = np.full(n_topics, -1)
     numbers[topics] = np.arange(len(topics))
     return numbers
+
+
+def cosines(features: FloatArray | Float32Array) -> FloatArray:
+    """The cosine of any two rows of ``features``, which are scaled in place."""
+    features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-30)
+    return (features @ features.T).astype(np.float64)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch
 from sparsetopics.inference.item_step import K, components_of
-from sparsetopics.inference.moves.evidence import Focus, numbered
+from sparsetopics.inference.moves.evidence import Focus, cosines, numbered
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V
@@ -73,9 +73,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
 
     def likeness(self) -> FloatArray:
         """The cosine of the components' features."""
-        features = self.components.features
-        features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-30)
-        return (features @ features.T).astype(np.float64)
+        return cosines(self.components.features)
 
     def pair_gains(self, pairs: IntArray) -> FloatArray:
         return self.likelihood.merge_gains(self.components, pairs)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.inference.moves.evidence import Focus, numbered
+from sparsetopics.inference.moves.evidence import Focus, cosines, numbered
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import variances as variance_kernels
 from sparsetopics.kernels import words as word_kernels
@@ -105,9 +105,7 @@ class WordEvidence(NamedTuple):
 
     def likeness(self) -> FloatArray:
         """The cosine of the square roots of counts."""
-        by_topic = np.sqrt(self.table.T.astype(np.float32))
-        by_topic /= np.maximum(np.linalg.norm(by_topic, axis=1, keepdims=True), 1e-30)
-        return (by_topic @ by_topic.T).astype(np.float64)
+        return cosines(np.sqrt(self.table.T.astype(np.float32)))
 
     def pair_gains(self, pairs: IntArray) -> FloatArray:
         return words.merge_gains(self.table, pairs, self.likelihood.word_concentration)

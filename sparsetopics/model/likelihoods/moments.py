@@ -142,12 +142,9 @@ class Moments(NamedTuple):
         self, batch: VectorBatch | NodeBatch, found: Responsibilities, executor: Executor
     ) -> Moments:
         """The moments of a batch, for the same topics and origin."""
-        if isinstance(batch, NodeBatch):
-            return self._sum_nodes(batch, found)
-        return self.sum_items(batch.values, found, executor)
-
-    def _sum_nodes(self, batch: NodeBatch, found: Responsibilities) -> Moments:
-        """Share out the sums of nodes, which include their counts."""
+        if not isinstance(batch, NodeBatch):
+            return self.sum_items(batch.values, found, executor)
+        # The sums of nodes, which include their counts, are shared out.
         shared = NodeSums(*(np.zeros((self.n_topics, *each.shape[1:])) for each in batch.sums))
         tree_kernels.share_out(found, *batch.sums, *shared)
         counts, sums, products = shared
