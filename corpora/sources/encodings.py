@@ -14,7 +14,7 @@ UTF_8 = "utf-8"
 # Those of 32 bits come first, because a mark of one begins with a mark of UTF-16.
 _WIDE = ["utf_32_le", "utf_32_be", "utf_16_le", "utf_16_be"]
 # The encodings that files are likely to have, Western texts first, which look like many of them.
-_LIKELY = ["cp1252", "cp1251", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"]
+_LIKELY = ["utf_8", "cp1252", "cp1251", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r"]
 _LIKELY += ["cp932", "euc_jp", "gb18030", "big5", "cp949"]
 # Encodings of Python that are not for files.
 _NOT_OF_FILES = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
@@ -31,9 +31,11 @@ _TO_TEXT = "Convert it to text, or leave it out."
 _UNPACK = "Unpack it, give it the extension .gz or .zst if it has that format, or leave it out."
 # All bytes of texts: the escape is there for terminals, and byte 26 ends files of DOS.
 _OF_TEXTS = bytes([*range(7, 14), 26, 27, *range(32, 256)])
-# Stretches of ISO-2022 and HZ. An English mail with a name in them is text for all that.
+# Stretches of escape-coded text. An English mail with a name in them is text for all that.
 _ESCAPE_CODED = re.compile(
-    rb"(?:\x1b\$\(?[@-D]|\x1b\([IJ])[!-~\s]+|\x1b\$\)[ACG].+|~\{(?:[!-w][!-~])+~\}", re.DOTALL
+    rb"(?P<iso2022_jp>(?:\x1b\$\(?[@-D]|\x1b\([IJ])[!-~\s]+)|(?P<iso2022_kr>\x1b\$\)C.+)"
+    rb"|(?P<hz>~\{(?:[!-w][!-~])+~\})",
+    re.DOTALL,
 )
 
 
@@ -74,19 +76,22 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
     name = UTF_8 if given is None else codecs.lookup(given).name.removesuffix("-sig")
     if name in ("utf-16", "utf-32"):  # in which order are the bytes?
         return _most_likely(sample, _WIDE) or f"{name}-le"
+    if given is None and (coded := _escape_coded(sample)):
+        raise _other_file(path, "coded with escapes", f"Use --encoding {coded}.")
     if name == UTF_8 and _has_controls(sample):
-        if given is None and (wide := _most_likely(sample, _WIDE)):
+        if given is None and 0 in sample and (wide := _most_likely(sample, _WIDE)):
             return wide
         raise _other_file(path, _BINARY)
-    # Single bytes are found faster than by the expression.
-    if given is None and (b"\x1b" in sample or b"~{" in sample) and _is_escape_coded(sample):
-        raise _other_file(path, "coded with escapes", "Use --encoding iso2022_jp, for example.")
     return name
 
 
-def _is_escape_coded(sample: bytes) -> bool:
-    """Whether a tenth of the bytes, or more, are coded with escapes."""
-    return 10 * sum(len(found.group()) for found in _ESCAPE_CODED.finditer(sample)) >= len(sample)
+def _escape_coded(sample: bytes) -> str | None:
+    """The escape-coded encoding of a tenth of the bytes, or more."""
+    if b"\x1b" not in sample and b"~{" not in sample:  # these are found faster
+        return None
+    found = [*_ESCAPE_CODED.finditer(sample)]
+    is_coded = 10 * sum(len(stretch[0]) for stretch in found) >= len(sample)
+    return found[0].lastgroup if found and is_coded else None
 
 
 def _has_controls(sample: bytes) -> bool:
@@ -127,12 +132,13 @@ def undecodable(
 
     ``decoding`` is None where the options of decoding are not for the file.
     """
-    expected = encoding.replace(UTF_8, "UTF-8")
+    expected = encoding.replace("_", "-").replace(UTF_8, "UTF-8")
     problem = f"expected {expected} text, but found byte 0x{error.object[error.start]:02x}"
     if decoding is None:
         return NotTextError(where, problem, "Convert the file to UTF-8.")
     way = "Name the encoding with --encoding"
     if likely := _most_likely(_odd_lines(error.object, error.start), _LIKELY):
+        likely = likely.replace("utf_8", UTF_8)
         problem += f" (the file is probably {likely})"
         way = f"Use --encoding {likely} if all files use it"
     hint = f"{way}, or convert to UTF-8. --encoding-errors replace loses characters."
