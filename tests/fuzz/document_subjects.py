@@ -79,9 +79,15 @@ def _source(
     )
 
 
-def _jsonl() -> bytes:
+def _jsonl(initial: str = "d") -> bytes:
     rows = [
-        {"id": f"d{n}", "text": text, "label": n % 2, "date": f"2020-01-0{n + 1}", "score": n / 2}
+        {
+            "id": f"{initial}{n}",
+            "text": text,
+            "label": n % 2,
+            "date": f"2020-01-0{n + 1}",
+            "score": n / 2,
+        }
         for n, text in enumerate(TEXTS)
     ]
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
@@ -113,7 +119,7 @@ def _zip() -> bytes:
     with zipfile.ZipFile(file, "w") as archive:
         # A name alone would stand for a member of today, and each day would try other cases.
         for name, packing in (("a", zipfile.ZIP_DEFLATED), ("b", zipfile.ZIP_STORED)):
-            archive.writestr(zipfile.ZipInfo(f"deep/{name}.jsonl"), _jsonl(), packing)
+            archive.writestr(zipfile.ZipInfo(f"deep/{name}.jsonl"), _jsonl(name), packing)
     return file.getvalue()
 
 
