@@ -21,7 +21,6 @@ from sparsetopics.options.option import Interval
 from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.options.workplace import Workplace
 
-EXCERPT = 400  # characters of a text
 INDENT = 6 * " "
 
 
@@ -104,7 +103,7 @@ def command(
                 show(None, [INDENT + " ".join(document.words)], as_json=False)
             else:
                 lines = wrap(
-                    excerpt(document.text, EXCERPT), WIDTH,
+                    excerpt(document.text), WIDTH,
                     initial_indent=INDENT, subsequent_indent=INDENT,
                 )  # fmt: skip
                 show_marked(lines, document.words)

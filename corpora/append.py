@@ -160,7 +160,7 @@ def _check_options(options: IngestOptions) -> None:
     if options.read.keep:
         problem = "cannot be combined with --append, which keeps the fields of the corpus"
         raise OptionError(KEEP, problem)
-    if options.read.date_formats:
+    if options.read.date_format:
         problem = "cannot be combined with --append, which uses the formats of the corpus"
         raise OptionError(DATE_FORMAT, problem)
     options.pruning.refuse_beside("append", _UNCHANGED)
@@ -174,7 +174,7 @@ def _keeping(
     read = replace(
         options.read,
         keep=as_asked(manifest.fields),
-        date_formats=[f"{name}={how}" for name, how in rules.date_formats.items()],
+        date_format=[f"{name}={how}" for name, how in rules.date_formats.items()],
         missing=options.read.missing.union(rules.missing),
     )
     if read.keep and not collection.format.has(read.kept):

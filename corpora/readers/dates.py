@@ -5,6 +5,7 @@ Names of months and days are English, whatever the locale is.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -32,7 +33,7 @@ _MONTH = (
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _WEEKDAY = r"(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?\.?"
-_OFFSET = r"(?:z|utc|gmt|[+-]\d\d:?\d\d)"
+_OFFSET = r"(?:z|utc|gmt|[+-]\d\d(?::?\d\d)?)"
 _HALF_DAY = r"(?P<p>[ap])\.?m\.?"
 _DIRECTIVES = {
     **{name: rf"(?P<{name}>\d{{1,2}})" for name in "mdHMS"},
@@ -54,7 +55,7 @@ _YEAR, _DAY = _DIRECTIVES["Y"], r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
 _CLEAR = [
     re.compile(form, re.ASCII | re.IGNORECASE)
     for form in (
-        rf"{_YEAR}(?:-(?P<m>\d\d))?",
+        rf"{_YEAR}(?:[-/](?P<m>\d{{1,2}}))?",
         rf"{_YEAR}([-/.])(?P<m>\d{{1,2}})\2(?P<d>\d{{1,2}}){_LATER}",
         r"(?P<Y>\d{4})(?P<m>\d\d)(?P<d>\d\d)T(?P<H>\d\d)(?P<M>\d\d)(?:(?P<S>\d\d)Z?)?",
         rf"(?:{_WEEKDAY},? )?{_DAY}[-/. ]+{_MONTH}[-/,. ]+{_YEAR}{_LATER}",
@@ -63,6 +64,7 @@ _CLEAR = [
         rf"{_WEEKDAY},? {_MONTH} +{_DAY} {_TIME}(?: {_OFFSET})? {_YEAR}",
     )
 ]
+_DECIMAL = r"-?[0-9]+(\.[0-9]*)?"
 _CLOCK = r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
 _ISO = rf"^[0-9]{{4}}(-[0-9]{{2}}(-[0-9]{{2}}({_CLOCK})?)?)?$"
 _ORDERS = (("%d", "%m", "%Y"), ("%m", "%d", "%Y"), ("%d", "%m", "%y"), ("%m", "%d", "%y"))
@@ -76,7 +78,7 @@ PROPOSED: Mapping[str, re.Pattern[str]] = {
     **{day + time: re.compile("") for day, time in product(_DAYS, _TIMES)},
     "%Y%m%d%H%M%S": re.compile(""),
     "epoch": re.compile(r"[1-4][0-9]{9}(\.[0-9]+)?$"),
-    "epoch-ms": re.compile(r"[1-4][0-9]{12}$"),
+    "epoch-ms": re.compile(r"[1-4][0-9]{12}(\.0)?$"),
     EXCEL: re.compile(r"[1-7][0-9]{4}(\.[0-9]+)?$"),
 }
 
@@ -89,7 +91,8 @@ def as_dates(values: pa.StringArray, how: str) -> pa.TimestampArray:
     """
     if how in (PLAIN, UTC):
         is_iso = pc.match_substring_regex(values, _ISO)
-        if pc.all(is_iso, min_count=0).as_py():
+        is_year = pc.invert(pc.starts_with(values, "0000"))  # the calendar has no year 0
+        if pc.all(pc.and_(is_iso, is_year), min_count=0).as_py():
             return _of_iso(values, in_utc=how == UTC)
         if how == UTC:
             raise pa.ArrowInvalid("no date")
@@ -118,7 +121,7 @@ def read_date(value: str, how: str) -> datetime | None:
     try:
         if how in _EPOCHS:
             zero, unit, allowed = _EPOCHS[how]
-            number = float(value)
+            number = float(value) if re.fullmatch(_DECIMAL, value) else math.nan
             return zero + number * unit if allowed[0] <= number <= allowed[-1] else None
         forms = _CLEAR if how == PLAIN else [_pattern(how)]
         value = re.sub(r"^(\d+)\.0$", r"\1", value)  # as tables of floats write 20240531

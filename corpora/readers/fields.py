@@ -149,9 +149,12 @@ class _Clues:
         # documents that have them; no entry for a type that many values do not fit.
         self.odd: dict[FieldType, Counter[str]] = {"number": Counter(), "date": Counter()}
         self.rows: dict[str, int] = {}  # the first of each odd value
-        # Of dates, which all values fit.
+        # Of dates, which all values with a digit fit; none after more than a few other values.
         self.formats = [how for how in dates.PROPOSED if how != dates.EXCEL]
-        self.are_dressed = True  # numbers with separators and signs, all of them
+        self.words: set[str] = set()  # values without a digit
+        self.has_digits = False
+        self.are_dressed = True  # numbers, all of them, perhaps with separators and signs
+        self.some_dressed = False  # with separators and signs
 
     def look_at(self, values: pa.StringArray, missing: Sequence[str], first_row: int) -> None:
         """Add values. Those that fit are not looked at one by one."""
@@ -166,12 +169,13 @@ class _Clues:
         self.n_values += len(known) - known.null_count
         if "number" in failing or "number" not in self.odd:
             self.are_dressed = self.are_dressed and _all(pc.match_substring_regex(known, _DRESSED))
-        self.formats = dates.fitting_formats(first.to_pylist(), self.formats)
+            self.some_dressed |= not _all(pc.match_substring_regex(known, _NUMBER))
+        self._fit_formats(first)
         if not failing and not self.formats:
             return
         counts = pc.value_counts(known.drop_null())
         distinct = counts.field("values")
-        self.formats = dates.fitting_formats(distinct.to_pylist(), self.formats)
+        self._fit_formats(distinct)
         for kind in failing:
             odd = self.odd[kind]
             for n in islice(_misfits(distinct, partial(_fits, kind=kind)), _MOST_ODD + 1):
@@ -180,6 +184,13 @@ class _Clues:
                 self.rows.setdefault(value, first_row + pc.index(known, value).as_py())
             if len(odd) > _MOST_ODD or odd.total() > _FEW * self.n_values or not odd:
                 del self.odd[kind]
+
+    def _fit_formats(self, values: pa.StringArray) -> None:
+        numeric = with_digits(values).to_pylist()
+        self.words |= {*values.to_pylist()}.difference(numeric)
+        self.has_digits = self.has_digits or bool(numeric)
+        few = len(self.words) <= _MOST_ODD
+        self.formats = dates.fitting_formats(numeric, self.formats) if few else []
 
     @property
     def kind(self) -> FieldType:
@@ -190,15 +201,15 @@ class _Clues:
         """Why the field is not of another type; "" if there is nothing to say."""
         if not self.n_values or (self.kind != "string" and not self.formats):
             return ""
-        if self.formats:
-            return f"readable as dates with {proposal(name, self.formats)}"
+        if self.formats and self.has_digits:
+            return f"readable as dates with {proposal(name, self.formats, sorted(self.words))}"
         if self.odd:  # a type that only a few values do not fit
             odd = next(iter(self.odd.values()))
             value = next(iter(odd))
             n_others = odd.total() - 1
             others = f" and {quantity(n_others, 'other value')}" if n_others else ""
             return f"because of {shown(value)} in row {self.rows[value]:,}{others}"
-        if self.are_dressed:
+        if self.are_dressed and self.some_dressed:
             return "because separators, currency and percent signs are not read as parts of numbers"
         return ""
 
@@ -248,9 +259,10 @@ class FieldTypes:
         return {name: note for name, note in notes.items() if note}
 
 
-def proposal(name: str, formats: Sequence[str]) -> str:
-    """The options that read a field as dates: ``--date-format 'day=%d/%m/%Y'``."""
-    return f"--date-format {listed([repr(f'{name}={how}') for how in formats], 'or')}"
+def proposal(name: str, formats: Sequence[str], missing: Sequence[str] = ()) -> str:
+    """The options that read a field as dates: ``--date-format 'day=%d/%m/%Y' --missing 'n/a'``."""
+    formatted = f"--date-format {listed([repr(f'{name}={how}') for how in formats], 'or')}"
+    return " ".join([formatted, *(f"--missing {value!r}" for value in missing)])
 
 
 class WrongValueError(SourceError):
@@ -276,12 +288,19 @@ def table_of_fields(
         how = rules.date_formats.get(name, dates.PLAIN)
         columns[name] = found = converted(column, kind, how, rules.missing)
         if isinstance(found, int):
-            wanted = kind if how in (dates.PLAIN, dates.UTC) else f"{kind} of the format {how}"
-            problem = f"expected a {wanted}, but found {shown(column[found].as_py())}"
+            value, is_plain = column[found].as_py(), how in (dates.PLAIN, dates.UTC)
+            wanted = kind if is_plain else f"{kind} of the format {shown(how)}"
+            problem = f"expected a {wanted}, but found {shown(value)}"
             hint = f"Correct it, or make the corpus with --keep {name}:string."
-            known = _known(column.unique(), rules.missing)
-            if kind == "date" and (formats := dates.fitting_formats(known.drop_null().to_pylist())):
+            known = with_digits(_known(column.unique(), rules.missing))
+            if (
+                kind == "date"
+                and is_plain
+                and (formats := dates.fitting_formats(known.to_pylist()))
+            ):
                 hint = f"Correct it, or make the corpus with {proposal(name, formats)}."
+            if not with_digits(column[found : found + 1]):
+                hint = f"If it stands for no value, use --missing {value!r}. {hint}"
             error = WrongValueError(f"field {name!r}", problem, hint)
             error.row = int(rows[found])
             raise error
@@ -293,6 +312,11 @@ def _present(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:
     """The values, null for empty ones and for those that are ``missing``."""
     is_missing = pc.is_in(values, pa.array(["", *missing]))
     return pc.if_else(is_missing, pa.scalar(None, pa.string()), values)
+
+
+def with_digits(values: pa.StringArray) -> pa.StringArray:
+    """The values that may be numbers or dates in some form."""
+    return values.filter(pc.match_substring_regex(values, "[0-9]"))
 
 
 def _known(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:

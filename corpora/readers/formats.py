@@ -79,7 +79,7 @@ _OF_TABLES = frozenset({"columns", ID_FIELD, LABEL_FIELD})
 _OF_TEXT = frozenset({"encoding_errors", KEEP})
 _OF_LINES = _OF_TEXT | {"encoding"}  # Parquet and Arrow have their own
 _OF_FILES = _OF_LINES | {DUPLICATE_IDS}
-_OF_FIELDS = {TEXT_FIELD, ID_FIELD, LABEL_FIELD, DUPLICATE_IDS, "date_formats", "missing"}
+_OF_FIELDS = {TEXT_FIELD, ID_FIELD, LABEL_FIELD, DUPLICATE_IDS, "date_format", "missing"}
 _OF_RECORDS = _OF_LINES | _OF_FIELDS
 _OF_ROWS = _OF_TEXT | _OF_FIELDS
 _OBJECTS = partial(places.lines, blank=False)

@@ -47,7 +47,7 @@ class ReadOptions:
     they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
     A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
     the text, and ``all`` stands for every field. ``duplicate_ids`` says what happens to a document
-    with the id of an earlier one. ``date_formats`` says how kept fields write dates
+    with the id of an earlier one. ``date_format`` says how kept fields write dates
     (``date=%d/%m/%Y``), and ``missing`` which values of kept fields stand for a missing one.
     """
 
@@ -59,7 +59,7 @@ class ReadOptions:
     vocabulary_file: Path | None = None  # the words of a collection of counts
     keep: Sequence[str] = ()
     duplicate_ids: str = "refuse"  # or "skip" or "keep"
-    date_formats: Collection[str] = frozenset()
+    date_format: Collection[str] = frozenset()
     missing: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class ReadOptions:
         check_encoding(self.encoding or UTF_8)
         formats = self.rules.date_formats
         for name, how in formats.items():
-            if not name or len(formats) < len(self.date_formats):
+            if not name or len(formats) < len(self.date_format):
                 refuse(DATE_FORMAT, "must be FIELD=FORMAT, such as date=%d/%m/%Y, once per field")
             check_format(DATE_FORMAT, how)
             if self.kept.types.get(name) not in ("date", None):
@@ -89,7 +89,7 @@ class ReadOptions:
     @property
     def rules(self) -> ValueRules:
         """How values of kept fields are read."""
-        formats = dict(pair.rpartition("=")[::2] for pair in self.date_formats)
+        formats = dict(pair.rpartition("=")[::2] for pair in self.date_format)
         return ValueRules(formats, tuple(sorted(self.missing)))
 
 

@@ -119,10 +119,10 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
         problem = f"there are no words in {quantity(totals.n_docs, 'document')}"
         problem = problem if totals.n_docs else "there are no documents"
         raise SourceError("documents", problem, "Check the sources and --token-pattern.")
-    least, most = limits = _limits(totals.n_with_words, options, counted=counted)
-    rules = _rules(totals, options, limits)
+    rules = _rules(totals, options, counted=counted)
     kept = np.flatnonzero(~np.any([*rules.values()], axis=0))
     if not len(kept):
+        least, most = _limits(totals.n_with_words, options, counted=counted)
         problem = (
             f"none of {len(totals.words)} words is left in {quantity(totals.n_docs, 'document')} "
             f"({rules[MIN_DF].sum()} in fewer than {quantity(least, 'document')}, "
@@ -151,8 +151,7 @@ def n_left_out(
     """How many tokens each rule left out of the ``vocabulary`` that ``prune`` chose; a token that
     several rules would leave out counts for the first."""
     left, found = np.ones(len(totals.words), np.bool_), {}
-    limits = _limits(totals.n_with_words, options, counted=counted)
-    for rule, mask in _rules(totals, options, limits).items():
+    for rule, mask in _rules(totals, options, counted=counted).items():
         found[rule] = int(totals.term_frequency[left & mask].sum())
         left &= ~mask
     kept = int(totals.term_frequency[left].sum())
@@ -161,10 +160,10 @@ def n_left_out(
 
 
 def _rules(
-    totals: WordTotals, options: PruningOptions, limits: tuple[int, int]
+    totals: WordTotals, options: PruningOptions, *, counted: bool
 ) -> dict[str, NDArray[np.bool_]]:
     """Which words each rule leaves out, (n_words,) each."""
-    least, most = limits
+    least, most = _limits(totals.n_with_words, options, counted=counted)
     return {
         STOPPED: are_stop_words(totals.words, options.stop_words),
         MIN_DF: totals.document_frequency < least,

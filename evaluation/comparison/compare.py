@@ -33,7 +33,7 @@ from sparsetopics.options.table import DEFAULT_DOCUMENT_LIKELIHOOD, PATH_MODEL
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import RunPlan
-from sparsetopics.runs.run import load_run, refuse_run
+from sparsetopics.runs.run import corpus_at, load_run
 from sparsetopics.runs.train import RunResult, result_of, train_run
 
 REPORT = "report.html"
@@ -153,8 +153,7 @@ def compare_models(
     each training, and yields the hooks that show how far it is. Raises OptionError, CorpusError,
     RunError or OutputError, if possible before any training.
     """
-    refuse_run(plan.corpus)
-    corpus = open_corpus(plan.corpus)
+    corpus = corpus_at(plan.corpus)
     with _topics_named_as_models():
         options = [_options(plan, spec, corpus) for spec in plan.models]
     if plan.likelihood is not None and not any(each.model_kind.of_items for each in options):
@@ -162,8 +161,7 @@ def compare_models(
     if plan.heldout is None:
         count_held_out(corpus, plan.share)
     else:
-        refuse_run(plan.heldout)
-        check_alike(corpus, open_corpus(plan.heldout), plan.corpus, str(plan.heldout))
+        check_alike(corpus, corpus_at(plan.heldout), plan.corpus, str(plan.heldout))
     # All checks come before the folder is made and before training, which takes long.
     with _folder(plan):
         if plan.heldout is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.base.outputs import Output, output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
-from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.ingest_options import IngestOptions
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, read_topics
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
@@ -22,7 +22,7 @@ from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.data import is_fingerprint_of
-from sparsetopics.runs.run import SWAPPED, AnyRun, Run, load_run, refuse_run
+from sparsetopics.runs.run import SWAPPED, AnyRun, Run, corpus_at, load_run
 
 ScoreRun = Callable[..., AnyCard]  # takes what ``score_model`` takes, for one kind of run
 
@@ -52,8 +52,7 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     and OptionError for options and models that do not go together.
     """
     output = _page(plan)
-    refuse_run(plan.heldout, SWAPPED)
-    heldout = open_corpus(plan.heldout)
+    heldout = corpus_at(plan.heldout, SWAPPED)
     models = [_opened(path, plan, heldout) for path in plan.models]
     _check_options(plan, models, heldout)
     other, texts = plan.coherence_corpus, None

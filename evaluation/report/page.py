@@ -30,7 +30,6 @@ from sparsetopics.measures.paired import Estimate, differences_from_best
 from sparsetopics.options.registry import MOVE_COUNTS
 
 ROW_WORDS = 10  # shown before a topic is opened
-EXCERPT = 400  # characters of a document's text
 DIFFERENCE = "difference from best"  # head of a column
 TRACES = {
     "elbo_per_token": "ELBO per training {datum}",
@@ -121,7 +120,6 @@ def render_page(report: Report) -> str:
         minus=minus,
         empty_components=_empty_components,
         excerpt=excerpt,
-        excerpt_length=EXCERPT,
         with_marks=with_marks,
     )
 

@@ -10,7 +10,7 @@ from sparsetopics.answers.prevalence import prevalence
 from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, names_of
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.outputs import output_file
-from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.evaluation.report.groups import GroupSection, group_section
 from sparsetopics.evaluation.report.model_subjects import topic_subject
@@ -23,7 +23,7 @@ from sparsetopics.measures.completion import CompletionScore
 from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
-from sparsetopics.runs.run import AnyRun, load_run, refuse_run
+from sparsetopics.runs.run import AnyRun, corpus_at, load_run
 from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 
 # Of a run, a corpus with examples, its scores, names of topics and a number of threads.
@@ -112,10 +112,7 @@ def write_run_report(
     """
     output = output_file(path, overwrite=overwrite, inputs=[*runs, corpus])
     check_extension("out", path, PAGE_EXTENSIONS)
-    opened = None
-    if corpus is not None:
-        refuse_run(corpus)
-        opened = open_corpus(corpus)
+    opened = None if corpus is None else corpus_at(corpus)
     if names and len(runs) > 1:
         refuse("names", f"is for the topics of one run, but {len(runs)} runs are given")
     grouping = page_grouping(by, over, has_corpus=corpus is not None, n_runs=len(runs))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 LONGEST_REASON = 500  # characters of what another package says
+EXCERPT = 400  # characters of a document's text
 _JOINERS = "\u200c\u200d"  # belong inside words of Persian or Hindi, and inside emoji
 _ADDRESS = re.compile(r":? ?<[^<>]* at 0x[0-9a-fA-F]+>")
 
@@ -69,7 +70,7 @@ def without_middle(text: str, length: int) -> str:
 
 
 # --- beginnings of long texts ---------------------------------------------------------------------
-def excerpt(text: str, longest: int) -> str:
+def excerpt(text: str, longest: int = EXCERPT) -> str:
     """The beginning of a text as one printable line, with an ellipsis if there is more of it."""
     begin = " ".join(text[: 4 * longest].split())  # a text may be huge
     line = printable(begin)

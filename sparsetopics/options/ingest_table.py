@@ -117,7 +117,7 @@ _ROWS = in_sections({
             "name, or all. The type of a field (number, date or string) is inferred from its "
             "values unless you give TYPE. Can be given several times. Texts may be private: "
             "nothing is kept by default.")),
-        Option("date-format", frozenset, frozenset(), "read.date_formats", only_for=_DOCUMENTS,
+        Option("date-format", frozenset, frozenset(), "read.date_format", only_for=_DOCUMENTS,
                doors=_RECORDS, argument="date_formats", everyday=True,
                metavar="FIELD=FORMAT", help=(
             "How a kept field writes dates: parts of strptime, such as %d/%m/%Y or %B %d, %Y with "

@@ -15,7 +15,7 @@ from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import TrainingData, divide, plan_batches, plan_vector_batches
-from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.split import check_alike
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
@@ -29,7 +29,7 @@ from sparsetopics.options.registry import imported, models_of
 from sparsetopics.options.table import RESIDENT_PAIRS
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
-from sparsetopics.runs.run import refuse_run
+from sparsetopics.runs.run import corpus_at
 from sparsetopics.runs.run_files import CorpusFacts
 
 VALIDATION_SEED = 0
@@ -164,8 +164,7 @@ def heldout_of(plan: RunPlan, corpus: AnyCorpus) -> AnyCorpus | None:
     """
     if plan.heldout is None:
         return None
-    refuse_run(plan.at(plan.heldout))
-    heldout = open_corpus(plan.at(plan.heldout))
+    heldout = corpus_at(plan.at(plan.heldout))
     check_alike(corpus, heldout, plan.corpus, str(plan.heldout))
     return heldout
 

@@ -13,7 +13,7 @@ from sparsetopics.base.sealed_files import absence, decoded
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.corpus import AnyCorpus, Corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.course import Model
@@ -211,6 +211,12 @@ def refuse_run(path: Path, hint: str = "") -> None:
     """Refuse a run folder where a corpus is wanted; the corpus reader refuses anything else."""
     if os.path.lexists(path / SETTINGS_FILE):
         raise RunError(str(path), "expected a corpus folder, but found a run folder", hint)
+
+
+def corpus_at(path: Path, hint: str = "") -> AnyCorpus:
+    """Open a corpus of either kind; RunError, with the ``hint``, for a run folder."""
+    refuse_run(path, hint)
+    return open_corpus(path)
 
 
 def check_folder(path: Path) -> None:

@@ -32,6 +32,8 @@ CLEAR = [
     ("2024/05/03", DAY),
     ("2024.05.03", DAY),
     ("2024-05", datetime.datetime(2024, 5, 1)),
+    ("2024/5", datetime.datetime(2024, 5, 1)),
+    ("2024-05-03 22:07:00+00", LATER),  # as PostgreSQL writes
     ("2024-05-03T22:07:00Z", LATER),
     ("2024-05-03 22:07", LATER),
     ("2024-05-03 22:07:00.000 +0200", LATER),
@@ -62,11 +64,21 @@ DOUBTFUL = [
     ("20240503220700", ["%Y%m%d%H%M%S"], LATER),
     ("1714774020", ["epoch"], LATER),
     ("1714774020000", ["epoch-ms"], LATER),
+    ("1714774020000.0", ["epoch-ms"], LATER),
     ("45415", ["excel"], DAY),
     ("3 May 24", ["%d %b %y"], DAY),
     ("05/2024", ["%m/%Y"], datetime.datetime(2024, 5, 1)),
 ]
-NEVER = ["2024-02-30", "2024-13-01", "3 Foo 2024", "May 3", "2024-05-03 25:00", "2024-W18", "soon"]
+NEVER = [
+    "0000-01-01",
+    "2024-02-30",
+    "2024-13-01",
+    "3 Foo 2024",
+    "May 3",
+    "2024-05-03 25:00",
+    "2024-W18",
+    "soon",
+]
 
 
 @pytest.mark.parametrize(("value", "date"), CLEAR)
@@ -106,6 +118,7 @@ def test_what_is_no_date_is_none(value):
         ("epoch", "1.5", datetime.datetime(1970, 1, 1, 0, 0, 1, 500_000)),
         ("epoch", "1e99", None),
         ("epoch", "nan", None),
+        ("epoch", "1_714_774_020", None),
         ("epoch-ms", "-1", datetime.datetime(1969, 12, 31, 23, 59, 59, 999_000)),
     ],
 )
@@ -141,13 +154,13 @@ def test_names_of_months_are_english_in_every_locale():
 )
 def test_a_format_that_tells_no_day_is_refused(how, problem):
     with pytest.raises(OptionError, match=f"^date-format: .*{problem}"):
-        ReadOptions(keep=("date",), date_formats=(f"date={how}",))
+        ReadOptions(keep=("date",), date_format=(f"date={how}",))
 
 
 @pytest.mark.parametrize("kind", ["string", "number"])
 def test_a_format_of_a_field_that_is_not_kept_as_a_date_is_refused(kind):
     with pytest.raises(OptionError, match=rf"^date-format: 'date' is kept as a {kind}"):
-        ReadOptions(keep=(f"date:{kind}",), date_formats=("date=epoch",))
+        ReadOptions(keep=(f"date:{kind}",), date_format=("date=epoch",))
 
 
 @pytest.mark.parametrize("formats", [["%Y"], ["=%Y"], ["a=%Y", "a=epoch"]])
@@ -155,7 +168,7 @@ def test_formats_stand_once_for_each_field(formats):
     with pytest.raises(
         OptionError, match=r"^date-format: must be FIELD=FORMAT, such as date=%d/%m/%Y, once"
     ):
-        ReadOptions(keep=("all",), date_formats=formats)
+        ReadOptions(keep=("all",), date_format=formats)
 
 
 # --- at every door --------------------------------------------------------------------------------
@@ -182,9 +195,10 @@ def write(folder, kind, rows, name="a"):
     return path
 
 
-def options(*keep, **read):
+def options(*keep, date_formats=frozenset(), **read):
     pruning = PruningOptions(min_df=1, max_df=1.0)
-    return IngestOptions(read=ReadOptions(keep=keep, **read), pruning=pruning)
+    read = ReadOptions(keep=keep, date_format=date_formats, **read)
+    return IngestOptions(read=read, pruning=pruning)
 
 
 REPEATED = IngestOptions(read=ReadOptions(duplicate_ids="keep"))
@@ -249,7 +263,7 @@ def test_a_format_reads_dates_at_every_door(make):
 
 def test_a_value_that_does_not_fit_the_format_is_refused_with_its_place(make):
     with pytest.raises(
-        SourceError, match=r"(line [23]|row 1), field 'day': .* %d/%m/%Y, but found '2024-05-03'"
+        SourceError, match=r"(line [23]|row 1), field 'day': .* '%d/%m/%Y', but found '2024-05-03'"
     ):
         make(rows_of(day=["3/5/2024", "2024-05-03"]), "day", date_formats=["day=%d/%m/%Y"])
 
@@ -361,6 +375,23 @@ def test_the_formats_that_all_values_fit_are_proposed(tmp_path, values, formats)
         ingest([tmp_path / "a.csv"], tmp_path / "d", options("x:date"))
 
 
+def test_words_among_dates_are_named_beside_the_formats(tmp_path):
+    values = ["13/2/2024", "n/a", "3/4/2024"]
+    said = "readable as dates with --date-format 'x=%d/%m/%Y' --missing 'n/a'"
+    assert notes_of(tmp_path, x=values) == {"x": said}
+
+    with pytest.raises(SourceError, match=r"line 3, .* found 'n/a'\. .* use --missing 'n/a'"):
+        ingest([tmp_path / "a.csv"], tmp_path / "d", options("x", date_formats=["x=%d/%m/%Y"]))
+    read = options("x", date_formats=["x=%d/%m/%Y"], missing=frozenset(["n/a"]))
+    ingest([tmp_path / "a.csv"], tmp_path / "d", read)
+    assert kept(Corpus.open(tmp_path / "d"), "x")[1] is None
+
+
+def test_a_year_that_the_calendar_does_not_have_makes_no_date(tmp_path):
+    assert notes_of(tmp_path, x=["0000-01-01", "2024-05-03"]) == {}
+    assert Corpus.open(tmp_path / "c").fields == {"x": "string"}
+
+
 @pytest.mark.parametrize("values", [["1,234", "5"], ["0,5", "1,5"], ["$100", "$1,000.50"], ["5%"]])
 def test_numbers_with_signs_stay_strings_and_that_is_said(tmp_path, values):
     said = "because separators, currency and percent signs are not read as parts of numbers"
@@ -369,7 +400,9 @@ def test_numbers_with_signs_stay_strings_and_that_is_said(tmp_path, values):
     assert kept(Corpus.open(tmp_path / "c"), "x") == values
 
 
-@pytest.mark.parametrize("values", [["01067", "12345"], ["a", "b"], ["10.0.0.1"], ["1", "2"]])
+@pytest.mark.parametrize(
+    "values", [["01067", "12345"], ["a", "b"], ["10.0.0.1"], ["1", "2"], ["1e400"]]
+)
 def test_nothing_is_said_of_usual_columns(tmp_path, values):
     assert notes_of(tmp_path, x=values) == {}
 

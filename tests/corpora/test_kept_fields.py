@@ -773,3 +773,17 @@ def test_a_name_of_a_field_that_is_no_text_is_refused(tmp_path, n_before):
     options = IngestOptions(read=ReadOptions(keep=("all",)))
     with pytest.raises(SourceError, match=r"the name of the field 'ta\\ud800g' is not text"):
         ingest([tmp_path / "a.jsonl"], tmp_path / "out", options)
+
+
+@pytest.mark.parametrize("keep", ["u", "u:string"])
+def test_whole_numbers_of_json_keep_their_digits_beside_a_float(tmp_path, keep):
+    numbers = ["1.5", "1237850715927674884", "1237850715927674885", "20240531183000.0"]
+    lines = [f'{{"text": "the owl", "u": {number}}}' for number in numbers]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+
+    ingest([tmp_path / "a.jsonl"], tmp_path / "c", IngestOptions(read=ReadOptions(keep=(keep,))))
+
+    corpus = Corpus.open(tmp_path / "c")
+    (table,) = corpus.read_fields(["u"])
+    assert corpus.fields == {"u": "string"}
+    assert table["u"].to_pylist() == numbers
