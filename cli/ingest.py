@@ -111,7 +111,7 @@ def command(
     files = made.pop("files")
     if not quiet or files.said_of_left_out:
         say(str(files))
-    if account := made.pop("account", None):
+    if account := made.get("account"):
         made["account"] = account._asdict()
         for sentence in account.doubts():
             say(f"Warning: {sentence}")

@@ -90,7 +90,7 @@ def append(
             if written.skipped and not n_repeated:
                 raise written.error
             say(f"{folder}: there were no documents to add.")
-            return 0, IngestSummary.of(before, collection.account)
+            return 0, IngestSummary.of(before, collection.account)._replace(n_repeated=n_repeated)
         if DocumentManifest.load(folder) != before:
             raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")
         added = [file.file for file in files_of(longer.shards[len(before.shards) :])]
@@ -105,7 +105,8 @@ def append(
         problem = f"{written.n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
     summary = IngestSummary.of(longer, collection.account)
-    return n_added, summary._replace(account=written.account_of(None, None))
+    account = written.account_of(None, None)
+    return n_added, summary._replace(account=account, n_repeated=n_repeated)
 
 
 def _write(

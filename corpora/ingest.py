@@ -82,6 +82,7 @@ class IngestSummary(NamedTuple):
     notes: Mapping[str, str]  # why some of them are not numbers or dates
     files: FileAccount  # what was read as what, and what was left out
     account: WordAccount | None  # what became of the words that were read now
+    n_repeated: int = 0  # documents left out now because of their ids
 
     @classmethod
     def of(cls, manifest: DocumentManifest, files: FileAccount) -> IngestSummary:
@@ -227,7 +228,7 @@ def ingest(
             say(f"{out}: left out {quantity(ids.n_skipped, 'document')} with an id that is taken.")
         account = written.account_of(None if given else vocabulary, left_out)
         summary = IngestSummary.of(manifest, collection.account)
-        return summary._replace(account=account, notes=notes)
+        return summary._replace(account=account, notes=notes, n_repeated=ids.n_skipped)
 
 
 def job_for(

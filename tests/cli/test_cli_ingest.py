@@ -42,6 +42,7 @@ def test_ingest_and_info_report_the_same_totals(source, tmp_path):
         "read": [{"kind": "jsonl", "n_files": 1, "names": [source.name]}],
         "left_out": [],
         "notes": {},
+        "n_repeated": 0,
     }
     assert made["n_documents"] == Corpus.open(tmp_path / "corpus").n_docs
 

@@ -229,8 +229,11 @@ def test_skip_makes_a_repeated_append_harmless(reader, tmp_path, small_blocks):
     assert ids_of(tmp_path / "corpus")[30:] == [f"{n}y" for n in range(20)] + ["z"]
     assert validate(tmp_path / "corpus") == []
     before = bytes_of(tmp_path / "corpus")
-    again = run("ingest", second, "--append", tmp_path / "corpus", "--duplicate-ids", "skip")
+    again = run(
+        *("ingest", second, "--append", tmp_path / "corpus", "--duplicate-ids", "skip", "--json")
+    )
     assert "there were no documents to add." in again.stderr
+    assert json.loads(again.stdout)["n_repeated"] == 23
     assert bytes_of(tmp_path / "corpus") == before
 
 
@@ -487,6 +490,6 @@ def test_an_append_of_no_documents_says_so(kind, write, tmp_path):
     said = run("ingest", source, "--append", tmp_path / "corpus", "--json")
 
     assert "corpus: there were no documents to add." in said.stderr
-    assert json.loads(said.stdout)["n_added"] == 0
-    assert json.loads(said.stdout)["n_documents"] == 3
+    record = json.loads(said.stdout)
+    assert (record["n_added"], record["n_documents"], record["account"]) == (0, 3, None)
     assert bytes_of(tmp_path / "corpus") == before
