@@ -101,7 +101,8 @@ def _write_collection(folder: Path) -> None:
     for number in range(150):
         kinds = rng.choice(3, 30, p=rng.dirichlet(np.full(3, 0.3)))
         chosen = words[10 * kinds + rng.integers(0, 10, 30)]
-        lines.append(json.dumps({"text": " ".join(chosen), "label": number % 3}))
+        document = {"id": f"d{number}", "text": " ".join(chosen), "label": number % 3}
+        lines.append(json.dumps(document))
     (folder / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
     centres = 9 * rng.standard_normal((3, 4))
     np.save(folder / "vectors.npy", centres[np.arange(300) % 3] + rng.standard_normal((300, 4)))
