@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, AnyCounted, ReadingAccount, whole
@@ -33,7 +33,8 @@ from sparsetopics.corpora.readers.fields import (
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
-from sparsetopics.corpora.store.shards import NO_TYPES, RowKind, Rows
+from sparsetopics.corpora.store.shards import NO_TYPES, RowGroup, RowKind, Rows
+from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
@@ -256,6 +257,21 @@ class DocumentKind(RowKind[DocumentBatch]):
         file: FileEntry, groups: Sequence[Sizes], beside: Mapping[str, FileEntry]
     ) -> DocumentShard:
         return DocumentShard(file.file, file.n_bytes, file.sha256, tuple(groups), **beside)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Documents:
+    """What a corpus of documents is made of; ``Corpus`` says what can be done with it."""
+
+    vocabulary: Vocabulary
+    row_groups: Sequence[RowGroup[DocumentBatch]]
+    n_skipped: int = 0  # documents left out because they hold no word of the vocabulary
+    n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
+    fields: Mapping[str, FieldType] = field(default_factory=dict)
+    account: WordAccount | None = None  # of ``from_texts`` and ``from_table`` alone
+    kept: IntArray | None = None  # None for a corpus that was opened
+    has_ids: bool = False  # whether sources are known to have given any document an id
+    rules: ValueRules = NO_RULES  # how its fields were read
 
 
 class EncodedBlock(NamedTuple):
