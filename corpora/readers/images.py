@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.lib.stride_tricks import sliding_window_view
 
 from sparsetopics.base.batches import IntArray, Vectors
-from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.errors import SourceError, needing
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock
 from sparsetopics.corpora.readers.options import VectorReadOptions
@@ -73,11 +73,8 @@ def read_grey(path: Place) -> Vectors:
 
 
 def _pillow() -> ModuleType:
-    try:
+    with needing("images", "images", "Pillow is not installed"):
         from PIL import Image
-    except ImportError as error:
-        hint = "Install it with: pip install 'sparsetopics[images]'"
-        raise OptionError("images", "Pillow is not installed", hint) from error
     return Image
 
 

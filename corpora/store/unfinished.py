@@ -156,8 +156,7 @@ def corpus_output(
 ) -> Output:
     """The corpus folder to make from ``sources``, with the words or projection of the corpus
     ``other`` if there is one; OutputError if it cannot be written there."""
-    inputs = local_paths(sources)
-    inputs += [] if other is None else [other]
+    inputs = [*local_paths(sources), other]
     return output_folder(out, CORPUS, overwrite=overwrite, inputs=inputs)
 
 
