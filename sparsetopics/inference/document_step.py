@@ -141,8 +141,7 @@ def _weights(
     words, rows = number_rows(batch, components.n_columns)
     sizes = components.sizes
     if update == "collapsed":
-        weights = likelihood.collapsed_weights(components.rows(words), sizes)
-        return weights, rows
+        return likelihood.collapsed_weights(components.rows(words), sizes), rows
     table = np.empty((len(words), components.n_topics))
 
     def fill(part: slice) -> None:
