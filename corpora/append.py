@@ -24,11 +24,10 @@ from sparsetopics.corpora.ingest import (
     WrittenShards,
     counted_blocks,
     encoded_blocks,
-    job_for,
     settle_tokenizer,
     write_shards,
 )
-from sparsetopics.corpora.ingest_options import IngestOptions
+from sparsetopics.corpora.ingest_options import IngestOptions, job_of
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.readers.options import DATE_FORMAT, KEEP
@@ -67,7 +66,7 @@ def append(
     folder, sources = Path(corpus), list(sources)
     refuse_inputs(folder, local_paths(sources))
     collection = options.find(sources, say)
-    job = job_for(sources, collection, options)
+    job = job_of(sources, collection, options)
     with (
         open_cluster_map(options.where) as cluster_map,
         _workspace_in(folder) as workspace,

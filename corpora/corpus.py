@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -35,6 +35,7 @@ from sparsetopics.corpora.store.shards import (
     MemoryRowGroup,
     RowCorpus,
     RowGroup,
+    Rows,
     StoredRowGroup,
     stored_groups,
 )
@@ -298,8 +299,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]
     ) -> DocumentManifest:
-        made = part, self.vocabulary, shards, 0, 0, self.fields, self.rules
-        return write_manifest(*made, has_ids=self.has_ids)
+        return write_manifest(part, replace(self, n_skipped=0, n_unknown_tokens=0), shards)
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,13 +387,13 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         n_items, n_columns = vectors.shape
         names = names_of(range(n_items) if item_ids is None else item_ids, n_items, "item_ids")
         own_labels = labels_of([None] * n_items if labels is None else labels, n_items, "labels")
+        ids, named = (pa.array(own, pa.string()) for own in (names, own_labels))
         step = VectorKind(n_columns).rows_per_group
         groups = []
         for start in range(0, n_items, step):
             s = slice(start, start + step)
-            batch = VectorBatch(vectors[s])
-            sizes = Sizes.of_items(batch.n_docs)
-            groups.append(MemoryRowGroup(sizes, batch, names[s], own_labels[s]))
+            rows = Rows(ids[s], named[s], VectorBatch(vectors[s]))
+            groups.append(MemoryRowGroup(Sizes.of_items(rows.batch.n_docs), rows))
         return cls(n_columns, tuple(groups), made={"format": "array"})
 
     def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> VectorManifest:

@@ -43,7 +43,7 @@ from sparsetopics.corpora.store.document_rows import (
     sizes_of_batch,
     with_places,
 )
-from sparsetopics.corpora.store.shards import MemoryRowGroup
+from sparsetopics.corpora.store.shards import MemoryRowGroup, Rows
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
@@ -98,13 +98,7 @@ def _corpus_of_blocks(
         encoded = [*with_places(numbered, ids.place_of)]
         rows = np.delete(np.arange(sum(len(block.ids) for block in read)), [*ids.skipped()])
     groups = tuple(
-        MemoryRowGroup(
-            sizes_of_batch(rows.batch),
-            rows.batch,
-            rows.ids.to_pylist(),
-            rows.labels.to_pylist(),
-            rows.fields,
-        )
+        MemoryRowGroup(sizes_of_batch(rows.batch), rows)
         for rows, *_ in encoded
         if rows.batch.n_docs
     )
@@ -281,11 +275,11 @@ def corpus_of_csr(
     whole = DocumentBatch(
         matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
     )
+    every = Rows(pa.array(names, pa.string()), pa.nulls(n_docs, pa.string()), whole)
     groups = []
     for start in range(0, len(kept), DOCS_PER_ROW_GROUP):
-        rows = kept[start : start + DOCS_PER_ROW_GROUP]
-        batch, ids = whole.take(rows), [names[i] for i in rows]
-        groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
+        rows = every.take(kept[start : start + DOCS_PER_ROW_GROUP])
+        groups.append(MemoryRowGroup(sizes_of_batch(rows.batch), rows))
     left = n_docs - len(kept)
     return Documents(vocabulary, groups, left, kept=kept, has_ids=doc_ids is not None)
 

@@ -33,7 +33,7 @@ from sparsetopics.corpora.readers.fields import (
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
-from sparsetopics.corpora.store.shards import NO_TYPES, RowGroup, RowKind, Rows
+from sparsetopics.corpora.store.shards import RowGroup, RowKind, Rows
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
@@ -149,30 +149,21 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
         return vocabulary
 
 
-def write_manifest(
-    folder: Path,
-    vocabulary: Vocabulary,
-    shards: Sequence[ShardEntry],
-    n_skipped: int,
-    n_unknown_tokens: int,
-    fields: Mapping[str, FieldType] = NO_TYPES,
-    rules: ValueRules = NO_RULES,
-    *,
-    has_ids: bool = False,
-) -> DocumentManifest:
+def write_manifest(folder: Path, made: Documents, shards: Sequence[ShardEntry]) -> DocumentManifest:
     """Turn a folder that holds the shards into a corpus: add the vocabulary, then the manifest."""
+    vocabulary, fields = made.vocabulary, made.fields
     vocabulary.save(folder)
     entry = FileEntry.of(folder / VOCABULARY_FILE)
     manifest = DocumentManifest(
         n_words=len(vocabulary),
-        n_skipped=n_skipped,
-        n_unknown_tokens=n_unknown_tokens,
+        n_skipped=made.n_skipped,
+        n_unknown_tokens=made.n_unknown_tokens,
         vocabulary=VocabularyEntry(entry.file, entry.n_bytes, entry.sha256, vocabulary.fingerprint),
         shards=tuple(DocumentKind.entry_of(s, s.groups, s.beside) for s in shards),
         tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
         fields=dict(fields),
-        has_ids=has_ids,
-        values=rules.settled(fields) if fields else None,
+        has_ids=made.has_ids,
+        values=made.rules.settled(fields) if fields else None,
     )
     manifest.save(folder)
     return manifest
