@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.store.document_rows import DocumentKind, write_manifest
+from sparsetopics.corpora.store.document_rows import DocumentKind, Documents, write_manifest
 from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import Executor
@@ -96,7 +96,7 @@ def write_corpus(folder: Path, n_docs: int, shape: Shape = Shape()) -> None:  # 
         shards = writer.finish()
     words = tuple(f"w{v:05d}" for v in range(shape.n_words))
     once = np.ones(shape.n_words, np.int64)
-    write_manifest(folder, Vocabulary(words, once, once), shards, 0, 0)
+    write_manifest(folder, Documents(Vocabulary(words, once, once), ()), shards)
 
 
 class _Outside:

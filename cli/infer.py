@@ -167,7 +167,7 @@ def _documents(run: AnyRun, texts: Sequence[str], tokenizer: str | None) -> Corp
 
     if any(text.encode(errors="replace").decode() != text for text in texts):
         refuse("text", "must be UTF-8")
-    corpus = Corpus(*every_text(texts or _lines_of_input(), run.words, tokenizer))
+    corpus = Corpus(**vars(every_text(texts or _lines_of_input(), run.words, tokenizer)))
     if n_unknown := corpus.n_unknown_tokens:
         words = quantity(n_unknown + corpus.n_tokens, "word")
         say(f"Left out: {n_unknown:,} of {words} (not in the vocabulary of {run.path}).")

@@ -24,11 +24,10 @@ from sparsetopics.corpora.ingest import (
     WrittenShards,
     counted_blocks,
     encoded_blocks,
-    job_for,
     settle_tokenizer,
     write_shards,
 )
-from sparsetopics.corpora.ingest_options import IngestOptions
+from sparsetopics.corpora.ingest_options import IngestOptions, job_of
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.readers.options import DATE_FORMAT, KEEP
@@ -67,7 +66,7 @@ def append(
     folder, sources = Path(corpus), list(sources)
     refuse_inputs(folder, local_paths(sources))
     collection = options.find(sources, say)
-    job = job_for(sources, collection, options)
+    job = job_of(sources, collection, options)
     with (
         open_cluster_map(options.where) as cluster_map,
         _workspace_in(folder) as workspace,
@@ -150,20 +149,17 @@ def _are_positions(ids: Sequence[str], n_names: int) -> bool:
 
 
 def _check_options(options: IngestOptions) -> None:
-    for name, is_given in (
-        ("vocabulary", options.vocabulary is not None),
-        ("phrases", options.phrases is not None),
-        ("language", options.tokenizer is not None and options.tokenizer.language is not None),
-        ("overwrite", options.overwrite),
+    language = None if options.tokenizer is None else options.tokenizer.language
+    for name, given, why in (
+        ("vocabulary", options.vocabulary is not None, _UNCHANGED),
+        ("phrases", options.phrases is not None, _UNCHANGED),
+        ("language", language is not None, _UNCHANGED),
+        ("overwrite", options.overwrite, _UNCHANGED),
+        (KEEP, options.read.keep, "which keeps the fields of the corpus"),
+        (DATE_FORMAT, options.read.date_format, "which uses the formats of the corpus"),
     ):
-        if is_given:
-            raise OptionError(name, f"cannot be combined with --append, {_UNCHANGED}")
-    if options.read.keep:
-        problem = "cannot be combined with --append, which keeps the fields of the corpus"
-        raise OptionError(KEEP, problem)
-    if options.read.date_format:
-        problem = "cannot be combined with --append, which uses the formats of the corpus"
-        raise OptionError(DATE_FORMAT, problem)
+        if given:
+            raise OptionError(name, f"cannot be combined with --append, {why}")
     options.pruning.refuse_beside("append", _UNCHANGED)
 
 

@@ -276,10 +276,7 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tup
 def _in_memory(group: RowGroup[DocumentBatch], rows: IntArray) -> list[PartialRowGroup]:
     """Some rows in small groups: scoring takes memory for all words of a group."""
     whole = group.read()
-    parts = [
-        rows[first : first + VALIDATION_AT_ONCE]
-        for first in range(0, len(rows), VALIDATION_AT_ONCE)
-    ]
+    parts = np.split(rows, range(VALIDATION_AT_ONCE, len(rows), VALIDATION_AT_ONCE))
     batches = map(whole.take, parts)
     return [
         PartialRowGroup(sizes_of_batch(batch), group, part, batch)

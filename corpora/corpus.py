@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,26 +16,30 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from sparsetopics.base.batches import DocumentBatch, IntArray, VectorBatch
+from sparsetopics.base.batches import DocumentBatch, VectorBatch
 from sparsetopics.base.errors import naming_parameters
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.showing import html_table, short_repr
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.readers.blocks import VECTORS
-from sparsetopics.corpora.readers.fields import NO_RULES, FieldType, ValueRules
-from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, write_manifest
+from sparsetopics.corpora.store.document_rows import (
+    DocumentKind,
+    DocumentManifest,
+    Documents,
+    write_manifest,
+)
 from sparsetopics.corpora.store.field_files import check_fields
 from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes, kind_of
 from sparsetopics.corpora.store.shards import (
     MemoryRowGroup,
     RowCorpus,
     RowGroup,
+    Rows,
     StoredRowGroup,
     stored_groups,
 )
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
-from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS
 from sparsetopics.options.option import check_type, path_of
@@ -49,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus(RowCorpus[DocumentBatch]):
+class Corpus(Documents, RowCorpus[DocumentBatch]):
     """Documents as sparse word counts, in row groups, with their vocabulary.
 
     ``vocabulary.words`` are the words in the order of their numbers. ``n_skipped`` documents and
@@ -61,16 +65,6 @@ class Corpus(RowCorpus[DocumentBatch]):
     """
 
     noun = "documents"
-
-    vocabulary: Vocabulary
-    row_groups: Sequence[RowGroup[DocumentBatch]]
-    n_skipped: int = 0  # documents left out because they hold no word of the vocabulary
-    n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
-    fields: Mapping[str, FieldType] = field(default_factory=dict)
-    account: WordAccount | None = None  # of ``from_texts`` and ``from_table`` alone
-    kept: IntArray | None = None  # None for a corpus that was opened
-    has_ids: bool = False  # whether sources are known to have given any document an id
-    rules: ValueRules = NO_RULES  # how its fields were read
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_words", "n_tokens")
@@ -219,7 +213,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
         options = document_options(given_at(FROM_TEXTS, given), vocabulary=vocabulary)
-        return cls(*corpus_of_texts(texts, options))
+        return cls(**vars(corpus_of_texts(texts, options)))
 
     @classmethod
     @naming_parameters()
@@ -268,7 +262,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         from sparsetopics.corpora.memory_corpus import corpus_of_table
 
         options = document_options(given_at(FROM_TABLE, given), vocabulary=vocabulary)
-        return cls(*corpus_of_table(table, options))
+        return cls(**vars(corpus_of_table(table, options)))
 
     @classmethod
     def from_csr(
@@ -286,7 +280,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_csr
 
-        return cls(*corpus_of_csr(counts, words, doc_ids))
+        return cls(**vars(corpus_of_csr(counts, words, doc_ids)))
 
     @classmethod
     def from_gensim(
@@ -300,13 +294,12 @@ class Corpus(RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_gensim
 
-        return cls(*corpus_of_gensim(bow, dictionary))
+        return cls(**vars(corpus_of_gensim(bow, dictionary)))
 
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]
     ) -> DocumentManifest:
-        made = part, self.vocabulary, shards, 0, 0, self.fields, self.rules
-        return write_manifest(*made, has_ids=self.has_ids)
+        return write_manifest(part, replace(self, n_skipped=0, n_unknown_tokens=0), shards)
 
 
 @dataclass(frozen=True, eq=False)
@@ -394,13 +387,13 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         n_items, n_columns = vectors.shape
         names = names_of(range(n_items) if item_ids is None else item_ids, n_items, "item_ids")
         own_labels = labels_of([None] * n_items if labels is None else labels, n_items, "labels")
+        ids, named = (pa.array(own, pa.string()) for own in (names, own_labels))
         step = VectorKind(n_columns).rows_per_group
         groups = []
         for start in range(0, n_items, step):
             s = slice(start, start + step)
-            batch = VectorBatch(vectors[s])
-            sizes = Sizes.of_items(batch.n_docs)
-            groups.append(MemoryRowGroup(sizes, batch, names[s], own_labels[s]))
+            rows = Rows(ids[s], named[s], VectorBatch(vectors[s]))
+            groups.append(MemoryRowGroup(Sizes.of_items(rows.batch.n_docs), rows))
         return cls(n_columns, tuple(groups), made={"format": "array"})
 
     def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> VectorManifest:

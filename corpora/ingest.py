@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.ingest_options import IngestOptions, settled_tokenizer
+from sparsetopics.corpora.ingest_options import IngestOptions, job_of, settled_tokenizer
 from sparsetopics.corpora.readers.blocks import (
     NO_ACCOUNT,
     AnyCounted,
@@ -40,6 +40,7 @@ from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.store.document_rows import (
     DocumentKind,
     DocumentManifest,
+    Documents,
     EncodedBlock,
     encode,
     with_places,
@@ -48,18 +49,16 @@ from sparsetopics.corpora.store.document_rows import (
 from sparsetopics.corpora.store.manifest import ShardEntry
 from sparsetopics.corpora.store.shards import ShardWriter
 from sparsetopics.corpora.store.unfinished import (
-    Job,
     Spool,
     WorkFolder,
     corpus_output,
-    job_of,
     paths_of,
     work_folder,
 )
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import PruningOptions, n_left_out, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, sentences_of
-from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_function_is_same
+from sparsetopics.corpora.text.tokenizer_functions import where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import LocalMap, OrderedMap, open_cluster_map, open_local_map
@@ -189,7 +188,7 @@ def ingest(
             say(sentence)
     # Counts are parsed while blocks are cut, and nothing is spooled if the vocabulary is given.
     starts_over = collection.format.counted or options.vocabulary is not None
-    job = None if starts_over else job_for(sources, collection, options)
+    job = None if starts_over else job_of(sources, collection, options)
     with (
         open_cluster_map(options.where) as cluster_map,
         work_folder(output, job, say=say) as place,
@@ -222,25 +221,13 @@ def ingest(
         left_over = len(written.skipped), n_unknown
         if not written.shards:
             raise written.error
-        made = place.corpus, vocabulary, written.shards, *left_over, types, rules
-        manifest = write_manifest(*made, has_ids=ids.are_given)
+        made = Documents(vocabulary, (), *left_over, types, has_ids=ids.are_given, rules=rules)
+        manifest = write_manifest(place.corpus, made, written.shards)
         if ids.n_skipped:
             say(f"{out}: left out {quantity(ids.n_skipped, 'document')} with an id that is taken.")
         account = written.account_of(None if given else vocabulary, left_out)
         summary = IngestSummary.of(manifest, collection.account)
         return summary._replace(account=account, notes=notes, n_repeated=ids.n_skipped)
-
-
-def job_for(
-    sources: Sequence[str | Path], collection: TextCollection, options: IngestOptions
-) -> Job | None:
-    """What identifies a repeated command; None if changes of the files cannot be detected."""
-    function = None if options.tokenizer is None else options.tokenizer.function
-    if function is not None:
-        load_tokenizer(function)
-    ignored = {"where", "overwrite"}  # they leave the corpus the same
-    said = {name: value for name, value in asdict(options).items() if name not in ignored}
-    return job_of(sources, said, function, collection.files)
 
 
 def _settled_once(

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 
 from sparsetopics.base.errors import OptionError, SparsetopicsWarning
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
+from sparsetopics.corpora.sources.archives import ZipMember
+from sparsetopics.corpora.sources.byte_stream import reading
+from sparsetopics.corpora.sources.remote import RemoteFile, is_url
 from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
+from sparsetopics.corpora.store.unfinished import Job
 from sparsetopics.corpora.text.lemmas import check_lemmas
 from sparsetopics.corpora.text.phrases import PhraseOptions, learn_phrases
 from sparsetopics.corpora.text.pruning import PruningOptions
@@ -21,7 +29,7 @@ from sparsetopics.corpora.text.stop_words import (
     stop_words_of_lists,
 )
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for
-from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer
+from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, module_of
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import INGEST_OPTION
@@ -177,3 +185,40 @@ def vector_options(given: Given, *, overwrite: bool = False) -> VectorOptions:
         "where": made(Workplace, own["where"]),
     }
     return made(VectorOptions, {**own[""], **parts, "overwrite": overwrite})
+
+
+# --- what an interrupted ingest is compared with --------------------------------------------------
+def job_of(
+    sources: Sequence[str | Path], collection: TextCollection, options: IngestOptions
+) -> Job | None:
+    """What identifies a repeated command; None if changes of the files cannot be detected."""
+    function = None if options.tokenizer is None else options.tokenizer.function
+    if function is not None:
+        load_tokenizer(function)
+    ignored = {"where", "overwrite"}  # they leave the corpus the same
+    given = {name: value for name, value in asdict(options).items() if name not in ignored}
+    named = [str(s) if is_url(s) else os.path.abspath(s) for s in sources]
+    said = {"release": version("sparsetopics"), "sources": named, "options": given}
+    found = hashlib.sha256()
+    for file in collection.files:
+        if isinstance(file.path, RemoteFile):
+            return None
+        with reading(file.path):
+            found.update(f"{file.path}\0{file.name}\0{_stamp(file.path)}\0".encode())
+    origin = None if function is None else getattr(module_of(function), "__file__", None)
+    if origin is not None:
+        found.update(_stamp(Path(origin)).encode())
+    command = json.dumps(said, default=_as_json, sort_keys=True)
+    return Job(hashlib.sha256(command.encode()).hexdigest(), found.hexdigest())
+
+
+def _stamp(place: Path | ZipMember) -> str:
+    """Facts that change when the content of a file changes."""
+    if isinstance(place, Path):
+        stat = place.stat()
+        return f"{stat.st_size} {stat.st_mtime_ns}"
+    return f"{place.info.file_size} {place.info.CRC}"
+
+
+def _as_json(value: frozenset[str] | Path) -> list[str] | str:
+    return sorted(value) if isinstance(value, frozenset) else str(value)

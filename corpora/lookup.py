@@ -49,11 +49,9 @@ def documents_of_ids(
 def read_rows(group: RowGroup[DocumentBatch], rows: IntArray, fields: Sequence[str]) -> pa.Table:
     """Id, label and ``fields`` of the chosen rows (ascending) of a row group."""
     names = {"id": group.read_ids(), "label": group.read_labels()}
-    table = pa.table({name: pa.array(own, pa.string()).take(rows) for name, own in names.items()})
+    found = {name: pa.array(own, pa.string()).take(rows) for name, own in names.items()}
     kept = group.read_fields(fields, rows)
-    for name in fields:
-        table = table.append_column(name, kept[name])
-    return table
+    return pa.table(found | dict(zip(fields, kept.columns, strict=True)))
 
 
 def spread_rows(groups: Sequence[AnyRowGroup], most: int) -> dict[int, IntArray]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from sparsetopics.base.batches import DocumentBatch, IntArray
+from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import ShapeError, SourceError, SparsetopicsWarning
 from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.ingest_options import IngestOptions, document_options, settled_tokenizer
@@ -31,18 +31,19 @@ from sparsetopics.corpora.memory_arrays import (
 )
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
-from sparsetopics.corpora.readers.fields import NO_RULES, FieldType, FieldTypes, ValueRules
+from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import (
     DOCS_PER_ROW_GROUP,
+    Documents,
     encode,
     sizes_of_batch,
     with_places,
 )
-from sparsetopics.corpora.store.shards import NO_TYPES, MemoryRowGroup, RowGroup
+from sparsetopics.corpora.store.shards import MemoryRowGroup, Rows
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
@@ -51,20 +52,6 @@ from sparsetopics.options.option import refuse, shown
 
 _ROWS_AT_ONCE = 1_024
 _TABLE = "table"  # in messages
-
-
-class Documents(NamedTuple):
-    """What a corpus in memory is made of, in the order of the fields of ``Corpus``."""
-
-    vocabulary: Vocabulary
-    row_groups: Sequence[RowGroup[DocumentBatch]]
-    n_skipped: int  # documents without a word of the vocabulary
-    n_unknown_tokens: int = 0  # left out because a given vocabulary does not hold them
-    fields: Mapping[str, FieldType] = NO_TYPES
-    account: WordAccount | None = None  # of the words of texts
-    kept: IntArray | None = None  # positions of the documents among the texts or rows
-    has_ids: bool = False  # whether any was given an id
-    rules: ValueRules = NO_RULES  # how the fields were read
 
 
 def _corpus_of_blocks(
@@ -111,13 +98,7 @@ def _corpus_of_blocks(
         encoded = [*with_places(numbered, ids.place_of)]
         rows = np.delete(np.arange(sum(len(block.ids) for block in read)), [*ids.skipped()])
     groups = tuple(
-        MemoryRowGroup(
-            sizes_of_batch(rows.batch),
-            rows.batch,
-            rows.ids.to_pylist(),
-            rows.labels.to_pylist(),
-            rows.fields,
-        )
+        MemoryRowGroup(sizes_of_batch(rows.batch), rows)
         for rows, *_ in encoded
         if rows.batch.n_docs
     )
@@ -294,11 +275,11 @@ def corpus_of_csr(
     whole = DocumentBatch(
         matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
     )
+    every = Rows(pa.array(names, pa.string()), pa.nulls(n_docs, pa.string()), whole)
     groups = []
     for start in range(0, len(kept), DOCS_PER_ROW_GROUP):
-        rows = kept[start : start + DOCS_PER_ROW_GROUP]
-        batch, ids = whole.take(rows), [names[i] for i in rows]
-        groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
+        rows = every.take(kept[start : start + DOCS_PER_ROW_GROUP])
+        groups.append(MemoryRowGroup(sizes_of_batch(rows.batch), rows))
     left = n_docs - len(kept)
     return Documents(vocabulary, groups, left, kept=kept, has_ids=doc_ids is not None)
 

@@ -32,7 +32,7 @@ from sparsetopics.corpora.readers.blocks import (
     numbered,
 )
 from sparsetopics.corpora.store.shards import AnyRowGroup
-from sparsetopics.corpora.text.letters import offsets_and_bytes
+from sparsetopics.corpora.text.letters import bytes_and_offsets
 from sparsetopics.corpora.text.token_kernels import key_strings
 from sparsetopics.options.option import shown
 
@@ -220,7 +220,7 @@ class GivenIds:
     def _write(self, ids: pa.StringArray) -> None:
         """Write the digests of the next part; no two documents without an id have the same."""
         assert self._digests is not None
-        digests = key_strings(*offsets_and_bytes(ids)[::-1]).view(np.int64)
+        digests = key_strings(*bytes_and_offsets(ids)).view(np.int64)
         if ids.null_count:
             absent = ids.is_null().to_numpy(zero_copy_only=False)
             digests[absent] = (self._digests.tell() // 8 + np.flatnonzero(absent)) * _SPREAD

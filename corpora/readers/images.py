@@ -7,7 +7,6 @@ import struct
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.lib.stride_tricks import sliding_window_view
 
 from sparsetopics.base.batches import IntArray, Vectors
-from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.errors import SourceError, needing
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock
 from sparsetopics.corpora.readers.options import VectorReadOptions
@@ -51,7 +50,8 @@ def read_grey(path: Place) -> Vectors:
     Images are grey, colour or palette of 8 bit, or grey of 16 bit; an alpha channel must be opaque.
     Raises SourceError for others and for files that cannot be decoded.
     """
-    image_module = _pillow()
+    with needing("images", "images", "Pillow is not installed"):
+        from PIL import Image as image_module
     data = read_whole(path)
     try:
         with warnings.catch_warnings():
@@ -70,15 +70,6 @@ def read_grey(path: Place) -> Vectors:
     ) as error:
         problem = f"the image cannot be decoded ({reason_of(error)})"
         raise SourceError(str(path), problem) from error
-
-
-def _pillow() -> ModuleType:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        hint = "Install it with: pip install 'sparsetopics[images]'"
-        raise OptionError("images", "Pillow is not installed", hint) from error
-    return Image
 
 
 def _check_size(image: Image, where: str) -> None:

@@ -158,13 +158,15 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
 def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
     """The object in a line; SourceError if it has one of the wanted fields twice."""
     try:
-        record = _parsed(line)
+        record: Json = _DECODER.decode(line.decode())
     except json.JSONDecodeError as error:
         said = error.msg.removesuffix(" at").removesuffix(" starting")
         problem = f"the line is not JSON ({said[0].lower()}{said[1:]})"
         raise SourceError(f"{where}, column {error.colno}", problem) from error
-    except ValueError as error:
-        raise SourceError(where, f"the line is not JSON ({reason_of(error)})") from error
+    except (ValueError, RecursionError) as error:
+        deep = isinstance(error, RecursionError)
+        reason = "nested too deeply" if deep else reason_of(error)
+        raise SourceError(where, f"the line is not JSON ({reason})") from error
     if not isinstance(record, dict):
         problem = f"expected a JSON object, but found {_kind(record)}"
         raise SourceError(where, problem, "Write one object per line.")
@@ -189,15 +191,6 @@ def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
-
-
-def _parsed(line: bytes) -> Json:
-    """The value of a JSON text; ValueError if it is not JSON or is nested too deeply."""
-    try:
-        value: Json = _DECODER.decode(line.decode())
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    return value
 
 
 def _row(record: dict[str, Json], where: str, options: ReadOptions) -> Row:

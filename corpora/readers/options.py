@@ -126,6 +126,7 @@ class Fields(NamedTuple):
     label: int | None
     text: int
     kept: Mapping[str, int]  # other fields to keep
+    n_columns: int
 
     @property
     def wanted(self) -> set[int]:
@@ -150,7 +151,7 @@ def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Field
     positions = {name: position for position, name in enumerate(names)}
     doc_id, label, text = map(positions.get, fields_of(options))
     assert text is not None  # checked above
-    return Fields(doc_id, label, text, {name: positions[name] for name in kept})
+    return Fields(doc_id, label, text, {name: positions[name] for name in kept}, len(names))
 
 
 def kept_among(names: Sequence[str], options: ReadOptions, where: str) -> list[str]:

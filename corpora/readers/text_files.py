@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -118,25 +118,17 @@ def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
                 if options.text_field not in header:
                     check_delimiter(header, file.path)
                 fields = find_fields(header, options, str(file.path))
-                table = _Table(file.path, len(header), fields)
-                yield from _read_records(table, first.read().encode(), blocks, n_lines)
-
-
-class _Table(NamedTuple):
-    """A CSV file whose header has been read."""
-
-    path: Place
-    n_fields: int
-    fields: Fields
+                rest = first.read().encode()
+                yield from _read_records(file.path, fields, rest, blocks, n_lines)
 
 
 def _read_records(
-    table: _Table, rest: bytes, blocks: Iterator[bytes], n_lines: int
+    path: Place, fields: Fields, rest: bytes, blocks: Iterator[bytes], n_lines: int
 ) -> Iterator[PendingBlock]:
     """The records in ``rest`` and ``blocks``, which follow after ``n_lines`` lines."""
     for block in chain([b""], blocks):
         rest += block
-        found, n_read, n_lines_read, is_odd = _columns(table, rest)
+        found, n_read, n_lines_read, is_odd = _columns(path, fields, rest)
         if max(overlong(found.ids), overlong(found.labels)) >= 0:
             break
         if len(found.texts):
@@ -146,19 +138,19 @@ def _read_records(
         if is_odd or len(rest) > LONGEST_TEXT:
             break
     if rest:
-        _refuse(table, text_lines(chain([rest], blocks)), n_lines)
+        _refuse(path, fields, text_lines(chain([rest], blocks)), n_lines)
 
 
-def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
+def _columns(path: Place, fields: Fields, data: bytes) -> tuple[TextBlock, int, int, bool]:
     """The documents of whole records; how many bytes and lines they take, and whether an odd one
     follows."""
     text = np.frombuffer(bytearray(data), np.uint8)  # writable, so that kernels compile once
-    rows = np.full(table.n_fields, -1, np.int64)
-    wanted = sorted(table.fields.wanted)
+    rows = np.full(fields.n_columns, -1, np.int64)
+    wanted = sorted(fields.wanted)
     rows[wanted] = range(len(wanted))
     n_lines = count_line_breaks(text)
     spans = np.empty((len(wanted), n_lines, 2), np.int32)
-    delimiter = ord(delimiter_of(table.path))
+    delimiter = ord(delimiter_of(path))
     n_records, n_read, is_odd, _ = find_fields_of_records(text, delimiter, rows, spans)
 
     def column(field: int | None) -> pa.StringArray:
@@ -167,25 +159,25 @@ def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
         copied = copy_fields(text, spans[rows[field], :n_records])
         return pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied))
 
-    doc_id, label, text_field, kept = table.fields
-    fields = {name: column(field) for name, field in kept.items()}
-    block = TextBlock(column(doc_id), column(label), column(text_field), fields)
+    kept = {name: column(field) for name, field in fields.kept.items()}
+    ids, labels, texts = map(column, fields[:3])
+    block = TextBlock(ids, labels, texts, kept)
     n_left = count_line_breaks(text[n_read:])
     return block, n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
 
 
-def _refuse(table: _Table, lines: Iterable[str], n_lines: int) -> NoReturn:
+def _refuse(path: Place, fields: Fields, lines: Iterable[str], n_lines: int) -> NoReturn:
     """Raise the SourceError of the first odd record."""
     number = n_lines
-    for record, number in csv_rows(lines, table.path, n_lines):
-        where = f"{table.path}, line {number}"
-        if record and len(record) != table.n_fields:
-            expected = f"{table.n_fields} fields, as in the header"
+    for record, number in csv_rows(lines, path, n_lines):
+        where = f"{path}, line {number}"
+        if record and len(record) != fields.n_columns:
+            expected = f"{fields.n_columns} fields, as in the header"
             raise SourceError(where, f"expected {expected}, but found {len(record)}")
         if record:
-            doc_id, label, text = (None if f is None else record[f] for f in table.fields[:3])
+            doc_id, label, text = (None if f is None else record[f] for f in fields[:3])
             text_block([(where, doc_id, label, text)], {})
-    raise SourceError(f"{table.path}, line {number}", "not a CSV record", "Check the quotes.")
+    raise SourceError(f"{path}, line {number}", "not a CSV record", "Check the quotes.")
 
 
 def text_lines(blocks: Iterable[bytes]) -> Iterator[str]:

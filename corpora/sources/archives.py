@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import IO, Literal, cast
@@ -35,19 +36,16 @@ class Archive:
 
     def __init__(self, place: Path | RemoteFile) -> None:
         self.place = place
-        self._opened: zipfile.ZipFile | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Archive], tuple[Path | RemoteFile]]:
         place = self.place.absolute() if isinstance(self.place, Path) else self.place
         return Archive, (place,)
 
-    @property
+    @cached_property
     def file(self) -> zipfile.ZipFile:
         """Raises SourceError if it cannot be opened."""
-        if self._opened is None:
-            with zip_errors(str(self.place)):
-                self._opened = _opened(self.place)
-        return self._opened
+        with zip_errors(str(self.place)):
+            return _opened(self.place)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, AnyCounted, ReadingAccount, whole
@@ -33,7 +33,8 @@ from sparsetopics.corpora.readers.fields import (
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
-from sparsetopics.corpora.store.shards import NO_TYPES, RowKind, Rows
+from sparsetopics.corpora.store.shards import RowGroup, RowKind, Rows
+from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
@@ -148,30 +149,21 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
         return vocabulary
 
 
-def write_manifest(
-    folder: Path,
-    vocabulary: Vocabulary,
-    shards: Sequence[ShardEntry],
-    n_skipped: int,
-    n_unknown_tokens: int,
-    fields: Mapping[str, FieldType] = NO_TYPES,
-    rules: ValueRules = NO_RULES,
-    *,
-    has_ids: bool = False,
-) -> DocumentManifest:
+def write_manifest(folder: Path, made: Documents, shards: Sequence[ShardEntry]) -> DocumentManifest:
     """Turn a folder that holds the shards into a corpus: add the vocabulary, then the manifest."""
+    vocabulary, fields = made.vocabulary, made.fields
     vocabulary.save(folder)
     entry = FileEntry.of(folder / VOCABULARY_FILE)
     manifest = DocumentManifest(
         n_words=len(vocabulary),
-        n_skipped=n_skipped,
-        n_unknown_tokens=n_unknown_tokens,
+        n_skipped=made.n_skipped,
+        n_unknown_tokens=made.n_unknown_tokens,
         vocabulary=VocabularyEntry(entry.file, entry.n_bytes, entry.sha256, vocabulary.fingerprint),
         shards=tuple(DocumentKind.entry_of(s, s.groups, s.beside) for s in shards),
         tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
         fields=dict(fields),
-        has_ids=has_ids,
-        values=rules.settled(fields) if fields else None,
+        has_ids=made.has_ids,
+        values=made.rules.settled(fields) if fields else None,
     )
     manifest.save(folder)
     return manifest
@@ -256,6 +248,21 @@ class DocumentKind(RowKind[DocumentBatch]):
         file: FileEntry, groups: Sequence[Sizes], beside: Mapping[str, FileEntry]
     ) -> DocumentShard:
         return DocumentShard(file.file, file.n_bytes, file.sha256, tuple(groups), **beside)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Documents:
+    """What a corpus of documents is made of; ``Corpus`` says what can be done with it."""
+
+    vocabulary: Vocabulary
+    row_groups: Sequence[RowGroup[DocumentBatch]]
+    n_skipped: int = 0  # documents left out because they hold no word of the vocabulary
+    n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
+    fields: Mapping[str, FieldType] = field(default_factory=dict)
+    account: WordAccount | None = None  # of ``from_texts`` and ``from_table`` alone
+    kept: IntArray | None = None  # None for a corpus that was opened
+    has_ids: bool = False  # whether sources are known to have given any document an id
+    rules: ValueRules = NO_RULES  # how its fields were read
 
 
 class EncodedBlock(NamedTuple):

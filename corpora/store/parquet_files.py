@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -31,7 +32,6 @@ class StoredFile:
     def __init__(self, folder: Path, entry: FileEntry) -> None:
         self.path = folder / entry.file
         self._entry = entry
-        self._verified = False
         self._lock = Lock()  # so that only one of many threads compares
 
     def __reduce__(self) -> tuple[Callable[[Path, FileEntry], StoredFile], tuple[Path, FileEntry]]:
@@ -46,12 +46,11 @@ class StoredFile:
         """
         try:
             with self._lock:
-                if not self._verified:
-                    self._verify()
+                chunks = [self._chunks[group] for group in groups]
             columns, n_bytes = {}, 0
             with open_parquet(self.path, check_pages=True) as file:
                 for name in names:
-                    step, parts = self._step(file, groups, name, n_rows), []
+                    step, parts = self._step(file, chunks, name, n_rows), []
                     batches = file.iter_batches(step, groups, columns=[name], use_threads=False)
                     for batch in islice(batches, n_rows // step + 1):  # no more than needed
                         parts.append(batch.column(0))
@@ -65,7 +64,9 @@ class StoredFile:
         except (OSError, ValueError, LookupError, pa.ArrowException) as error:
             raise DAMAGE.of(self.path, f"cannot be read ({reason_of(error)})") from error
 
-    def _step(self, file: pq.ParquetFile, groups: list[int], name: str, n_rows: int) -> int:
+    def _step(
+        self, file: pq.ParquetFile, groups: list[list[parquet_sizes.Chunk]], name: str, n_rows: int
+    ) -> int:
         """How many rows of a column to decode before their bytes are counted."""
         kind = file.schema_arrow.field(name).type
         places = [place for place, leaf in enumerate(file.schema) if leaf.path == name]
@@ -73,19 +74,20 @@ class StoredFile:
             return max(1, n_rows)  # a list of numbers, which no rows share
         if len(places) != 1:
             raise ValueError(f"column {name!r} holds {kind}")
-        chunks = [self._groups[group][places[0]] for group in groups]
+        chunks = [group[places[0]] for group in groups]
         with self.path.open("rb") as raw:  # no value is longer than its page
             longest = max([1, *(p.n_unpacked for c in chunks for p in parquet_sizes.pages(raw, c))])
         # Twice, because Arrow keeps a dictionary and the page that it came in.
         parquet_sizes.check_ratio(2 * longest, self._entry.n_bytes, MOST_TOGETHER)
         return max(1, min(n_rows, MOST_TOGETHER // (2 * longest)))
 
-    def _verify(self) -> None:
+    @cached_property
+    def _chunks(self) -> list[list[parquet_sizes.Chunk]]:
+        """Those of each row group, once the checksum has been compared."""
         self._entry.check(self.path.parent, DAMAGE)
         with self.path.open("rb") as raw:
             parquet_sizes.check_sizes(raw)
-            self._groups = parquet_sizes.row_groups(raw)
-        self._verified = True
+            return parquet_sizes.row_groups(raw)
 
 
 @lru_cache(maxsize=1_000)
@@ -93,6 +95,7 @@ def _stored_file(folder: Path, entry: FileEntry) -> StoredFile:
     return StoredFile(folder, entry)
 
 
+@dataclass
 class FileSeries:
     """Files ``STEM-00000.parquet`` (or of the number ``first``) and so on, to which tables are
     appended.
@@ -101,32 +104,25 @@ class FileSeries:
     last file; then ``entries`` lists the files and ``groups`` the sizes of their row groups.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        stem: str,
-        rows_per_group: int,
-        groups_per_file: int,
-        sizes_of: Callable[[pa.Table], Sizes],
-        first: int,
-        level: int,  # of compression
-        dictionaries: list[str],  # columns stored as dictionaries
-        encodings: dict[str, str] | None = None,  # of other columns
-    ) -> None:
-        self._folder, self._stem, self._first = folder, stem, first
-        self._rows_per_group, self._groups_per_file = rows_per_group, groups_per_file
-        self._level, self._dictionaries, self._encodings = level, dictionaries, encodings
-        self._sizes_of = sizes_of
-        self._waiting: list[pa.Table] = []
-        self._n_waiting = 0
-        self._file: pq.ParquetWriter | None = None
-        self.entries: list[FileEntry] = []
-        self.groups: list[list[Sizes]] = []
+    folder: Path
+    stem: str
+    rows_per_group: int
+    groups_per_file: int
+    sizes_of: Callable[[pa.Table], Sizes]
+    first: int
+    level: int  # of compression
+    dictionaries: list[str]  # columns stored as dictionaries
+    encodings: dict[str, str] | None = None  # of other columns
+    entries: list[FileEntry] = field(default_factory=list)
+    groups: list[list[Sizes]] = field(default_factory=list)
+    _waiting: list[pa.Table] = field(default_factory=list)
+    _n_waiting: int = 0
+    _file: pq.ParquetWriter | None = None
 
     def append(self, table: pa.Table) -> None:
         self._waiting.append(table)
         self._n_waiting += len(table)
-        n_rows = self._rows_per_group
+        n_rows = self.rows_per_group
         if self._n_waiting >= n_rows:
             waiting = pa.concat_tables(self._waiting)
             whole = len(waiting) - len(waiting) % n_rows
@@ -153,20 +149,20 @@ class FileSeries:
                 self._path(),
                 table.schema,
                 compression="zstd",
-                compression_level=self._level,
-                use_dictionary=self._dictionaries,
-                column_encoding=self._encodings,
+                compression_level=self.level,
+                use_dictionary=self.dictionaries,
+                column_encoding=self.encodings,
                 write_statistics=False,
                 write_page_checksum=True,
             )
             self.groups.append([])
-        self._file.write_table(table, row_group_size=self._rows_per_group)
+        self._file.write_table(table, row_group_size=self.rows_per_group)
         n_packed = self._path().stat().st_size
         if table.nbytes > max(MOST_TOGETHER, parquet_sizes.LARGEST_RATIO * n_packed):
             problem = f"{quantity(len(table), 'row')} repeat strings of {table.nbytes:,} bytes"
             raise SourceError("documents", problem, "Keep fewer fields, or shorten the labels.")
-        self.groups[-1].append(self._sizes_of(table))
-        if len(self.groups[-1]) == self._groups_per_file:
+        self.groups[-1].append(self.sizes_of(table))
+        if len(self.groups[-1]) == self.groups_per_file:
             self._end_file()
 
     def _end_file(self) -> None:
@@ -176,4 +172,4 @@ class FileSeries:
         self.entries.append(FileEntry.of(self._path()))
 
     def _path(self) -> Path:
-        return self._folder / f"{self._stem}-{self._first + len(self.entries):05d}.parquet"
+        return self.folder / f"{self.stem}-{self.first + len(self.entries):05d}.parquet"

@@ -156,26 +156,23 @@ AnyRowGroup = RowGroup[DocumentBatch] | RowGroup[VectorBatch]
 class MemoryRowGroup(RowGroup[RowBatch]):
     """Rows in memory."""
 
-    batch: RowBatch
-    ids: list[str]
-    labels: list[str | None]
-    fields: pa.Table = field(default_factory=lambda: pa.table({}))
+    rows: Rows[RowBatch]
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_pairs")
 
     def read(self) -> RowBatch:
-        return self.batch
+        return self.rows.batch
 
     def read_ids(self) -> list[str]:
-        return self.ids
+        return list(self.rows.ids.to_pylist())
 
     def read_labels(self) -> list[str | None]:
-        return self.labels
+        return list(self.rows.labels.to_pylist())
 
     def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
-        check_fields(names, self.fields.column_names)
-        chosen = self.fields.select(list(names))
+        check_fields(names, self.rows.fields.column_names)
+        chosen = self.rows.fields.select(list(names))
         return chosen if rows is None else chosen.take(rows)
 
 

@@ -10,15 +10,11 @@ In the workspace of its output (``transactions``):
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -41,8 +37,7 @@ from sparsetopics.base.transactions import JOB
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.sources.archives import ZipMember
-from sparsetopics.corpora.sources.byte_stream import SourceFile, reading
-from sparsetopics.corpora.sources.remote import RemoteFile, is_url
+from sparsetopics.corpora.sources.byte_stream import SourceFile
 from sparsetopics.corpora.sources.source_files import local_paths
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.text.vocabulary import Setting
@@ -111,53 +106,12 @@ class WorkFolder(NamedTuple):
             raise refusal.of(path, reason_of(error)) from error
 
 
-def job_of(
-    sources: Sequence[str | Path],
-    options: Mapping[str, T],
-    function: str | None,
-    files: Iterable[SourceFile],
-) -> Job | None:
-    """The job of ingesting ``files``; None if changes of the files cannot be detected.
-
-    ``options`` are all options that the corpus depends on. ``function`` is the tokeniser's
-    ``MODULE:NAME``, if there is one.
-    """
-    named = [str(s) if is_url(s) else os.path.abspath(s) for s in sources]
-    said = {"release": version("sparsetopics"), "sources": named, "options": options}
-    found = hashlib.sha256()
-    for file in files:
-        if isinstance(file.path, RemoteFile):
-            return None
-        with reading(file.path):
-            found.update(f"{file.path}\0{file.name}\0{_stamp(file.path)}\0".encode())
-    # The module of the function has been imported.
-    module = None if function is None else sys.modules[function.partition(":")[0]]
-    origin = getattr(module, "__file__", None)
-    if origin is not None:
-        found.update(_stamp(Path(origin)).encode())
-    command = json.dumps(said, default=_as_json, sort_keys=True)
-    return Job(hashlib.sha256(command.encode()).hexdigest(), found.hexdigest())
-
-
-def _stamp(place: Path | ZipMember) -> str:
-    """Facts that change when the content of a file changes."""
-    if isinstance(place, Path):
-        stat = place.stat()
-        return f"{stat.st_size} {stat.st_mtime_ns}"
-    return f"{place.info.file_size} {place.info.CRC}"
-
-
-def _as_json(value: frozenset[str] | Path) -> list[str] | str:
-    return sorted(value) if isinstance(value, frozenset) else str(value)
-
-
 def corpus_output(
     out: str | Path, sources: Sequence[str | Path], other: Path | None, *, overwrite: bool
 ) -> Output:
     """The corpus folder to make from ``sources``, with the words or projection of the corpus
     ``other`` if there is one; OutputError if it cannot be written there."""
-    inputs = local_paths(sources)
-    inputs += [] if other is None else [other]
+    inputs = [*local_paths(sources), other]
     return output_folder(out, CORPUS, overwrite=overwrite, inputs=inputs)
 
 
@@ -240,11 +194,8 @@ class Spool:
 
     def keep(self, blocks: Iterable[CountedBlock], here: LocalMap) -> Iterator[CountedBlock]:
         """The blocks, each written after those before by the threads of ``here``."""
-        return here(_write, ((block, self._next_path(), self._start) for block in blocks))
-
-    def _next_path(self) -> Path:
-        self.n_blocks += 1
-        return self._path(self.n_blocks - 1)
+        numbered = enumerate(blocks, self.n_blocks)
+        return here(_write, ((block, self._path(n), self._start) for n, block in numbered))
 
     def recovered(self) -> Iterator[CountedBlock]:
         """The whole blocks that an earlier process left; they become the first of this one."""
@@ -254,7 +205,8 @@ class Spool:
 
     def block(self, number: int) -> CountedBlock:
         """One of the blocks, read again."""
-        return _read(self._path(number))
+        with pa.OSFile(str(self._path(number)), "rb") as source:
+            return _unpacked(source)
 
     def _whole(self, path: Path) -> CountedBlock | None:
         if not path.exists():
@@ -279,24 +231,15 @@ def _write(placed: tuple[CountedBlock, Path, int]) -> CountedBlock:
     return block
 
 
-def _read(path: Path) -> CountedBlock:
-    with pa.OSFile(str(path), "rb") as source:
-        return _unpacked(source)
-
-
 def _packed(block: CountedBlock) -> pa.Buffer:
     sink = pa.BufferOutputStream()
     *columns, forms, fields = block  # strings, then arrays of numpy
-    for column in (*columns[:3], *map(pa.array, columns[3:])):
-        _write_batch(sink, pa.record_batch([column], names=["column"]))
-    for values in (forms, fields):
-        _write_batch(sink, pa.record_batch(dict(values)))
+    named = [{"column": column} for column in (*columns[:3], *map(pa.array, columns[3:]))]
+    for values in (*named, dict(forms), dict(fields)):
+        batch = pa.record_batch(values)
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
     return sink.getvalue()
-
-
-def _write_batch(sink: pa.NativeFile, batch: pa.RecordBatch) -> None:
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
-        stream.write_batch(batch)
 
 
 def _unpacked(source: pa.NativeFile) -> CountedBlock:

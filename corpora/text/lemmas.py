@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sparsetopics.base.errors import OptionError, needing
-from sparsetopics.corpora.text.letters import letter_kinds, offsets_and_bytes
+from sparsetopics.corpora.text.letters import bytes_and_offsets, letter_kinds
 from sparsetopics.corpora.text.phrases import JOINT
 from sparsetopics.corpora.text.token_kernels import (
     Known,
@@ -39,16 +37,12 @@ def check_lemmas(language: str) -> None:
         raise OptionError("lemmas", problem, f"Codes: {codes}.")
 
 
-class _Forms(NamedTuple):
-    """Words in lower case that have another lemma, and their lemmas."""
+_Forms = tuple[Known, pa.StringArray]  # words in lower case that have another lemma, and that
 
-    words: Known
-    lemmas: pa.StringArray  # (n_words,)
 
-    @classmethod
-    def of(cls, words: pa.StringArray, lemmas: pa.StringArray) -> _Forms:
-        is_form = pc.not_equal(words, lemmas)
-        return cls(known_strings(*_packed(words.filter(is_form))), lemmas.filter(is_form))
+def _forms(words: pa.StringArray, lemmas: pa.StringArray) -> _Forms:
+    is_form = pc.not_equal(words, lemmas)
+    return known_strings(*bytes_and_offsets(words.filter(is_form))), lemmas.filter(is_form)
 
 
 @lru_cache(maxsize=1)  # German has a million words
@@ -65,10 +59,10 @@ def _dictionary(language: str) -> tuple[_Forms, ...]:
     is_lower = pc.equal(forms, words)
     is_noun = pc.and_not(pc.equal(forms, pc.utf8_capitalize(words)), is_lower)
     if pc.mean(is_noun).as_py() < _LEAST_NOUNS:
-        return (_Forms.of(words.filter(is_lower), lemmas.filter(is_lower)),)
+        return (_forms(words.filter(is_lower), lemmas.filter(is_lower)),)
     others = pc.is_in(words, value_set=words.filter(is_lower))
     either = pc.or_(is_lower, pc.and_not(is_noun, others))
-    return tuple(_Forms.of(words.filter(each), lemmas.filter(each)) for each in (either, is_noun))
+    return tuple(_forms(words.filter(each), lemmas.filter(each)) for each in (either, is_noun))
 
 
 def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
@@ -80,25 +74,26 @@ def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
     """
     words, lower = tokens.words, pc.utf8_lower(tokens.words)
     known = _dictionary(language)
-    numbers = np.stack([find_strings(*_packed(lower), each.words) for each in known])
+    numbers = np.stack([find_strings(*bytes_and_offsets(lower), forms) for forms, _ in known])
     is_name = np.zeros(len(tokens.word_of), np.bool_)
     if tokens.starts is not None:
-        text, offsets = _packed(texts)
+        text = bytes_and_offsets(texts)
         tokens_of, starts, are_forms = tokens.indptr, tokens.starts, numbers.max(axis=0) >= 0
         kinds = letter_kinds()
-        is_name = find_names(text, offsets, tokens_of, starts, tokens.word_of, are_forms, kinds)
+        is_name = find_names(*text, tokens_of, starts, tokens.word_of, are_forms, kinds)
     counts = count_names(tokens.word_of, is_name, len(words))
     is_changed = (numbers >= 0) & (counts[: len(known)] > 0)
     changed = np.nonzero(is_changed)
     rows = [pa.array(number[mask]) for number, mask in zip(numbers, is_changed, strict=True)]
-    found = [each.lemmas.take(own) for each, own in zip(known, rows, strict=True)]
+    found = [own.take(places) for (_, own), places in zip(known, rows, strict=True)]
     lemmas = pa.concat_arrays(found)
     forms = words.take(pa.array(changed[1]))
     is_capital = pc.not_equal(forms, lower.take(pa.array(changed[1])))
     lemmas = pc.if_else(is_capital, pc.utf8_capitalize(lemmas), lemmas)
 
     encoded = lemmas.dictionary_encode()
-    row = find_strings(*_packed(encoded.dictionary), known_strings(*_packed(words)))
+    own = known_strings(*bytes_and_offsets(words))
+    row = find_strings(*bytes_and_offsets(encoded.dictionary), own)
     is_added = row < 0
     row[is_added] = len(words) + np.arange(is_added.sum())
     words = pa.concat_arrays([words, encoded.dictionary.filter(pa.array(is_added))])
@@ -112,10 +107,6 @@ def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
         word_of=renumber_tokens(tokens.word_of, is_name, new),
         forms={FORM: forms, LEMMA: lemmas, COUNT: pa.array(counts[changed])},
     )
-
-
-def _packed(strings: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    return offsets_and_bytes(strings)[::-1]
 
 
 def commonest_forms(vocabulary: Vocabulary, forms: pa.Table) -> tuple[str, ...]:

@@ -123,11 +123,11 @@ def _unusual(form: Form) -> NDArray[np.bool_]:
     return _members(rf"[{changing}{_REMOVED}{_JOINERS}\u2010]")
 
 
-def offsets_and_bytes(texts: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Where each text begins and ends, (n_texts + 1,), in the bytes of all."""
+def bytes_and_offsets(texts: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """The bytes of all texts, and where each begins and ends in them, (n_texts + 1,)."""
     _, offsets, data = texts.buffers()
     found = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    return found, np.frombuffer(data or bytearray(), np.uint8)  # one type, so kernels compile once
+    return np.frombuffer(data or bytearray(), np.uint8), found  # one type, so kernels compile once
 
 
 def in_form(texts: pa.StringArray, form: Form) -> pa.StringArray:
@@ -142,7 +142,7 @@ def changed_where(
     texts: pa.StringArray, unusual: NDArray[np.bool_], change: Callable[[str], str]
 ) -> pa.StringArray:
     """Texts with ``change`` applied to those that ``find_unusual`` finds; most stay as they are."""
-    offsets, data = offsets_and_bytes(texts)
+    data, offsets = bytes_and_offsets(texts)
     numbers = np.flatnonzero(find_unusual(data, offsets, unusual))
     if not len(numbers):
         return texts

@@ -59,7 +59,7 @@ def where_function_is_same(
     if name is None:
         return work
     load_tokenizer(name)
-    return partial(_checked, work, name, os.getcwd(), _digest(_module_of(name)))
+    return partial(_checked, work, name, os.getcwd(), _digest(module_of(name)))
 
 
 def _checked(
@@ -79,12 +79,12 @@ def _check_same(name: str, folder: str, digest: str) -> None:
         problem = f"a worker cannot import it ({kind_and_reason_of(error)})"
         hint = "Install it there, or keep it on a disk that all machines share."
         raise OptionError(where, problem, hint) from error
-    if _digest(_module_of(name)) != digest:
+    if _digest(module_of(name)) != digest:
         hint = "Install it there, and restart workers that imported it before it changed."
         raise OptionError(where, "a worker has imported a different file", hint)
 
 
-def _module_of(name: str) -> ModuleType:
+def module_of(name: str) -> ModuleType:
     return sys.modules[name.partition(":")[0]]
 
 

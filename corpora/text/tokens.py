@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.corpora.readers.blocks import NO_VALUES, Values
-from sparsetopics.corpora.text.letters import members, offsets_and_bytes, small_letters
+from sparsetopics.corpora.text.letters import bytes_and_offsets, members, small_letters
 from sparsetopics.corpora.text.token_kernels import (
     AS_IT_IS,
     IN_LOWER_CASE,
@@ -74,7 +74,7 @@ class Tokens(NamedTuple):
 def scan_tokens(texts: pa.StringArray, run: CharacterRun, *, lowercase: bool) -> Tokens:
     """Cut texts into the longest runs of characters, and put these in lower case if asked."""
     fold = IN_LOWER_CASE if lowercase else AS_IT_IS
-    offsets, text = offsets_and_bytes(texts)
+    text, offsets = bytes_and_offsets(texts)
     starts, lengths, keys, indptr, letters = find_tokens(text, offsets, *run, fold)
     word_of, firsts = number_words(text, starts, lengths, keys, fold)
     words = _strings_at(text, starts[firsts], lengths[firsts])
@@ -130,8 +130,6 @@ def documents_of_tokens(tokens: Tokens) -> NDArray[np.int64]:
 
 def with_letters(tokens: Tokens, texts: pa.StringArray, weights: NDArray[np.int8]) -> Tokens:
     """Tokens of ``texts`` that were not cut by the scan of letters, with their ``letters``."""
-    offsets, text = offsets_and_bytes(texts)
-    n_all = weigh_texts(text, offsets, weights).sum()
-    offsets, text = offsets_and_bytes(tokens.words)
-    n_inside = weigh_texts(text, offsets, weights)[tokens.word_of].sum()
+    n_all = weigh_texts(*bytes_and_offsets(texts), weights).sum()
+    n_inside = weigh_texts(*bytes_and_offsets(tokens.words), weights)[tokens.word_of].sum()
     return tokens._replace(letters=np.array([n_inside, max(n_all - n_inside, 0), 0]))

@@ -242,7 +242,7 @@ class VectorBatch:
 VectorSource = Source[VectorBatch]
 
 
-def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
+def cut_blocks(indptr: IntArray, pairs_per_block: int = BLOCK_PAIRS) -> list[tuple[int, int]]:
     """Consecutive ranges of documents with about ``pairs_per_block`` pairs each, never empty."""
     n_docs = len(indptr) - 1
     blocks = []
@@ -253,8 +253,3 @@ def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
         blocks.append((first, last))
         first = last
     return blocks
-
-
-def worker_blocks(indptr: IntArray) -> list[tuple[int, int]]:
-    """The ranges of documents that workers take one at a time."""
-    return cut_blocks(indptr, BLOCK_PAIRS)

@@ -145,7 +145,7 @@ class FittedEstimator(Estimator):
             counts_from(1).check("top", top)
         if tokenizer is not None:
             check_type("tokenizer", tokenizer, str, "MODULE:NAME")
-        corpus = Corpus(*every_text(texts, run.words, tokenizer))
+        corpus = Corpus(**vars(every_text(texts, run.words, tokenizer)))
         nothing = ShareColumns.of(run.model, corpus, top).schema.empty_table()
         tables = share_tables(run.model, corpus, top, workers=self._n_threads)
         return pa.concat_tables([nothing, *tables])

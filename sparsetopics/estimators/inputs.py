@@ -108,7 +108,7 @@ class InputReader(NamedTuple):
             from sparsetopics.corpora.memory_corpus import every_text
 
             words = np.array(vocabulary.words, dtype=object)
-            every = Corpus(*every_text(X, vocabulary))
+            every = Corpus(**vars(every_text(X, vocabulary)))
             return _documents(every.to_csr(), words, list(chain.from_iterable(every.doc_ids())))
         names = _column_names(X)
         if fitted is not None and names is not None:

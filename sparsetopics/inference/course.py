@@ -6,7 +6,6 @@ of them. A new course is a subclass and a line in ``COURSES``.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, Protocol
@@ -90,7 +89,7 @@ class Setting(NamedTuple, Generic[S, D, C, P, T]):
         """The learner that the options name, or one with other ``options``."""
         own, likelihood = options or self.options, parameters.likelihood
         make: Callable[[LearnerInputs[D, C, P]], Learner[S, D, C, P, T]]
-        make = importlib.import_module(LEARNERS[own.learner].where).make
+        make = imported(f"{LEARNERS[own.learner].where}:make")
         return make(LearnerInputs(self.source, own, likelihood, self.memo, self.executor))
 
 
@@ -210,9 +209,7 @@ def has_settled(infos: list[LapInfo], quiet_gain: float) -> bool:
     A lap is quiet if it changes the ELBO by less than ``quiet_gain`` nats per token, up or down.
     """
     last = infos[-QUIET_LAPS - 1 :]
-    if len(last) <= QUIET_LAPS:
-        return False
-    return all(
+    return len(last) > QUIET_LAPS and all(
         after.n_topics == before.n_topics
         and abs(after.elbo_per_token - before.elbo_per_token) < quiet_gain
         for before, after in pairwise(last)

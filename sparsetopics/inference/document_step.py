@@ -10,14 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.base.batches import (
-    DocumentBatch,
-    FloatArray,
-    IntArray,
-    WordIds,
-    cut_blocks,
-    worker_blocks,
-)
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, WordIds, cut_blocks
 from sparsetopics.base.errors import ShapeError
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
@@ -134,7 +127,7 @@ def _fit_chunk(
         )  # fmt: skip
         return Responsibilities(*found), DocumentTopics(*topics), tallies
 
-    return executor.map(fit, worker_blocks(batch.indptr))
+    return executor.map(fit, cut_blocks(batch.indptr))
 
 
 def _weights(
@@ -148,8 +141,7 @@ def _weights(
     words, rows = number_rows(batch, components.n_columns)
     sizes = components.sizes
     if update == "collapsed":
-        weights = likelihood.collapsed_weights(components.rows(words), sizes)
-        return weights, rows
+        return likelihood.collapsed_weights(components.rows(words), sizes), rows
     table = np.empty((len(words), components.n_topics))
 
     def fill(part: slice) -> None:
@@ -213,7 +205,7 @@ def topic_proportions(
                 doc_topic_counts[first:last],
             )  # fmt: skip
 
-        executor.map(infer, worker_blocks(indptr))
+        executor.map(infer, cut_blocks(indptr))
     posterior = doc_topic_counts + prior
     posterior /= posterior.sum(axis=1, keepdims=True)
     return posterior

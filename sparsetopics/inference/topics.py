@@ -36,8 +36,7 @@ def begin_topics(
 
     Raises OptionError if ``start`` has another number of topics or words.
     """
-    likelihood = Words(source.n_columns, options.prior.word_concentration)
-    check_room(options, likelihood.zeros(1), source.read(0), source.n_docs)
+    check_room(options, WordCounts.zeros(source.n_columns, 1), source.read(0), source.n_docs)
     if start is None:
         draw = random_documents if options.start_name == "random" else distant_documents
         counts = draw(source, options.n_topics, SEED_SHARES[options.local.update], rng)

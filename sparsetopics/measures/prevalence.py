@@ -41,7 +41,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 from scipy.special import cbrt, stdtrit
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, worker_blocks
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, cut_blocks
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels.items import multiply
 from sparsetopics.kernels.words import mixed
@@ -117,7 +117,7 @@ def sum_groups(
         found: FloatArray = shares[slice(*block)] @ projection
         return found
 
-    parts = executor.map(estimate, worker_blocks(batch.indptr))
+    parts = executor.map(estimate, cut_blocks(batch.indptr))
     estimates = np.concatenate([np.empty((0, projection.shape[1])), *parts])
     squares = estimates * estimates
     powers = [is_in @ each for each in (estimates, squares, squares * estimates)]

@@ -72,7 +72,6 @@ class NodeSource:
     """All items of a tree in one batch of its outer nodes, which may be refined between laps."""
 
     n_batches = 1
-    is_refinable = True
     is_resident = True
 
     def __init__(self, tree: KdTree, n_nodes: int, most_nodes: int) -> None:
@@ -151,7 +150,6 @@ class LeafSource:
     """All items in one batch, like a tree whose outer nodes have one item each."""
 
     n_batches = 1
-    is_refinable = False
     is_resident = True
 
     def __init__(self, values: Vectors) -> None:

@@ -13,7 +13,7 @@ from sparsetopics.answers.representatives import TopicsToShow, representatives
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
-from sparsetopics.corpora.store.shards import MemoryRowGroup
+from sparsetopics.corpora.store.shards import MemoryRowGroup, Rows
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.measures.representatives import (
     Candidate,
@@ -61,7 +61,8 @@ def corpus_of(counts, labels=None, fields=None, n_each=50):
         ids = [f"d{n}" for n in range(len(counts))][rows]
         kept = pa.table({name: values[rows] for name, values in (fields or {}).items()})
         sizes = sizes_of_batch(whole[rows])
-        parts.append(MemoryRowGroup(sizes, whole[rows], ids, labels[rows], kept))
+        named = (pa.array(own, pa.string()) for own in (ids, labels[rows]))
+        parts.append(MemoryRowGroup(sizes, Rows(*named, whole[rows], kept)))
     types = {name: "text" if name == "text" else "string" for name in fields or {}}
     return Corpus(Vocabulary(tuple(WORDS), *np.ones((2, N_WORDS), int)), parts, fields=types)
 

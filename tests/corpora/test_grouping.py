@@ -11,7 +11,7 @@ from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.corpora.grouping import Grouping, GroupKey, Over
 from sparsetopics.corpora.readers.fields import ARROW_TYPES, table_of_fields
 from sparsetopics.corpora.store.manifest import Sizes
-from sparsetopics.corpora.store.shards import MemoryRowGroup
+from sparsetopics.corpora.store.shards import MemoryRowGroup, Rows
 
 TYPES = {"text": "text", "section": "string", "year": "number", "date": "date"}
 
@@ -19,8 +19,9 @@ TYPES = {"text": "text", "section": "string", "year": "number", "date": "date"}
 def keys(labels, by=None, over=None, **fields):
     """The key of each document; None for those in no group."""
     columns = {name: pa.array(own, ARROW_TYPES[TYPES[name]]) for name, own in fields.items()}
-    rows = MemoryRowGroup(Sizes.of_items(len(labels)), None, [], labels, pa.table(columns))
-    found = Grouping.parse(by, over).of(rows)
+    named = pa.array([], pa.string()), pa.array(labels, pa.string())
+    rows = Rows(*named, None, pa.table(columns))
+    found = Grouping.parse(by, over).of(MemoryRowGroup(Sizes.of_items(len(labels)), rows))
     return [None if code < 0 else found.keys[code] for code in found.codes]
 
 
@@ -166,7 +167,8 @@ def test_only_the_named_fields_are_read():
             return super().read_fields(names, rows)
 
     table = pa.table({"text": ["x"], "section": ["a"], "year": [1.0], "other": ["b"]})
-    Grouping.parse("section", "year").of(Watched(Sizes.of_items(1), None, [], [None], table))
+    rows = Rows(pa.nulls(0, pa.string()), pa.nulls(1, pa.string()), None, table)
+    Grouping.parse("section", "year").of(Watched(Sizes.of_items(1), rows))
 
     assert sorted(read) == ["section", "year"]
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -87,7 +88,9 @@ def test_no_more_than_enough_are_kept_out():
 def test_labels_stay():
     corpus = corpus_of(20)
     (group,) = corpus.row_groups
-    corpus = replace(corpus, row_groups=(replace(group, labels=[str(n) for n in range(20)]),))
+    labels = pa.array([str(n) for n in range(20)])
+    labelled = replace(group, rows=replace(group.rows, labels=labels))
+    corpus = replace(corpus, row_groups=(labelled,))
     for part in hold_out(corpus, 6, np.random.default_rng(0)):
         labels = [label for each in part.labels() for label in each]
         assert labels == [str(number) for number, _ in named(part)]

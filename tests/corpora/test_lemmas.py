@@ -16,9 +16,9 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.text.letters import (
     LEAST_WEIGHT,
+    bytes_and_offsets,
     letter_kinds,
     letter_weights,
-    offsets_and_bytes,
 )
 from sparsetopics.corpora.text.token_kernels import find_names, find_strings, known_strings
 from sparsetopics.corpora.text.tokens import scan_tokens
@@ -78,7 +78,7 @@ def test_a_twin_in_plain_python_finds_the_same_names(text):
     places = tokens.indptr, tokens.starts, tokens.word_of
 
     found = [
-        find_names(*offsets_and_bytes(texts)[::-1], *places, are_wanted, letter_kinds()).tolist()
+        find_names(*bytes_and_offsets(texts), *places, are_wanted, letter_kinds()).tolist()
         for are_wanted in (
             np.ones(len(tokens.words), np.bool_),
             np.zeros(len(tokens.words), np.bool_),
@@ -94,7 +94,7 @@ def test_a_twin_in_plain_python_finds_the_same_names(text):
 )
 def test_strings_are_found_by_their_bytes(known, texts):
     def packed(strings):
-        return offsets_and_bytes(pa.array(strings, pa.string()))[::-1]
+        return bytes_and_offsets(pa.array(strings, pa.string()))
 
     found = find_strings(*packed(texts), known_strings(*packed(known)))
 

@@ -79,7 +79,7 @@ def test_a_stochastic_round_is_a_step_with_all_its_documents():
 
 
 def globals_of(counts):
-    return Globals(counts, LDAAllocation.symmetric(4, 0.5), Words(len(counts.table), 0.1))
+    return Globals(counts, LDAAllocation(np.full(4, 0.125)), Words(len(counts.table), 0.1))
 
 
 def visit(batch, current):

@@ -33,6 +33,7 @@ from sparsetopics.inference.growth.refining import (
 from sparsetopics.inference.growth.splitting import Split, largest_shares, try_splits, with_splits
 from sparsetopics.inference.learners.accelerated import GrownState, Nodes
 from sparsetopics.inference.local_step import elbo
+from sparsetopics.inference.moves.evidence import numbered
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.model.allocations.mixture import ItemTerms
@@ -274,16 +275,14 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         """Drop a component and update the others."""
         components, terms = grown.state.total
         kept = np.delete(np.arange(components.n_topics), component)
-        number = np.full(components.n_topics, -1)
-        number[kept] = np.arange(len(kept))
-        terms = renumbered(terms, number, len(kept))
+        terms = renumbered(terms, numbered(kept, components.n_topics), len(kept))
         state = GrownState(Statistics(components.take(kept), terms), None, False)
         allocation = grown.parameters.allocation.updated(terms)
         return self._settled(state, grown.parameters._replace(allocation=allocation), grown.score)
 
     def _refine(self, state: GrownState, parameters: MomentParameters) -> int:
         """Divide the nodes that are worth it; return how many."""
-        if not self._source.is_refinable:
+        if not isinstance(self._source, NodeSource):
             return 0
         current = parameters.with_components(self.laps.learner.components(state))
         local, executor = self.laps.local, self.laps.executor

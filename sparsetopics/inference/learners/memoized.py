@@ -96,14 +96,14 @@ class MemoizedState(NamedTuple, Generic[B, C, T]):
         stored = self.per_batch[batch_id].doc_topics
         if stored is None:
             return None
-        found = _topics_in(stored.load(partial(self.check_topics, batch_id)))
+        found = DocumentTopics(**stored.load(partial(self.check_topics, batch_id)))
         for change in self.pending(batch_id):
             found = found.renumbered(change.new_topics)
         return found
 
     def check_topics(self, batch_id: int, arrays: Arrays) -> None:
         """ValueError unless a file's arrays are sound for ``doc_topics``."""
-        _topics_in(arrays).check(self.n_topics_then(batch_id))
+        DocumentTopics(**arrays).check(self.n_topics_then(batch_id))
 
     def assignments(self, batch_id: int) -> Assignments[B]:
         """The assignments of a batch, with the moves that were made since its visit."""
@@ -312,10 +312,6 @@ def _check_changes(changes: Sequence[TopicChange], n_topics: int, n_batches: int
         change.check(n_before, n_batches)
         n_before = change.n_topics
     require(n_before == n_topics, f"changes to {n_before} topics, not {n_topics}")
-
-
-def _topics_in(arrays: Arrays) -> DocumentTopics:
-    return DocumentTopics(*(arrays[name] for name in DocumentTopics._fields))
 
 
 STATES = (MemoizedState, KeptBatch)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, worker_blocks
+from sparsetopics.base.batches import DocumentBatch, FloatArray, cut_blocks
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.model.responsibilities import Responsibilities
@@ -84,7 +84,7 @@ def sum_terms(
         )
         return sums, totals
 
-    blocks = executor.map(add, worker_blocks(batch.indptr))
+    blocks = executor.map(add, cut_blocks(batch.indptr))
     by_topic = sum((sums for sums, _ in blocks), np.zeros(shape))
     totals = sum((totals for _, totals in blocks), np.zeros(3))
     return DocumentTerms._make((float(batch.n_docs), float(counts.sum()), *by_topic, totals))

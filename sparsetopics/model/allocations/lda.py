@@ -30,12 +30,8 @@ class LDAAllocation:
     top_concentration = None
 
     @classmethod
-    def symmetric(cls, n_topics: int, total: float) -> Self:
-        return cls(np.full(n_topics, total / n_topics))
-
-    @classmethod
     def first(cls, n_topics: int, n_docs: float, prior: TopicPrior) -> Self:
-        return cls.symmetric(n_topics, prior.doc_concentration)
+        return cls(np.full(n_topics, prior.doc_concentration / n_topics))
 
     def zero_terms(self) -> DocumentTerms:
         return DocumentTerms.zeros(len(self.doc_concentration))
@@ -79,7 +75,7 @@ class LDAAllocation:
 
     def joined(self, new_topics: IntArray, n_topics: int) -> Self:
         """Topic k becomes part of ``new_topics[k]``; all get equal parts of the same total."""
-        return self.symmetric(n_topics, self.total_concentration)
+        return type(self)(np.full(n_topics, self.total_concentration / n_topics))
 
     def reordered(self, order: IntArray) -> Self:
         return type(self)(self.doc_concentration[order])
