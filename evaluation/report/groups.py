@@ -48,9 +48,7 @@ class Number(NamedTuple):
 class HeatMap(NamedTuple):
     """Topics by groups or periods."""
 
-    heads: Sequence[str]
-    n_documents: Sequence[str]
-    rows: Sequence[Sequence[Number]]  # of each topic, a number under each head
+    rows: Sequence[Sequence[Number]]  # of each topic, a number for each of the same groups
     left_out: str  # a sentence, or ""
 
 
@@ -160,8 +158,6 @@ def heat_map(found: Prevalence, names: Sequence[str]) -> HeatMap:
     topics = range(min(len(found.topics), MOST_TOPICS))
     shares = _Shares(found, names)
     return HeatMap(
-        heads=[_group_name(found, group) for group in shown],
-        n_documents=[f"{found.means.n_documents[group]:,}" for group in shown],
         rows=[shares.numbers(topic, shown) for topic in topics],
         left_out=_left_out(found, len(topics), len(shown)),
     )

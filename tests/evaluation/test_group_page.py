@@ -161,7 +161,7 @@ NAMES = [f"topic {n}" for n in range(250)]
 def test_the_largest_groups_are_drawn_and_the_others_counted():
     found = heat_map(drawn(60, 0, n_topics=250), NAMES)
 
-    assert list(found.heads) == [f"group {n:03}" for n in range(20, 60)]
+    assert [number.group for number in found.rows[0]] == [f"group {n:03}" for n in range(20, 60)]
     assert {len(row) for row in found.rows} == {MOST_GROUPS}
     assert found.left_out == "Not drawn: 20 smaller groups and 50 lighter topics."
 
@@ -169,7 +169,7 @@ def test_the_largest_groups_are_drawn_and_the_others_counted():
 def test_the_latest_periods_are_drawn():
     found = heat_map(drawn(0, 41), NAMES)
 
-    assert (found.heads[0], found.heads[-1]) == ("1990-02", "1993-05")
+    assert (found.rows[0][0].group, found.rows[0][-1].group) == ("1990-02", "1993-05")
     assert found.left_out == "Not drawn: 1 earlier month."
 
 
@@ -194,7 +194,7 @@ def test_bins_of_numbers_are_called_so():
     section = group_section(found, found, NAMES)
 
     assert (section.title, section.over, section.noun) == ("Time", "age", "bin")
-    assert (section.heat_map.heads[0], section.heat_map.left_out) == (
+    assert (section.heat_map.rows[0][0].group, section.heat_map.left_out) == (
         "10–20",
         "Not drawn: 1 lower bin.",
     )
