@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,18 +24,13 @@ MEASURES = {"criterion_per_token": "criterion", "heldout_log_likelihood_per_toke
 SECONDS_OF_SILENCE = 30.0  # after which a line says how far a lap is, without a terminal
 
 
-@contextmanager
-def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks]:
+def show_progress(options: TrainingOptions, *, quiet: bool) -> AbstractContextManager[RunHooks]:
     """Hooks for ``train_run`` that show the progress of training, or none if ``quiet``."""
     from sparsetopics.runs.callbacks import RunHooks
 
     if quiet:
-        yield RunHooks(on_lap=lambda entry: check_stopped())
-    elif sys.stderr.isatty():
-        with _bar(options) as hooks:
-            yield hooks
-    else:
-        yield _lines(options)
+        return nullcontext(RunHooks(on_lap=lambda entry: check_stopped()))
+    return _bar(options) if sys.stderr.isatty() else nullcontext(_lines(options))
 
 
 def _lines(options: TrainingOptions) -> RunHooks:
