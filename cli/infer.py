@@ -103,21 +103,16 @@ def command(
         sparsetopics infer run --text "Firefighters saved most homes"
     """
     from sparsetopics.answers.proportions import topics_of_texts, write_shares
-    from sparsetopics.answers.table_files import table_format
-    from sparsetopics.base.outputs import output_file
+    from sparsetopics.answers.table_files import table_output
     from sparsetopics.corpora.corpus import open_corpus
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
 
     folder = _folder(ctx, corpus, texts, tokenizer)
-    output = None
-    if out is not None:
-        output = output_file(out, overwrite=overwrite, inputs=[run, folder])
-        table_format(out, spreadsheet_safe=spreadsheet_safe)
-    elif folder is not None:
+    if out is None and folder is not None:
         raise click.UsageError("Name the file to write with --out.", ctx)
-    elif spreadsheet_safe:
-        refuse("spreadsheet-safe", "needs --out")
+    inputs = [run, folder]
+    output = table_output(out, inputs, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
     if folder is not None:
         refuse_run(folder, SWAPPED)
     with open_broadcast_map(where) as broadcast:

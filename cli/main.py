@@ -47,12 +47,6 @@ TERMINATED = 143  # 128 + SIGTERM
 UNREAD = 141  # 128 + SIGPIPE
 
 
-class WrongUsage(click.ClickException):
-    """An unknown option or command, or a missing argument; click's own takes three lines."""
-
-    exit_code = 2
-
-
 def _remember_context(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     """Keep the context of the innermost command, whose options errors are about."""
     ctx.meta[CONTEXT] = ctx
@@ -151,7 +145,7 @@ def _errors_in_one_line() -> Iterator[None]:
     except click.UsageError as error:
         if isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter):
             raise click.ClickException(printable(error.format_message())) from error
-        raise WrongUsage(_with_advice(error)) from error
+        raise click.UsageError(_with_advice(error)) from error  # shorter without a context
     except OSError as error:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
         if frame.f_code is not click.echo.__code__:  # another file than stdout

@@ -22,7 +22,7 @@ from sparsetopics.cli.shared_options import (
     spreadsheet_option,
     workplace_options,
 )
-from sparsetopics.options.option import counts_from, refuse
+from sparsetopics.options.option import counts_from
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ def command(
         sparsetopics prevalence run corpus --by section --over date:month --out months.csv
     """
     from sparsetopics.answers.prevalence import prevalence
-    from sparsetopics.answers.table_files import table_format, write_tables
+    from sparsetopics.answers.table_files import table_output, write_tables
     from sparsetopics.answers.topic_names import names_of
-    from sparsetopics.base.outputs import output_file, written
+    from sparsetopics.base.outputs import written
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.grouping import Grouping
     from sparsetopics.execution.executors import open_broadcast_map
@@ -111,12 +111,8 @@ def command(
     grouping = Grouping.parse(by, over)
     if differences:
         grouping.check_comparable()
-    output = None
-    if out is None and spreadsheet_safe:
-        refuse("spreadsheet-safe", "needs --out")
-    if out is not None:
-        output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
-        table_format(out, spreadsheet_safe=spreadsheet_safe)
+    inputs = [run, corpus]
+    output = table_output(out, inputs, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
         trained = load_run(run)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sparsetopics.base.stopping import check_stopped
 from sparsetopics.cli.printing import say
 from sparsetopics.options.registry import MOVE_COUNTS
-
-if TYPE_CHECKING:
-    from sparsetopics.options.training import TrainingOptions
-    from sparsetopics.runs.callbacks import RunHooks
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.callbacks import RunHooks
 
 Entry = Mapping[str, float | None]  # of a trace, as ``runs.callbacks.OnLap`` gets it
 # Entries that are there only if they were asked for, and what a line calls them.
@@ -24,24 +21,15 @@ MEASURES = {"criterion_per_token": "criterion", "heldout_log_likelihood_per_toke
 SECONDS_OF_SILENCE = 30.0  # after which a line says how far a lap is, without a terminal
 
 
-@contextmanager
-def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks]:
+def show_progress(options: TrainingOptions, *, quiet: bool) -> AbstractContextManager[RunHooks]:
     """Hooks for ``train_run`` that show the progress of training, or none if ``quiet``."""
-    from sparsetopics.runs.callbacks import RunHooks
-
     if quiet:
-        yield RunHooks(on_lap=lambda entry: check_stopped())
-    elif sys.stderr.isatty():
-        with _bar(options) as hooks:
-            yield hooks
-    else:
-        yield _lines(options)
+        return nullcontext(RunHooks(on_lap=lambda entry: check_stopped()))
+    return _bar(options) if sys.stderr.isatty() else nullcontext(_lines(options))
 
 
 def _lines(options: TrainingOptions) -> RunHooks:
     """Print a line for each lap, and one whenever there has been none for a while."""
-    from sparsetopics.runs.callbacks import RunHooks
-
     last = time.monotonic()
 
     def tell(sentence: str) -> None:
@@ -103,7 +91,6 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from sparsetopics.cli.warmup import kernels_are_kept
-    from sparsetopics.runs.callbacks import RunHooks
 
     columns = (
         TextColumn("{task.description}"),

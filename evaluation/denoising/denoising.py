@@ -12,21 +12,19 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import ArrayLike
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.base.errors import ShapeError
 from sparsetopics.evaluation.denoising.patch_prior import NoisyPatches, PatchPrior
 from sparsetopics.execution.executors import Executor
 
 BETAS = (1.0, 4.0, 8.0, 16.0, 32.0)  # β σ², the schedule of the paper
 BLOCK_PATCHES = 8192  # restored at once
-SIGMA_MEANING = "the standard deviation of the noise, such as 25/255"
 
 
 def denoise(
-    noisy: ArrayLike,  # (height, width)  y
-    sigma: float,
+    noisy: FloatArray,  # (height, width)  y, from 0 to 1 but for the noise
+    sigma: float,  # above 0
     prior: PatchPrior,
     *,
     betas: Sequence[float] = BETAS,
@@ -41,22 +39,17 @@ def denoise(
         x = (y + β σ² x̂) / (1 + β σ²).
 
     ``betas`` are the values of β σ². The result does not depend on ``executor``. Raises ShapeError
-    for images that are not grey or are smaller than a patch, and OptionError for values out of
-    range.
+    for an image that is smaller than a patch.
     """
-    observed = check_grey(noisy, "noisy image")
-    height, width = observed.shape
+    height, width = noisy.shape
     if min(height, width) < (side := prior.side):
         problem = f"must be at least {side} x {side} pixels, one patch, but is {width} x {height}"
         raise ShapeError("noisy image", problem)
-    _check_positive("sigma", sigma, SIGMA_MEANING)
-    for beta in betas:
-        _check_positive("betas", beta, "multiples of 1/sigma²")
-    image = observed
+    image = noisy
     for beta in betas:
         model = prior.observed_with(sigma**2 / beta)
         estimate = average_patches(image, prior.side, model, executor or Executor())
-        image = (observed + beta * estimate) / (1.0 + beta)
+        image = (noisy + beta * estimate) / (1.0 + beta)
     return np.clip(image, 0.0, 1.0)
 
 
@@ -103,47 +96,18 @@ def _cover(length: int, side: int) -> FloatArray:
     return np.convolve(np.ones(length - side + 1), np.ones(side))
 
 
-def add_noise(clean: ArrayLike, sigma: float, rng: np.random.Generator) -> FloatArray:
+def add_noise(clean: FloatArray, sigma: float, rng: np.random.Generator) -> FloatArray:
     """Add white Gaussian noise to a grey image; return (height, width), not clipped or rounded."""
-    image = check_grey(clean, "clean image")
-    _check_positive("sigma", sigma, SIGMA_MEANING)
-    return image + sigma * rng.standard_normal(image.shape)
+    return clean + sigma * rng.standard_normal(clean.shape)
 
 
-def psnr(clean: ArrayLike, image: ArrayLike) -> float:
+def psnr(clean: FloatArray, image: FloatArray) -> float:
     """Return the peak signal-to-noise ratio in dB, −10 log₁₀ of the mean squared error.
 
     It is infinite for equal images. Raises ShapeError for images of different shapes.
     """
-    truth, other = check_grey(clean, "clean image"), check_grey(image, "image")
-    if truth.shape != other.shape:
-        problem = f"must have the clean image's shape {truth.shape}, but has {other.shape}"
+    if clean.shape != image.shape:
+        problem = f"must have the clean image's shape {clean.shape}, but has {image.shape}"
         raise ShapeError("image", problem)
-    error = float(np.mean((truth - other) ** 2))
+    error = float(np.mean((clean - image) ** 2))
     return -10.0 * math.log10(error) if error else math.inf
-
-
-def check_grey(image: ArrayLike, where: str) -> FloatArray:
-    """Return the image as float64, (height, width).
-
-    Raises ShapeError unless it has one value per pixel, OptionError unless these are finite floats.
-    """
-    values = np.asarray(image)
-    if values.ndim != 2 or not values.size:
-        problem = (
-            f"expected shape (height, width), one grey value per pixel, but found {values.shape}"
-        )
-        raise ShapeError(where, problem)
-    if values.dtype.kind != "f":
-        problem = f"expected fractions from 0 (black) to 1 (white), but found type {values.dtype}"
-        raise OptionError(where, problem, "Divide bytes by 255.")
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0]
-        place = f"{where}, row {row}, column {column}"
-        raise OptionError(place, f"must be a finite number, but is {values[row, column]}")
-    return values.astype(np.float64)
-
-
-def _check_positive(name: str, value: float, meaning: str) -> None:
-    if not (math.isfinite(value) and value > 0.0):
-        raise OptionError(name, f"must be a finite number above 0 ({meaning}), but is {value}")

@@ -9,12 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsetopics.base.batches import FloatArray, IntArray, Vectors
-from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.model.likelihoods.scorers import Scorer
-
-ROUNDING = 1e-6  # how far below zero an eigenvalue may lie, relative to the largest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,24 +35,17 @@ class PatchPrior:
 
         The mixture describes patches minus their means. These lie in the complement of the constant
         patch, so the covariances are projected there; covariances from ``as_pixels`` lie there
-        already. Components of weight zero are dropped.
-
-        Raises ShapeError for shapes that do not fit and sizes that are not square, and OptionError
-        for weights that are not finite, negative or all zero, and for matrices that are not finite
-        or have an eigenvalue below zero.
+        already. Components of weight zero are dropped. A run that was read has sound numbers.
         """
         shares, matrices = np.asarray(weights, float), np.asarray(covariances, float)
-        _check_shapes(shares, matrices)
-        _check_numbers(shares, matrices)
         numbers = np.flatnonzero(shares)
         # Rounding may have left the matrices slightly asymmetric; eigh reads one triangle only.
         matrices = 0.5 * (matrices[numbers] + matrices[numbers].transpose(0, 2, 1))
         matrices = matrices - matrices.mean(axis=1, keepdims=True)
         matrices -= matrices.mean(axis=2, keepdims=True)
         eigenvalues, eigenvectors = np.linalg.eigh(matrices)
-        _check_definite(eigenvalues, numbers)
-        log_weights = np.log(shares[numbers])
-        return cls(log_weights, np.maximum(eigenvalues, 0.0), eigenvectors)
+        # Rounding may also have left eigenvalues slightly below zero.
+        return cls(np.log(shares[numbers]), np.maximum(eigenvalues, 0.0), eigenvectors)
 
     @property
     def side(self) -> int:
@@ -120,40 +110,3 @@ def as_pixels(
     of the basis are orthonormal.
     """
     return basis.T @ covariances @ basis
-
-
-def _check_shapes(weights: FloatArray, covariances: FloatArray) -> None:
-    shape = covariances.shape
-    if len(shape) != 3 or shape[1] != shape[2] or weights.shape != shape[:1] or not weights.size:
-        raise ShapeError(
-            "patch mixture",
-            "expected weights of shape (K,) and covariances of shape (K, D, D), K at least 1, "
-            f"but found {weights.shape} and {shape}",
-        )
-    if math.isqrt(shape[1]) ** 2 != shape[1]:
-        problem = f"expected a square number of pixels, such as 64 for 8 x 8, but found {shape[1]}"
-        hint = "Turn covariances in a basis of patches into those of pixels with as_pixels."
-        raise ShapeError("patch mixture", problem, hint)
-
-
-def _check_numbers(weights: FloatArray, covariances: FloatArray) -> None:
-    for number, (weight, covariance) in enumerate(zip(weights, covariances, strict=True)):
-        where = f"patch mixture, component {number}"
-        if not 0.0 <= weight < np.inf:
-            problem = f"the weight must be a finite number of at least 0, but is {weight}"
-            raise OptionError(where, problem)
-        if not np.isfinite(covariance).all():
-            raise OptionError(where, "the covariance holds a number that is not finite")
-    if not weights.any():
-        raise OptionError("patch mixture", "at least one weight must be above 0, but all are 0")
-
-
-def _check_definite(eigenvalues: FloatArray, numbers: IntArray) -> None:
-    """Raise OptionError for a negative eigenvalue.
-
-    ``eigenvalues`` rise in each row; ``numbers`` are the numbers of the components.
-    """
-    odd = np.flatnonzero(eigenvalues[:, 0] < -ROUNDING * np.abs(eigenvalues).max(axis=1))
-    if len(odd):
-        problem = f"the covariance has a negative eigenvalue, {eigenvalues[odd[0], 0]:.3g}"
-        raise OptionError(f"patch mixture, component {numbers[odd[0]]}", problem)

@@ -66,7 +66,6 @@ class ComponentRow(NamedTuple):
 
     number: int
     weight: float
-    weight_share: float  # of the heaviest component's weight
     n_items: float  # expected number of training items
     pictures: Sequence[Picture]
     columns: Sequence[Column]
@@ -92,7 +91,6 @@ def component_table(
         ComponentRow(
             k,
             float(model.weights[k]),
-            float(model.weights[k] / model.weights[0]),
             float(model.sizes[k]),
             pictures[k],
             columns[k],

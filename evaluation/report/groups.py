@@ -45,15 +45,6 @@ class Number(NamedTuple):
     words: Sequence[str]  # that set the group's use of the topic apart
 
 
-class HeatMap(NamedTuple):
-    """Topics by groups or periods."""
-
-    heads: Sequence[str]
-    n_documents: Sequence[str]
-    rows: Sequence[Sequence[Number]]  # of each topic, a number under each head
-    left_out: str  # a sentence, or ""
-
-
 class Trend(NamedTuple):
     """A topic over time."""
 
@@ -79,7 +70,8 @@ class GroupSection(NamedTuple):
     by: str | None  # fields
     over: str | None
     noun: str  # what the columns of the heat map are: group, month, bin, …
-    heat_map: HeatMap
+    heat_map: Sequence[Sequence[Number]]  # of each topic, a number for each of the same groups
+    left_out: str  # of the heat map: a sentence, or ""
     trends: Trends | None
     documents_left_out: str
 
@@ -94,6 +86,7 @@ def group_section(
     """
     by, over = groups.grouping.by, None if over_time is None else over_time.grouping.over
     titles = [title for title, field in (("groups", by), ("time", over)) if field is not None]
+    rows, left_out = heat_map(groups, names)
     n_left_out = (over_time or groups).n_left_out
     documents = (
         f"{quantity(n_left_out, 'document')} without a value left out." if n_left_out else ""
@@ -103,7 +96,8 @@ def group_section(
         by=by,
         over=None if over is None else over.column,
         noun=_noun(groups.grouping),
-        heat_map=heat_map(groups, names),
+        heat_map=rows,
+        left_out=left_out,
         trends=None if over_time is None else trends(over_time, names),
         documents_left_out=documents,
     )
@@ -151,20 +145,16 @@ class _Shares:
 
 
 # --- the heat map ---------------------------------------------------------------------------------
-def heat_map(found: Prevalence, names: Sequence[str]) -> HeatMap:
-    """Return the heaviest topics by the largest groups, or by the latest periods."""
+def heat_map(found: Prevalence, names: Sequence[str]) -> tuple[list[list[Number]], str]:
+    """Return the heaviest topics by the largest groups or latest periods, and what is left out."""
     shown = list(range(len(found.groups)))[-MOST_GROUPS:]
     if found.grouping.by is not None:
         order = np.argsort(-found.means.n_documents, kind="stable")[:MOST_GROUPS]
         shown = sorted(order.tolist())
     topics = range(min(len(found.topics), MOST_TOPICS))
     shares = _Shares(found, names)
-    return HeatMap(
-        heads=[_group_name(found, group) for group in shown],
-        n_documents=[f"{found.means.n_documents[group]:,}" for group in shown],
-        rows=[shares.numbers(topic, shown) for topic in topics],
-        left_out=_left_out(found, len(topics), len(shown)),
-    )
+    rows = [shares.numbers(topic, shown) for topic in topics]
+    return rows, _left_out(found, len(topics), len(shown))
 
 
 def _left_out(found: Prevalence, n_topics: int, n_groups: int) -> str:

@@ -38,12 +38,10 @@ class TopicPathSection:
     name: str
     run: Path  # whose topics the page shows
     n_topics: int  # of this run
-    most: int  # topics of the largest run
-    fewest: int
     recommendation: str
     meaning: str
     scored_on: str  # "" if nothing was scored
-    lines: Sequence[RungLine]
+    lines: Sequence[RungLine]  # the largest run first
     curve: Markup | None
     tree: TreeView
 
@@ -54,14 +52,11 @@ def topic_path_section(found: TopicPathFolder, names: GivenNames = NONE_GIVEN) -
     The runs are not read. Raises OptionError for names that ``with_given`` refuses.
     """
     scores = found.scores
-    rungs = scores.rungs
-    n_topics = scores.recommended or rungs[len(rungs) // 2].n_topics
+    n_topics = scores.recommended or scores.rungs[len(scores.rungs) // 2].n_topics
     return TopicPathSection(
         name=found.folder.name or str(found.folder),
         run=found.run(n_topics),
         n_topics=n_topics,
-        most=rungs[0].n_topics,
-        fewest=rungs[-1].n_topics,
         recommendation=scores.advice,
         meaning=_meaning(scores, n_topics),
         scored_on=scores.scored_on or "",

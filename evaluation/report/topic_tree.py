@@ -41,9 +41,8 @@ class TreeRow(NamedTuple):
 
     branch: Branch
     number: str  # with the size of the rung if it is not the rung of the cut
-    weight: float
+    topic: TreeTopic
     share: float  # of the heaviest topic of the cut, at most one
-    name: str
     telling_words: Sequence[str]
     words: Sequence[str]
     is_above: bool  # the cut
@@ -122,9 +121,8 @@ def _row(tree: TopicTree, branch: Branch, cut: int, heaviest: float, n_ends: int
     return TreeRow(
         branch=branch,
         number=str(number) if place == cut else f"{number} of {rung.n_topics}",
-        weight=topic.weight,
+        topic=topic,
         share=min(1.0, topic.weight / heaviest) if heaviest else 0.0,
-        name=topic.name,
         telling_words=_telling(topic),
         words=_others(topic),
         is_above=branch.first > cut,

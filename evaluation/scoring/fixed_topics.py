@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,14 +36,6 @@ class FixedTopics:
     vocabulary: Vocabulary  # of the training corpus
     run: TopicRun | None = None  # None for topics of another toolkit
     n_missing_words: int = 0  # words of the vocabulary that the other toolkit's file lacks
-
-
-class TopicMatrix(NamedTuple):
-    """What ``read_topic_matrix`` finds in a file."""
-
-    topic_word: FloatArray  # (n_topics, n_words); rows sum to one
-    doc_concentration: FloatArray | None  # (n_topics,); None if the file does not hold it
-    n_missing_words: int  # words of the vocabulary without a column in the file
 
 
 def topics_of_run(run: TopicRun, concentration: float | None = None) -> FixedTopics:
@@ -92,8 +83,11 @@ def _even(total: float, n_topics: int) -> FloatArray:
 
 def read_topic_matrix(
     path: Path, words: Sequence[str], read: Callable[[Path], WordWeights]
-) -> TopicMatrix:
+) -> tuple[FloatArray, FloatArray | None, int]:
     """Read non-negative weights with ``read`` and return the probabilities of ``words``.
+
+    The other values are the concentrations of topics, None if the file does not hold them, and the
+    number of words without a column.
 
     If the file names its columns, they are put in the order of ``words``: columns of other words
     are dropped, and words without a column get no weight. Entries below 1e-12 of their row's sum
@@ -123,7 +117,7 @@ def read_topic_matrix(
         raise RunError(str(path), problem)
     floored = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), SMALLEST_PROBABILITY)
     topic_word = floored / floored.sum(axis=1, keepdims=True)
-    return TopicMatrix(topic_word, found.doc_concentration, n_missing)
+    return topic_word, found.doc_concentration, n_missing
 
 
 def _aligned(

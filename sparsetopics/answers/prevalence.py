@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date
 from functools import partial
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -98,11 +100,10 @@ class Prevalence(NamedTuple):
         periods: dict[Start | None, list[int]] = {}
         for number in numbers:
             periods.setdefault(self.groups[number].start, []).append(number)
-        n_pairs = sum(len(some) * (len(some) - 1) // 2 for some in periods.values())
+        n_pairs = sum(math.comb(len(some), 2) for some in periods.values())
         if n_pairs * len(self.topics) > MOST_COMPARISONS:
             refuse("differences", f"would have more than {MOST_COMPARISONS:,} rows")
-        pairs = [(a, b) for some in periods.values() for i, a in enumerate(some)
-                 for b in some[i + 1 :]]  # fmt: skip
+        pairs = [pair for some in periods.values() for pair in combinations(some, 2)]
         return np.array(pairs, np.int64).reshape(-1, 2)
 
     def _topic_columns(self, n_each: int, names: Sequence[str] | None) -> dict[str, pa.Array]:

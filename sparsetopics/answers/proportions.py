@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparsetopics.answers.table_files import table_format, write_tables
+from sparsetopics.answers.table_files import write_tables
 from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import plural
@@ -94,14 +94,11 @@ def write_shares(
     broadcast: OrderedMap = broadcast_map_here,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write ``share_tables`` in the format of the output's extension (``table_files.FORMATS``).
-
-    ``spreadsheet_safe`` is for CSV. Raises OptionError for another format, OutputError.
-    """
-    suffix = table_format(output.path, spreadsheet_safe=spreadsheet_safe)
+    """Write ``share_tables`` to the ``table_output``, in the format of its extension."""
     schema = ShareColumns.of(model, corpus, top).schema
     tables = share_tables(model, corpus, top, workers=workers, broadcast=broadcast)
     with written(output) as path:
+        suffix = output.path.suffix.lower()
         write_tables(path, suffix, schema, tables, spreadsheet_safe=spreadsheet_safe)
 
 

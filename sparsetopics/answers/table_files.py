@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pyarrow.csv import CSVWriter
 from pyarrow.parquet import ParquetWriter
 
+from sparsetopics.base.outputs import Inputs, Output, output_file
 from sparsetopics.options.option import check_extension, refuse
 
 
@@ -28,16 +29,23 @@ class Writer(Protocol):
 _FORMULA = "^[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]"  # "-" is last, so that it makes no range
 
 
-def table_format(path: Path, *, spreadsheet_safe: bool = False) -> str:
-    """Return the extension of an output, a key of ``FORMATS``; OptionError for any other.
+def table_output(
+    path: Path | None, inputs: Inputs, *, overwrite: bool, spreadsheet_safe: bool
+) -> Output | None:
+    """Return the output for a table at ``path``, as ``output_file`` does; None without a path.
 
-    ``spreadsheet_safe`` is refused for all but CSV.
+    OptionError unless the extension is a key of ``FORMATS``. ``spreadsheet_safe`` is refused for
+    all but CSV.
     """
+    if path is None:
+        if spreadsheet_safe:
+            refuse("spreadsheet-safe", "needs --out")
+        return None
+    output = output_file(path, overwrite=overwrite, inputs=inputs)
     check_extension("out", path, tuple(FORMATS))
-    suffix = path.suffix.lower()
-    if spreadsheet_safe and suffix != ".csv":
+    if spreadsheet_safe and path.suffix.lower() != ".csv":
         refuse("spreadsheet-safe", f"is for CSV, but the output is {path.name!r}")
-    return suffix
+    return output
 
 
 def write_tables(

@@ -31,14 +31,13 @@ def topic_rows(
     Words are ordered by relevance at λ = ``balance``, or by probability without it. Raises RunError
     for a mixture of vectors, and OptionError for names that ``with_given`` refuses.
     """
-    words, unigram = run.words.shown, _unigram(run)  # first: a mixture of vectors has no topics
+    words = run.words.shown  # first: a mixture of vectors has no topics
     topic_word = run.model.topic_word_mean
     if balance is None:
         best = top_words(topic_word, n_words)
     else:
-        best = relevant_words(topic_word, unigram, n_words, balance)
-    names = with_given(topic_names(topic_word, unigram, words), given)
-    return topic_table(topic_word, run.model.weights, words, names, best)
+        best = relevant_words(topic_word, _unigram(run), n_words, balance)
+    return topic_table(topic_word, run.model.weights, words, names_of(run, given), best)
 
 
 def names_of(run: AnyRun, given: GivenNames = NONE_GIVEN) -> list[str]:

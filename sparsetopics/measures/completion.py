@@ -49,13 +49,6 @@ class CompletionScore(NamedTuple):
         return self.log_likelihood_per_token - self.unigram_log_likelihood_per_token
 
 
-class Completion(NamedTuple):
-    """A score, and those of the single documents that it is made of."""
-
-    score: CompletionScore
-    documents: HeldoutScores
-
-
 def document_completion(
     heldout: Corpus,
     topic_word: FloatArray,  # (n_topics, n_words)   rows sum to one, entries positive
@@ -65,8 +58,8 @@ def document_completion(
     seed: int = 0,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
-) -> Completion:
-    """Score topics on held-out documents, one row group at a time.
+) -> tuple[CompletionScore, HeldoutScores]:
+    """Score topics on held-out documents, all together and each of them, by row groups.
 
     Each document's word types are split at random, 80 % to A and 20 % (at least one) to B.
     The dense local step infers topic proportions from A, and the score is
@@ -160,7 +153,9 @@ def predicted_log_probability(
     return logs
 
 
-def _summarize(sums: FloatArray, n_skipped: int, n_unknown_tokens: int) -> Completion:
+def _summarize(
+    sums: FloatArray, n_skipped: int, n_unknown_tokens: int
+) -> tuple[CompletionScore, HeldoutScores]:
     """Return the score; ``sums`` is (3, n_docs): score, unigram score and tokens per document."""
     n_docs = sums.shape[1]
     if n_docs == 0:
@@ -180,4 +175,4 @@ def _summarize(sums: FloatArray, n_skipped: int, n_unknown_tokens: int) -> Compl
         n_skipped_documents=n_skipped,
         n_unknown_tokens=n_unknown_tokens,
     )
-    return Completion(score, documents)
+    return score, documents

@@ -196,8 +196,9 @@ def completion_score(heldout: AnyCorpus, corpus: AnyCorpus, workers: int) -> Sco
     unigram = unigram_probabilities(corpus.vocabulary.term_frequency)
 
     def score(model: Model) -> float:
-        return document_completion(
+        found, _ = document_completion(
             heldout, model.topic_word_mean, model.mixing_weights, unigram, workers=workers
-        ).score.log_likelihood_per_token
+        )
+        return found.log_likelihood_per_token
 
     return score

@@ -86,8 +86,18 @@ class Run(Generic[P_co]):
         """
         if isinstance(corpus, Corpus):
             self.check_vocabulary(corpus.vocabulary, where)
-        else:
-            self.check_columns(corpus.n_columns, corpus.fingerprint, where)
+            return
+        if self.vocabulary is not None:
+            raise ShapeError(where, f"{self.path} was trained with documents, not with vectors")
+        if corpus.n_columns != self.model.n_columns:
+            columns = quantity(self.model.n_columns, "column")
+            trained = f"the {columns} that {self.path} was trained with"
+            raise ShapeError(where, f"expected {trained}, but found {corpus.n_columns:,}")
+        if corpus.fingerprint != self.settings["corpus"].get("columns_fingerprint"):
+            found = "columns of other names or another projection"
+            problem = f"expected columns like those of {self.path}, but found {found}"
+            hint = "Ingest the vectors again with --projection and the training corpus."
+            raise ShapeError(where, problem, hint)
 
     def check_vocabulary(self, found: Vocabulary, where: str) -> None:
         """Raise VocabularyError unless word ids mean the same words as in the training."""
@@ -98,21 +108,6 @@ class Run(Generic[P_co]):
             )
             hint = "Ingest the documents again with --vocabulary and the training corpus."
             raise VocabularyError(where, problem, hint)
-
-    def check_columns(self, n_columns: int, fingerprint: str, where: str) -> None:
-        """Raise ShapeError unless columns mean the same as in the training."""
-        if self.vocabulary is not None:
-            raise ShapeError(where, f"{self.path} was trained with documents, not with vectors")
-        if n_columns != self.model.n_columns:
-            trained = (
-                f"the {quantity(self.model.n_columns, 'column')} that {self.path} was trained with"
-            )
-            raise ShapeError(where, f"expected {trained}, but found {n_columns:,}")
-        if fingerprint != self.settings["corpus"].get("columns_fingerprint"):
-            found = "columns of other names or another projection"
-            problem = f"expected columns like those of {self.path}, but found {found}"
-            hint = "Ingest the vectors again with --projection and the training corpus."
-            raise ShapeError(where, problem, hint)
 
 
 AnyRun = Run[Model]

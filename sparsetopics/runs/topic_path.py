@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -96,12 +97,10 @@ class RungScorer:
         word_topic = np.array(model.topic_word_posterior.T, order="C")
         word_topic /= model.topic_word_posterior.sum(axis=1)
         del model
-        sums = [
-            document_completion(
-                self.documents, word_topic.T, alpha, unigram, seed=seed, workers=self.workers
-            ).documents
-            for seed in range(self.n_splits)
-        ]
+        score = partial(
+            document_completion, self.documents, word_topic.T, alpha, unigram, workers=self.workers
+        )
+        _, sums = zip(*(score(seed=seed) for seed in range(self.n_splits)), strict=True)
         return HeldoutScores(*(np.sum(part, axis=0) for part in zip(*sums, strict=True)))
 
 

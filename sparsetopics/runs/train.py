@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -187,18 +187,15 @@ def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult
     return RunResult(model, n_topics, used, bound, int(lap), seconds)
 
 
-@contextmanager
 def _open_steps(
     plan: RunPlan, folder: TrainingFolder, source: Source[StoredBatch]
-) -> Iterator[Steps | None]:
+) -> AbstractContextManager[Steps | None]:
     """Yield what makes steps of a source on the plan's cluster, or None to make them here."""
     if plan.workplace.executor != "dask":
-        yield None
-        return
+        return nullcontext()
     from sparsetopics.runs.dask_steps import open_dask_steps
 
-    with open_dask_steps(plan, folder.globals, source) as steps:
-        yield steps
+    return open_dask_steps(plan, folder.globals, source)
 
 
 def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:

@@ -1,5 +1,7 @@
 """Topic-word matrices of other toolkits."""
 
+from collections import namedtuple
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,8 +22,11 @@ WEIGHTS = np.array([[1.0, 2.0, 1.0], [4.0, 3.0, 1.0]])
 EXPECTED = [[0.25, 0.5, 0.25], [0.5, 0.375, 0.125]]
 
 
+Found = namedtuple("Found", "topic_word, doc_concentration, n_missing_words")
+
+
 def read(path, words=WORDS):
-    return fixed_topics.read_topic_matrix(path, words, READERS[path.suffix])
+    return Found(*fixed_topics.read_topic_matrix(path, words, READERS[path.suffix]))
 
 
 @pytest.fixture

@@ -35,7 +35,6 @@ def test_sizes_and_weights_are_those_of_the_model(tmp_path):
 
     np.testing.assert_allclose([row.weight for row in rows], run.model.weights)
     np.testing.assert_allclose([row.n_items for row in rows], run.model.mixture.counts)
-    assert rows[0].weight_share == 1.0
 
 
 @pytest.mark.parametrize("likelihood", ["gaussian", "diagonal-gaussian"])

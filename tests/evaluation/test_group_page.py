@@ -159,18 +159,18 @@ NAMES = [f"topic {n}" for n in range(250)]
 
 
 def test_the_largest_groups_are_drawn_and_the_others_counted():
-    found = heat_map(drawn(60, 0, n_topics=250), NAMES)
+    rows, left_out = heat_map(drawn(60, 0, n_topics=250), NAMES)
 
-    assert list(found.heads) == [f"group {n:03}" for n in range(20, 60)]
-    assert {len(row) for row in found.rows} == {MOST_GROUPS}
-    assert found.left_out == "Not drawn: 20 smaller groups and 50 lighter topics."
+    assert [number.group for number in rows[0]] == [f"group {n:03}" for n in range(20, 60)]
+    assert {len(row) for row in rows} == {MOST_GROUPS}
+    assert left_out == "Not drawn: 20 smaller groups and 50 lighter topics."
 
 
 def test_the_latest_periods_are_drawn():
-    found = heat_map(drawn(0, 41), NAMES)
+    rows, left_out = heat_map(drawn(0, 41), NAMES)
 
-    assert (found.heads[0], found.heads[-1]) == ("1990-02", "1993-05")
-    assert found.left_out == "Not drawn: 1 earlier month."
+    assert (rows[0][0].group, rows[0][-1].group) == ("1990-02", "1993-05")
+    assert left_out == "Not drawn: 1 earlier month."
 
 
 def test_the_topics_that_change_most_come_first_with_a_line_for_each_large_group():
@@ -194,7 +194,7 @@ def test_bins_of_numbers_are_called_so():
     section = group_section(found, found, NAMES)
 
     assert (section.title, section.over, section.noun) == ("Time", "age", "bin")
-    assert (section.heat_map.heads[0], section.heat_map.left_out) == (
+    assert (section.heat_map[0][0].group, section.left_out) == (
         "10–20",
         "Not drawn: 1 lower bin.",
     )
@@ -209,7 +209,7 @@ def test_an_interval_that_is_not_known_is_a_dash():
 
     section = group_section(found, found, NAMES)
 
-    assert {number.interval for row in section.heat_map.rows for number in row} == {"–"}
+    assert {number.interval for row in section.heat_map for number in row} == {"–"}
     assert "nan" not in section.trends.panels[0].figure.lower()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.base.errors import ShapeError
 from sparsetopics.evaluation.denoising.pictures import GAP, TITLE, before_after_png, grey_png
 
 
@@ -54,9 +54,5 @@ def test_titles_tell_the_psnr():
 
 
 def test_images_of_different_shapes():
-    with pytest.raises(ShapeError, match=r"noisy image's shape \(5, 4\), but has \(4, 5\)"):
-        before_after_png(np.zeros((5, 4)), np.zeros((4, 5)))
     with pytest.raises(ShapeError, match=r"clean image's shape \(4, 4\), but has \(5, 4\)"):
         before_after_png(np.zeros((5, 4)), np.zeros((5, 4)), np.zeros((4, 4)))
-    with pytest.raises(OptionError, match=r"expected fractions .* found type int64"):
-        grey_png(np.zeros((5, 4), np.int64))

@@ -79,14 +79,15 @@ def test_every_word_type_is_scored_about_one_time_in_five():
 
 
 def completion(batch, model, vocabulary, seed=0, batch_size=1000, workers=1):
-    return document_completion(
+    score, _ = document_completion(
         HeldoutDocuments(batch, batch_size, n_skipped=2, n_unknown_tokens=17),
         model.topic_word_mean,
         model.doc_concentration,
         unigram_probabilities(vocabulary.term_frequency),
         seed=seed,
         workers=workers,
-    ).score
+    )
+    return score
 
 
 def test_the_score_equals_the_plain_twin(training_batch, model, vocabulary):
@@ -132,9 +133,9 @@ def test_the_documents_add_up_to_the_score(training_batch, model, vocabulary):
 def test_one_topic_alone_is_the_unigram_score(training_batch, vocabulary):
     unigram = unigram_probabilities(vocabulary.term_frequency)
 
-    score = document_completion(
+    score, _ = document_completion(
         HeldoutDocuments(training_batch), unigram[None, :], np.array([0.5]), unigram
-    ).score
+    )
 
     assert score.log_likelihood_per_token == pytest.approx(score.unigram_log_likelihood_per_token)
 
@@ -143,9 +144,9 @@ def test_a_document_worked_by_hand():
     batch = DocumentBatch(np.array([0, 2]), np.array([0, 1], np.int32), np.array([3, 3], np.uint32))
     topic_word = np.array([[0.9, 0.1], [0.1, 0.9]])
 
-    score = document_completion(
+    score, _ = document_completion(
         HeldoutDocuments(batch), topic_word, np.array([1e-6, 1e-6]), np.array([0.75, 0.25])
-    ).score
+    )
 
     # Whichever word is seen, its topic takes all the weight and gives the other word 0.1.
     assert score.log_likelihood_per_token == pytest.approx(log(0.1), abs=1e-2)

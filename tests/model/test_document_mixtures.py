@@ -3,6 +3,7 @@
 import json
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -167,7 +168,7 @@ def test_documents_of_other_words_and_vectors_are_refused(folder, words):
     ):
         run.check_vocabulary(others, "heldout")
     with pytest.raises(ShapeError, match=r"heldout: .* trained with documents, not with vectors"):
-        run.check_columns(30, "columns", "heldout")
+        run.check_corpus(SimpleNamespace(n_columns=30, fingerprint="columns"), "heldout")
 
 
 def test_a_mixture_of_vectors_has_no_words(tmp_path, words):
