@@ -51,7 +51,9 @@ def proportions_of(model: TopicPosterior, workers: int) -> Shares:
 
     A document without known words has those of the prior.
     """
-    return proportions_under(model.topic_word_mean, model.doc_concentration, workers=workers)
+    # By word, because each batch takes the rows of its words.
+    topic_word = np.asfortranarray(model.topic_word_mean)
+    return proportions_under(topic_word, model.doc_concentration, workers=workers)
 
 
 def responsibilities_of(model: MixturePosterior, workers: int) -> Shares:
@@ -163,16 +165,14 @@ class ShareColumns(NamedTuple):
     def values(self, shares: FloatArray, sizes: FloatArray) -> pa.Array:
         """The same in one value for each row, (n_rows,): a list of numbers, or with ``top`` of
         structs; null without a known word."""
-        kind = self.values_type
+        kind, is_unknown = self.values_type, pc.equal(arrow_numbers(sizes), 0)
         if self.top is None:
             numbers = arrow_numbers(shares.astype(np.float32).ravel())
-            lists = pa.FixedSizeListArray.from_arrays(numbers, type=kind)
-        else:
-            rows, *own = self._largest(shares, sizes)
-            structs = pa.StructArray.from_arrays(own, fields=[*kind.value_type])
-            starts = np.searchsorted(rows, np.arange(len(sizes) + 1)).astype(np.int32)
-            lists = pa.ListArray.from_arrays(arrow_numbers(starts), structs, type=kind)
-        return pc.if_else(pc.greater(arrow_numbers(sizes), 0), lists, None)
+            return pa.FixedSizeListArray.from_arrays(numbers, type=kind, mask=is_unknown)
+        rows, *own = self._largest(shares, sizes)
+        structs = pa.StructArray.from_arrays(own, fields=[*kind.value_type])
+        starts = np.searchsorted(rows, np.arange(len(sizes) + 1)).astype(np.int32)
+        return pa.ListArray.from_arrays(arrow_numbers(starts), structs, kind, mask=is_unknown)
 
     def _largest(
         self, shares: FloatArray, sizes: FloatArray
