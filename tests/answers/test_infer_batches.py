@@ -1,4 +1,4 @@
-"""``infer_batches``: topics of texts in the tables of other engines, the same as ``infer`` gives."""
+"""``infer_batches``: topics of texts in tables of other engines, the same as ``infer`` gives."""
 
 import pickle
 import subprocess
@@ -276,7 +276,9 @@ def test_a_run_that_was_replaced_is_not_used(run_folder, table, model, vocabular
     assert sparsetopics.infer_batches(run_folder, text="body")(table) != before
     record_batches._read.cache_clear()
     record_batches._inference.cache_clear()
-    with pytest.raises(RunError, match="another run in this folder than before.*infer_batches"):
+    with pytest.raises(
+        RunError, match=r"another run in this folder than before\. Call infer_batches"
+    ):
         answer(table)
 
 
