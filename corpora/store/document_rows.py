@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch, WordCounts
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import (
@@ -330,5 +330,5 @@ def with_places(
         raise error.renamed(f"{place_of(n_docs + error.row)}, {error.where}") from error
 
 
-def _total(counts: NDArray[np.uint32]) -> int:
+def _total(counts: WordCounts) -> int:
     return int(counts.sum(dtype=np.int64))

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from types import NoneType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ from sparsetopics.runs.run import AnyRun, check_folder, load_run
 from sparsetopics.runs.run_files import SETTINGS_FILE
 
 # What engines hand over: record batches, or a table or a column of Arrow or of Polars.
-Rows = Iterable[pa.RecordBatch] | pa.Table | pa.ChunkedArray
+Rows: TypeAlias = Iterable[pa.RecordBatch] | pa.Table | pa.ChunkedArray
 _HELD_RUNS = 4  # those that were asked last
 _READING = Lock()  # so that threads that begin together read a run once
 
@@ -127,7 +127,8 @@ def _with_topics(asked: _Asked, rows: Rows) -> Rows:
     """The rows with their topics, as what they came as."""
     polars = sys.modules.get("polars")
     if polars is not None and isinstance(rows, polars.DataFrame | polars.Series):
-        return polars.from_arrow(_with_topics(asked, rows.to_arrow()))  # type: ignore
+        found: Rows = polars.from_arrow(_with_topics(asked, rows.to_arrow()))
+        return found
     inference = _held(asked)
     if isinstance(rows, pa.Array | pa.ChunkedArray):
         return pa.chunked_array(inference.topics(rows), inference.columns.values_type)

@@ -19,6 +19,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.runs.run import load_run, save_run
 
 N_TEXTS = 40
+SETTINGS = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": {}, "seed": 8}
 ARROW = {"type": "arrow", "null_handling": "special"}  # of functions in DuckDB
 
 
@@ -48,6 +49,11 @@ def written(run_folder, texts, tmp_path):
         return pq.read_table(out)
 
     return infer
+
+
+def turned(model):
+    """The model with its topics in the opposite order."""
+    return replace(model, topic_word_posterior=model.topic_word_posterior[::-1].copy())
 
 
 def bytes_of(column):
@@ -206,6 +212,25 @@ def test_datasets_map_it(run_folder, table, written, tmp_path):
     assert bytes_of(proportions) == bytes_of(written()["proportions"])
 
 
+def test_datasets_do_not_take_the_results_of_another_run_from_their_cache(
+    run_folder, model, vocabulary
+):
+    hash_of = pytest.importorskip("datasets.fingerprint").Hasher.hash
+    before = hash_of(sparsetopics.infer_batches(run_folder))
+
+    assert hash_of(sparsetopics.infer_batches(run_folder)) == before
+    save_run(run_folder, turned(model), vocabulary, SETTINGS, [])
+    assert hash_of(sparsetopics.infer_batches(run_folder)) != before
+
+
+def test_categories_of_polars_are_texts(run_folder, texts):
+    polars = pytest.importorskip("polars")
+    answer = sparsetopics.infer_batches(run_folder)
+    column = polars.Series("body", texts)
+
+    assert answer(column.cast(polars.Categorical)).equals(answer(column))
+
+
 # --- processes and threads ------------------------------------------------------------------------
 def test_it_pickles_small_and_answers_in_another_process(run_folder, table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -268,9 +293,7 @@ def test_threads_that_begin_together_read_a_run_once(run_folder, table, monkeypa
 def test_a_run_that_was_replaced_is_not_used(run_folder, table, model, vocabulary):
     answer = sparsetopics.infer_batches(run_folder, text="body")
     before = answer(table)
-    settings = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": {}, "seed": 8}
-    turned = replace(model, topic_word_posterior=model.topic_word_posterior[::-1].copy())
-    save_run(run_folder, turned, vocabulary, settings, [])
+    save_run(run_folder, turned(model), vocabulary, SETTINGS, [])
 
     assert answer(table) == before  # this process holds the run
     assert sparsetopics.infer_batches(run_folder, text="body")(table) != before
