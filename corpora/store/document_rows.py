@@ -19,13 +19,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import DocumentBatch, WordCounts
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import (
-    DOCUMENTS,
-    AnyCounted,
-    CountedBlock,
-    ReadingAccount,
-    whole,
-)
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, AnyCounted, ReadingAccount, whole
 from sparsetopics.corpora.readers.dates import UTC
 from sparsetopics.corpora.readers.fields import (
     MOST_FIELDS,
@@ -305,7 +299,7 @@ def encode(
     )
 
 
-def renumbered(block: CountedBlock, new_ids: NDArray[np.int32], n_words: int) -> DocumentBatch:
+def renumbered(pending: AnyCounted, new_ids: NDArray[np.int32], n_words: int) -> DocumentBatch:
     """All documents of a block, with the number in ``new_ids`` (n_block_words,) for each word.
 
     Words with -1 are left out.
@@ -313,6 +307,7 @@ def renumbered(block: CountedBlock, new_ids: NDArray[np.int32], n_words: int) ->
     # Numba takes half a second to import, and corpora are also opened without any encoding.
     from sparsetopics.corpora.text.token_kernels import renumber_words
 
+    block = whole(pending)
     counted = block.indptr, block.word_ids, block.word_counts
     return DocumentBatch(*renumber_words(*counted, new_ids, n_words))
 

@@ -28,7 +28,6 @@ from sparsetopics.runs.run_files import SETTINGS_FILE
 
 # What engines hand over: record batches, or a table or a column of Arrow or of Polars.
 Rows: TypeAlias = Iterable[pa.RecordBatch] | pa.Table | pa.ChunkedArray
-_HELD_RUNS = 4  # those that were asked last
 _READING = Lock()  # so that threads that begin together read a run once
 
 
@@ -69,11 +68,12 @@ def infer_batches(
     check_folder(path)
     digest = file_sha256(path / SETTINGS_FILE)
     asked = (path, digest, text, None if top is None else int(top), tokenizer)
-    _held(asked)  # what cannot be used is refused here
+    _with_topics(asked, [])  # refuses what cannot be used
     return partial(_with_topics, asked)
 
 
-_Asked = tuple[Path, str, str, int | None, str | None]  # the arguments of ``_inference``
+# The path of a run, its digest, the column with the texts, ``top`` and ``tokenizer``.
+_Asked = tuple[Path, str, str, int | None, str | None]
 
 
 class _Inference(NamedTuple):
@@ -104,13 +104,11 @@ class _Inference(NamedTuple):
                 problem = f"expected record batches of Arrow, but found {shown(batch)}"
                 raise SourceError("rows", problem)
             schema, start = self.with_topics(batch.schema), 0
-            for topics in self.topics(batch[self.text]):
+            nothing = pa.nulls(0, self.columns.values_type)  # engines learn the columns from it
+            for topics in self.topics(batch[self.text]) if len(batch) else [nothing]:
                 rows = batch.slice(start, len(topics))
                 yield pa.record_batch([*rows.columns, topics], schema)
                 start += len(topics)
-            if not len(batch):  # from which engines learn the columns
-                nothing = pa.nulls(0, self.columns.values_type)
-                yield pa.record_batch([*batch.columns, nothing], schema)
 
     def with_topics(self, schema: pa.Schema) -> pa.Schema:
         """Add the column to those of batches; SourceError for columns that do not fit."""
@@ -129,7 +127,8 @@ def _with_topics(asked: _Asked, rows: Rows) -> Rows:
     if polars is not None and isinstance(rows, polars.DataFrame | polars.Series):
         found: Rows = polars.from_arrow(_with_topics(asked, rows.to_arrow()))
         return found
-    inference = _held(asked)
+    with _READING:
+        inference = _inference(asked)
     if isinstance(rows, pa.Array | pa.ChunkedArray):
         return pa.chunked_array(inference.topics(rows), inference.columns.values_type)
     if not isinstance(rows, pa.Table):
@@ -138,22 +137,16 @@ def _with_topics(asked: _Asked, rows: Rows) -> Rows:
     return pa.Table.from_batches(batches, inference.with_topics(rows.schema))
 
 
-def _held(asked: _Asked) -> _Inference:
-    with _READING:
-        return _inference(*asked)
-
-
-@lru_cache(maxsize=_HELD_RUNS)
-def _inference(
-    path: Path, digest: str, text: str, top: int | None, tokenizer: str | None
-) -> _Inference:
+@lru_cache(maxsize=16)
+def _inference(asked: _Asked) -> _Inference:
+    path, digest, text, top, tokenizer = asked
     run, shares, word_ids = _read(path, digest)
     options = document_options({"tokenizer": tokenizer}, vocabulary=run.words)
     how = settled_tokenizer(options, run.words, lambda how: ())
     return _Inference(ShareColumns.of(run.model, top), shares, word_ids, how, text)
 
 
-@lru_cache(maxsize=_HELD_RUNS)
+@lru_cache(maxsize=4)
 def _read(path: Path, digest: str) -> tuple[AnyRun, Shares, Mapping[str, int]]:
     """A run, and what is made of it alone; RunError if its settings have another digest."""
     run = load_run(path)
