@@ -134,7 +134,7 @@ class ShareColumns(NamedTuple):
         """Names and types of the columns."""
         row_id = (self.row_id, pa.string())
         if self.top is None:
-            return pa.schema([row_id, (self.values_name, self.values_type)])
+            return pa.schema([row_id, (self.values_name, pa.list_(pa.float32(), len(self.prior)))])
         return pa.schema([row_id, *self.values_type.value_type])
 
     @property
@@ -144,9 +144,9 @@ class ShareColumns(NamedTuple):
 
     @property
     def values_type(self) -> pa.DataType:
-        """The type of ``values``."""
+        """The type of ``values``: lists of any size, because Spark has no others."""
         if self.top is None:
-            return pa.list_(pa.float32(), len(self.prior))
+            return pa.list_(pa.float32())
         return pa.list_(pa.struct([("topic", pa.int64()), (self.share, pa.float32())]))
 
     def table(self, ids: Sequence[str], shares: FloatArray, sizes: FloatArray) -> pa.Table:
@@ -156,7 +156,8 @@ class ShareColumns(NamedTuple):
         """
         names = arrow_strings(ids)
         if self.top is None:
-            return pa.table([names, self.values(shares, sizes)], schema=self.schema)
+            lists = self.values(shares, sizes).cast(self.schema.types[1])
+            return pa.table([names, lists], schema=self.schema)
         rows, *own = self._largest(shares, sizes)
         is_known = pc.greater(arrow_numbers(sizes[rows]), 0)
         columns = (pc.if_else(is_known, column, None) for column in own)
@@ -165,14 +166,18 @@ class ShareColumns(NamedTuple):
     def values(self, shares: FloatArray, sizes: FloatArray) -> pa.Array:
         """The same in one value for each row, (n_rows,): a list of numbers, or with ``top`` of
         structs; null without a known word."""
-        kind, is_unknown = self.values_type, pc.equal(arrow_numbers(sizes), 0)
+        n_rows, n_topics = shares.shape
         if self.top is None:
-            numbers = arrow_numbers(shares.astype(np.float32).ravel())
-            return pa.FixedSizeListArray.from_arrays(numbers, type=kind, mask=is_unknown)
-        rows, *own = self._largest(shares, sizes)
-        structs = pa.StructArray.from_arrays(own, fields=[*kind.value_type])
-        starts = np.searchsorted(rows, np.arange(len(sizes) + 1)).astype(np.int32)
-        return pa.ListArray.from_arrays(arrow_numbers(starts), structs, kind, mask=is_unknown)
+            items = arrow_numbers(shares.astype(np.float32).ravel())
+            starts = np.arange(n_rows + 1) * n_topics
+        else:
+            rows, *own = self._largest(shares, sizes)
+            items = pa.StructArray.from_arrays(own, fields=[*self.values_type.value_type])
+            starts = np.searchsorted(rows, np.arange(n_rows + 1))
+        offsets, is_unknown = starts.astype(np.int32), pc.equal(arrow_numbers(sizes), 0)
+        return pa.ListArray.from_arrays(
+            arrow_numbers(offsets), items, self.values_type, mask=is_unknown
+        )
 
     def _largest(
         self, shares: FloatArray, sizes: FloatArray
