@@ -178,7 +178,7 @@ def test_duckdb_has_the_bytes_of_infer_in_columns_and_in_streams(run_folder, tab
         base.create_function("proportions", answer, ["VARCHAR"], "FLOAT[]", **ARROW)
         of_column = base.sql("SELECT proportions(body) AS p FROM posts ORDER BY id")
         in_column = bytes_of(of_column.to_arrow_table()["p"])
-        stream = base.sql("FROM posts ORDER BY id").to_arrow_reader(8)
+        stream = pa.RecordBatchReader.from_stream(base.sql("FROM posts ORDER BY id"))
         in_stream = bytes_of(pa.Table.from_batches(answer(stream))["proportions"])
 
     assert in_column == in_stream == bytes_of(written()["proportions"])
