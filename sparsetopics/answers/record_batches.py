@@ -28,6 +28,7 @@ from sparsetopics.runs.run_files import SETTINGS_FILE
 
 # What engines hand over: record batches, or a table or a column of Arrow or of Polars.
 Rows: TypeAlias = Iterable[pa.RecordBatch] | pa.Table | pa.ChunkedArray
+_AT_ONCE = 2_048  # texts: the weights of their words fit the cache of a processor
 _READING = Lock()  # so that threads that begin together read a run once
 
 
@@ -95,7 +96,9 @@ class _Inference(NamedTuple):
             documents = renumbered(counted, np.array(own, np.int32), len(self.word_ids))
             for start in range(0, documents.n_docs, DOCS_PER_ROW_GROUP):
                 some = documents[start : start + DOCS_PER_ROW_GROUP]
-                yield self.columns.values(self.shares(some), tokens_of_documents(some))
+                parts = (some[n : n + _AT_ONCE] for n in range(0, some.n_docs, _AT_ONCE))
+                shares = np.concatenate([self.shares(part) for part in parts])
+                yield self.columns.values(shares, tokens_of_documents(some))
 
     def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Add the topics to batches, and cut those that are long."""
