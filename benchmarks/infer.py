@@ -3,10 +3,15 @@
     sparsetopics ingest ../shared/data/reddit1m/*.jsonl.gz --out reddit
     sparsetopics train reddit --model lda --topics 100 --laps 2 --out run
     OMP_NUM_THREADS=1 python benchmarks/infer.py --corpus reddit --run run
+    OMP_NUM_THREADS=1 python benchmarks/infer.py --drawn 30000000 --run run
 
 The corpus is read one row group at a time, as by ``sparsetopics infer``. Only inference is timed:
 reading is measured apart, and writing is left out. Of several rounds over the corpus, the median
 is printed, with the fastest and the slowest. Kernels are compiled before.
+
+With ``--drawn``, ``infer_batches`` answers that many posts in record batches. A million different
+posts are drawn from the topics of the run before and take turns. Everything is timed: cutting texts
+into words, inference, and the columns of the result.
 """
 
 from __future__ import annotations
@@ -14,17 +19,23 @@ from __future__ import annotations
 import resource
 import statistics
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import click
+import numpy as np
+import pyarrow as pa
 
+from sparsetopics import infer_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import load_run
+from sparsetopics.runs.run import Run, load_run
 
 N_WARMUP = 10  # documents to compile with
+N_DIFFERENT, AT_ONCE = 1 << 20, 1 << 16  # drawn posts, in all and in a batch
+MEAN_TOKENS = 12.7  # of a post, as in the Reddit posts
 
 
 class Round(NamedTuple):
@@ -52,13 +63,67 @@ def one_round(corpus: Corpus, model: TopicPosterior, workers: int) -> Round:
     return Round(cpu, wall, reading, largest)
 
 
+def drawn_posts(run: Run[TopicPosterior]) -> list[pa.RecordBatch]:
+    """Posts of two topics each."""
+    rng, words = np.random.default_rng(0), np.array(run.words.words, object)
+    sums = np.cumsum(run.model.topic_word_mean, axis=1)
+    batches = []
+    for _ in range(N_DIFFERENT // AT_ONCE):
+        lengths = 1 + rng.poisson(MEAN_TOKENS - 1, AT_ONCE)
+        ends, posts = np.cumsum(lengths), np.repeat(np.arange(AT_ONCE), lengths)
+        topics = rng.integers(0, len(sums), (AT_ONCE, 2))[posts, rng.integers(0, 2, ends[-1])]
+        chosen = np.empty(ends[-1], np.int64)
+        for topic, own in enumerate(sums):
+            places = np.flatnonzero(topics == topic)
+            chosen[places] = np.searchsorted(own[:-1], rng.random(len(places)) * own[-1])
+        tokens = np.split(words[chosen], ends[:-1])
+        batches.append(pa.record_batch({"body": [" ".join(each) for each in tokens]}))
+    return batches
+
+
+def answer_posts(path: Path, n_posts: int, top: int | None) -> None:
+    """Print the speed of ``infer_batches``, and memory when a tenth and when all is answered."""
+    posts = drawn_posts(load_run(path, TopicPosterior))
+    answer = infer_batches(path, "body", top=top)
+    list(answer([posts[0][:N_WARMUP]]))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for start in range(0, n_posts, AT_ONCE):
+            yield posts[start // AT_ONCE % len(posts)][: n_posts - start]
+
+    began, began_wall, n_answered, peaks = time.process_time(), time.perf_counter(), 0, []
+    for batch in answer(batches()):
+        n_answered += len(batch)
+        if len(peaks) < 10 * n_answered // n_posts:
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+    cpu, wall = time.process_time() - began, time.perf_counter() - began_wall
+    click.echo(
+        f"{n_answered:,} posts, {cpu:.1f} CPU s, {wall:.1f} s; {n_answered / cpu:,.0f} posts per "
+        f"CPU s; peak {peaks[0]:.3f} GB after a tenth, {peaks[-1]:.3f} GB at the end"
+    )
+
+
 @click.command()
-@click.option("--corpus", "folder", type=click.Path(exists=True, path_type=Path), required=True)
+@click.option("--corpus", "folder", type=click.Path(exists=True, path_type=Path))
+@click.option("--drawn", type=int, help="Answer this many drawn posts by infer_batches instead.")
+@click.option("--top", type=int, help="Topics to list for each drawn post. Default: proportions.")
 @click.option("--run", "path", type=click.Path(exists=True, path_type=Path), required=True)
 @click.option("--rounds", default=3)
 @click.option("--workers", default=1)
-def main(folder: Path, path: Path, rounds: int, workers: int) -> None:
+def main(
+    folder: Path | None,
+    drawn: int | None,
+    top: int | None,
+    path: Path,
+    rounds: int,
+    workers: int,
+) -> None:
     """Print CPU seconds of inference and documents per second."""
+    if drawn is not None:
+        answer_posts(path, drawn, top)
+        return
+    if folder is None:
+        raise click.UsageError("Give --corpus or --drawn.")
     run, corpus = load_run(path, TopicPosterior), Corpus.open(folder)
     run.check_corpus(corpus, str(folder))
     model, n_docs = run.model, corpus.n_docs

@@ -213,10 +213,10 @@ def corpus_of_table(
     """
     has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
-    return _corpus_of_blocks(_blocks_of_table(table, options.read), _TABLE, options, names)
+    return _corpus_of_blocks(blocks_of_table(table, options.read), _TABLE, options, names)
 
 
-def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
+def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
     batches = _table_batches(table)
     chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
     try:

@@ -4,7 +4,7 @@ Topic models:           LDA, HDP, TopicPath (LDA of many numbers of topics)
 Mixtures of vectors:    GaussianMixture, DPGaussianMixture
 Mixtures of documents:  MultinomialMixture, DPMultinomialMixture
 Collections:            Corpus (documents), VectorCorpus (vectors)
-Run folders:            load
+Run folders:            load, infer_batches (a function for DuckDB, Polars, Spark and others)
 Training in MLflow:     MLflowLaps
 Errors:                 SparsetopicsError and its subclasses OptionError, ShapeError, UnfittedError,
                         OutputError, CorpusError, SourceError, CorpusFormatError, VocabularyError,
@@ -19,6 +19,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sparsetopics.answers.record_batches import infer_batches
     from sparsetopics.base.errors import (
         ClusterError,
         CorpusError,
@@ -66,6 +67,7 @@ __all__ = [
     "UnfittedError",
     "VectorCorpus",
     "VocabularyError",
+    "infer_batches",
     "load",
 ]
 _HOMES = {
@@ -79,6 +81,7 @@ _HOMES = {
     "MultinomialMixture": "estimators.mixtures",
     "TopicPath": "estimators.topic_path",
     "VectorCorpus": "corpora.corpus",
+    "infer_batches": "answers.record_batches",
     "load": "estimators.loading",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import DocumentBatch, IntArray
+from sparsetopics.base.batches import DocumentBatch, IntArray, WordCounts
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, AnyCounted, ReadingAccount, whole
@@ -288,16 +288,12 @@ def encode(
     Other words are left out, and so are documents that hold no known word, unless ``keep_empty``.
     Raises WrongValueError for a value that is not of the type of its field.
     """
-    # Numba takes half a second to import, and corpora are also opened without any encoding.
-    from sparsetopics.corpora.text.token_kernels import renumber_words
-
     block = whole(pending)
     new_ids = numbers_of(pc.index_in(block.words, value_set=words).fill_null(-1), np.int32)
-    counted = block.indptr, block.word_ids, block.word_counts
-    indptr, word_ids, word_counts = renumber_words(*counted, new_ids, len(words))
-    is_known = np.diff(indptr) > 0
+    found = renumbered(block, new_ids, len(words))
+    is_known = np.diff(found.indptr) > 0
     kept = is_known | keep_empty
-    batch = DocumentBatch(np.append(0, indptr[1:][kept]), word_ids, word_counts)
+    batch = replace(found, indptr=np.append(0, found.indptr[1:][kept]))
     kept_mask = pa.array(kept)
     values = {name: column.filter(kept_mask) for name, column in block.fields.items()}
     table = table_of_fields(values, types, np.flatnonzero(kept), rules)
@@ -305,9 +301,22 @@ def encode(
         Rows(block.ids.filter(kept_mask), block.labels.filter(kept_mask), batch, table),
         skipped=block.ids.filter(pa.array(~is_known)).to_pylist(),
         kept=kept,
-        n_unknown_tokens=_total(block.word_counts) - _total(word_counts),
+        n_unknown_tokens=_total(block.word_counts) - _total(batch.word_counts),
         account=block.account,
     )
+
+
+def renumbered(pending: AnyCounted, new_ids: NDArray[np.int32], n_words: int) -> DocumentBatch:
+    """All documents of a block, with the number in ``new_ids`` (n_block_words,) for each word.
+
+    Words with -1 are left out.
+    """
+    # Numba takes half a second to import, and corpora are also opened without any encoding.
+    from sparsetopics.corpora.text.token_kernels import renumber_words
+
+    block = whole(pending)
+    counted = block.indptr, block.word_ids, block.word_counts
+    return DocumentBatch(*renumber_words(*counted, new_ids, n_words))
 
 
 def with_places(
@@ -323,5 +332,5 @@ def with_places(
         raise error.renamed(f"{place_of(n_docs + error.row)}, {error.where}") from error
 
 
-def _total(counts: NDArray[np.uint32]) -> int:
+def _total(counts: WordCounts) -> int:
     return int(counts.sum(dtype=np.int64))

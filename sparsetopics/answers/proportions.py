@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparsetopics.answers.table_files import write_tables
-from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import plural
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
@@ -51,7 +51,9 @@ def proportions_of(model: TopicPosterior, workers: int) -> Shares:
 
     A document without known words has those of the prior.
     """
-    return proportions_under(model.topic_word_mean, model.doc_concentration, workers=workers)
+    # By word, because each batch takes the rows of its words.
+    topic_word = np.asfortranarray(model.topic_word_mean)
+    return proportions_under(topic_word, model.doc_concentration, workers=workers)
 
 
 def responsibilities_of(model: MixturePosterior, workers: int) -> Shares:
@@ -80,7 +82,7 @@ def share_tables(
     ``ShareColumns``. Tables are made when they are needed; a cluster makes a few ahead.
     """
     groups: Sequence[AnyRowGroup] = corpus.row_groups
-    columns = ShareColumns.of(model, corpus, top)
+    columns = ShareColumns.of(model, top)
     return broadcast(partial(_table_of, columns, shares_of(model, workers=workers)), groups)
 
 
@@ -95,7 +97,7 @@ def write_shares(
     spreadsheet_safe: bool = False,
 ) -> None:
     """Write ``share_tables`` to the ``table_output``, in the format of its extension."""
-    schema = ShareColumns.of(model, corpus, top).schema
+    schema = ShareColumns.of(model, top).schema
     tables = share_tables(model, corpus, top, workers=workers, broadcast=broadcast)
     with written(output) as path:
         suffix = output.path.suffix.lower()
@@ -117,9 +119,9 @@ class ShareColumns(NamedTuple):
     top: int | None
 
     @classmethod
-    def of(cls, model: Model, corpus: AnyCorpus, top: int | None) -> ShareColumns:
-        """The columns for the rows of ``corpus`` under ``model``."""
-        row_id = "doc_id" if isinstance(corpus, Corpus) else "item_id"
+    def of(cls, model: Model, top: int | None) -> ShareColumns:
+        """The columns for the data of ``model``."""
+        row_id = "item_id" if model.n_words is None else "doc_id"
         no_prior = np.zeros(model.n_topics)
         prior = model.doc_concentration if isinstance(model, TopicPosterior) else no_prior
         return cls(row_id, MODELS[model.name].share, prior, top)
@@ -128,31 +130,65 @@ class ShareColumns(NamedTuple):
     def schema(self) -> pa.Schema:
         """Names and types of the columns."""
         row_id = (self.row_id, pa.string())
-        if self.top is not None:
-            return pa.schema([row_id, ("topic", pa.int64()), (self.share, pa.float32())])
-        return pa.schema([row_id, (plural(self.share), pa.list_(pa.float32(), len(self.prior)))])
+        if self.top is None:
+            return pa.schema([row_id, (self.values_name, pa.list_(pa.float32(), len(self.prior)))])
+        return pa.schema([row_id, *self.values_type.value_type])
+
+    @property
+    def values_name(self) -> str:
+        """The name of a column of ``values``."""
+        return plural(self.share) if self.top is None else "topics"
+
+    @property
+    def values_type(self) -> pa.DataType:
+        """The type of ``values``: lists of any size, because Spark has no others."""
+        if self.top is None:
+            return pa.list_(pa.float32())
+        return pa.list_(pa.struct([("topic", pa.int64()), (self.share, pa.float32())]))
 
     def table(self, ids: Sequence[str], shares: FloatArray, sizes: FloatArray) -> pa.Table:
         """The rows of ``ids`` (n_rows,) with ``shares`` (n_rows, n_topics).
 
         ``sizes`` (n_rows,) are the tokens of each document, zero without a known word.
         """
-        numbers, names = shares.astype(np.float32), arrow_strings(ids)
-        is_known = pc.greater(arrow_numbers(sizes), 0)
+        names = arrow_strings(ids)
         if self.top is None:
-            kind = self.schema.types[1]
-            lists = pa.FixedSizeListArray.from_arrays(arrow_numbers(numbers.ravel()), type=kind)
-            return pa.table([names, pc.if_else(is_known, lists, None)], schema=self.schema)
+            lists = self.values(shares, sizes).cast(self.schema.types[1])
+            return pa.table([names, lists], schema=self.schema)
+        rows, *own = self._largest(shares, sizes)
+        is_known = pc.greater(arrow_numbers(sizes[rows]), 0)
+        columns = (pc.if_else(is_known, column, None) for column in own)
+        return pa.table([names.take(arrow_numbers(rows)), *columns], schema=self.schema)
+
+    def values(self, shares: FloatArray, sizes: FloatArray) -> pa.Array:
+        """The same in one value for each row, (n_rows,): a list of numbers, or with ``top`` of
+        structs; null without a known word."""
+        n_rows, n_topics = shares.shape
+        if self.top is None:
+            items = arrow_numbers(shares.astype(np.float32).ravel())
+            starts = np.arange(n_rows + 1) * n_topics
+        else:
+            rows, *own = self._largest(shares, sizes)
+            items = pa.StructArray.from_arrays(own, fields=[*self.values_type.value_type])
+            starts = np.searchsorted(rows, np.arange(n_rows + 1))
+        offsets, is_unknown = starts.astype(np.int32), pc.equal(arrow_numbers(sizes), 0)
+        return pa.ListArray.from_arrays(
+            arrow_numbers(offsets), items, self.values_type, mask=is_unknown
+        )
+
+    def _largest(
+        self, shares: FloatArray, sizes: FloatArray
+    ) -> tuple[IntArray, pa.Array, pa.Array]:
+        """The row, the topic and the share of all topics that are listed."""
         # Ties go to the lower topic.
+        numbers = shares.astype(np.float32)
         topics = np.argsort(-numbers, axis=1, kind="stable")[:, : self.top]
         tokens = shares * (self.prior.sum() + sizes)[:, np.newaxis] - self.prior
         is_shown = np.take_along_axis(tokens, topics, axis=1) >= LEAST_TOKENS
         is_shown[:, 0] = True
         rows, places = np.nonzero(is_shown)
-        chosen, taken = topics[rows, places], arrow_numbers(rows)
-        own = (arrow_numbers(chosen), arrow_numbers(numbers[rows, chosen]))
-        columns = (pc.if_else(is_known.take(taken), column, None) for column in own)
-        return pa.table([names.take(taken), *columns], schema=self.schema)
+        chosen = topics[rows, places]
+        return rows, arrow_numbers(chosen), arrow_numbers(numbers[rows, chosen])
 
 
 def _table_of(columns: ShareColumns, shares: Shares, group: AnyRowGroup) -> pa.Table:

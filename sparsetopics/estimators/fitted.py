@@ -146,7 +146,7 @@ class FittedEstimator(Estimator):
         if tokenizer is not None:
             check_type("tokenizer", tokenizer, str, "MODULE:NAME")
         corpus = Corpus(**vars(every_text(texts, run.words, tokenizer)))
-        nothing = ShareColumns.of(run.model, corpus, top).schema.empty_table()
+        nothing = ShareColumns.of(run.model, top).schema.empty_table()
         tables = share_tables(run.model, corpus, top, workers=self._n_threads)
         return pa.concat_tables([nothing, *tables])
 

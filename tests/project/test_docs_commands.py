@@ -42,12 +42,18 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
         "new-digits.npz": "digits.npz",
     },
     "docs/how-to/infer.md": DOCUMENTS | RUNS,
+    "docs/how-to/inference-anywhere.md": {"run": "run", "posts.parquet": "posts.parquet"},
     "docs/how-to/interrupted-runs.md": {"run": "run", "corpus": "corpus"},
     "docs/how-to/prevalence.md": DOCUMENTS | RUNS,
     "docs/how-to/python.md": {},
     "docs/how-to/reports.md": DOCUMENTS | RUNS,
+    "docs/how-to/serve.md": {"run": "run"},
     "docs/how-to/topic-paths.md": DOCUMENTS,
     "docs/how-to/train.md": DOCUMENTS | DIGITS | IMAGES,
+}
+LIBRARIES = {  # what the Python of a page imports, which may not be installed
+    "docs/how-to/inference-anywhere.md": ("duckdb", "polars", "datasets"),
+    "docs/how-to/serve.md": ("fastapi",),
 }
 TUTORIALS = {"docs/tutorial.md", "docs/sections-and-dates.md"}
 WITHOUT_COMMANDS = {
@@ -90,9 +96,12 @@ def test_the_commands_of_a_page_run(example_world, tmp_path, monkeypatch, page):
 
 
 @pytest.mark.parametrize("page", [page for page in THINGS if page != "README.md"])
-def test_the_python_of_a_page_runs(tmp_path, monkeypatch, page):
+def test_the_python_of_a_page_runs(example_world, tmp_path, monkeypatch, page):
     """Run all blocks of a page in one session. The README's Python is a doctest."""
+    for library in LIBRARIES.get(page, ()):
+        pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
+    take(example_world, THINGS[page], tmp_path)
     session = {"values": draw_clumps(0, 200, 3).values}
     for language, text in blocks(page):
         if language == "python":

@@ -9,6 +9,8 @@ import warnings
 import zipfile
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -67,6 +69,8 @@ def write_sources(folder):
     stories += [(n, text, *fields_of(n).values(), f"0{n}") for n, text in enumerate(texts)]
     with (folder / "articles.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(stories)
+    posts = {"id": range(len(texts)), "body": [*texts[:-1], "zzz"]}
+    pq.write_table(pa.table(posts), folder / "posts.parquet")
     images = pytest.importorskip("PIL.Image", reason="needs Pillow")
     rng = np.random.default_rng(0)
     for path in (folder / "photos" / "one.png", folder / "noisy.png"):
