@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sparsetopics.base.errors import OptionError, SparsetopicsWarning
+from sparsetopics.base.errors import OptionError, warn_user
+from sparsetopics.corpora.readers.blocks import ReadingAccount
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
@@ -21,10 +21,10 @@ from sparsetopics.corpora.text.stop_words import (
     stop_words_of_lists,
 )
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for
-from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer
+from sparsetopics.corpora.text.tokenizer_functions import GivenFunction, load_tokenizer
 from sparsetopics.corpora.text.tokens import Tokens
-from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.ingest_table import INGEST_OPTION
+from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
+from sparsetopics.options.ingest_table import FROM_TOKENS, INGEST_OPTION
 from sparsetopics.options.option import Given, check_values, fields_by_part, made, taken
 from sparsetopics.options.workplace import Workplace
 
@@ -125,6 +125,27 @@ def settled_tokenizer(
     return replace(tokenizer, phrases=learn_phrases(tokens(tokenizer), options.phrases))
 
 
+def settings_of(
+    tokenizer: TokenizerOptions, options: IngestOptions, account: ReadingAccount
+) -> Mapping[str, Setting]:
+    """The settings that a vocabulary remembers; if all documents came as lists of words, and it
+    was made of them, those say so.
+
+    Raises OptionError for an option that was given for lists although it is for texts.
+    """
+    n_docs, n_cut = account[0], account[5]
+    if n_cut or not n_docs or options.vocabulary is not None:
+        return tokenizer.settings()
+    chosen, usual = options.tokenizer or TokenizerOptions(), TokenizerOptions()
+    for row in INGEST_OPTION.values():
+        is_for_texts = row.part == "tokenizer" and not row.is_at(FROM_TOKENS)
+        if is_for_texts and getattr(chosen, row.field) != getattr(usual, row.field):
+            problem = "is for texts, but the documents are lists of words"
+            hint = "Use --stop-words instead." if row.name == "language" else ""
+            raise OptionError(row.name, problem, hint)
+    return replace(tokenizer, from_lists=True).settings()
+
+
 def given_at(door: str, arguments: Given) -> Given:
     """The options among the arguments of a function, by the names of the table."""
     rows = [row for row in INGEST_OPTION.values() if row.is_at(door) and row.name != VOCABULARY]
@@ -141,13 +162,15 @@ def document_options(
     Raises OptionError for wrong values, and for options that do not go together.
     """
     stop_words, language = given.get("stop-words"), given.get("language")
+    if callable(function := given.get("tokenizer")):
+        given = {**given, "tokenizer": GivenFunction.of(function)}
     if isinstance(stop_words, str):
         given = {**given, "stop-words": stop_words_of_lists([stop_words])}
     elif isinstance(stop_words, list | tuple | set) and are_languages(
         names := [*map(str, stop_words)]
     ):
         hint = f"to use the lists of these languages, pass {','.join(names)!r}"
-        warnings.warn(f"stop_words was taken as a list of words; {hint}", SparsetopicsWarning, 4)
+        warn_user(f"stop_words was taken as a list of words; {hint}")
     if isinstance(formats := given.get("date-format"), Mapping):
         given = {**given, "date-format": [f"{name}={how}" for name, how in formats.items()]}
     if isinstance(language, str):

@@ -7,8 +7,8 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from typing import TypeAlias, TypeVar
+from collections.abc import Collection, Hashable, Iterable, Mapping, Set, Sized
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -220,10 +220,16 @@ def labels_of(values: Iterable[Hashable], n_rows: int, where: str) -> list[str |
     return labels
 
 
-def is_missing(value: Hashable) -> bool:
+def is_missing(value: Hashable | Iterable[str]) -> bool:
     """Whether a value stands for none, as None, NaN and NA do in columns of pandas."""
     is_nan = isinstance(value, float) and value != value
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def is_list(value: Any) -> TypeGuard[Collection[Any]]:  # whatever users pass
+    """Whether a value is a list, a tuple, an array or another object with elements in order."""
+    is_text = isinstance(value, str | bytes | Mapping | Set)
+    return not is_text and isinstance(value, Sized) and isinstance(value, Iterable)
 
 
 def _elements(values: Iterable[T], where: str) -> list[T]:
