@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sparsetopics.base.errors import OptionError, warn_user
+from sparsetopics.base.errors import OptionError, SourceError, warn_user
 from sparsetopics.corpora.readers.blocks import ReadingAccount
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
@@ -131,11 +131,15 @@ def settings_of(
     """The settings that a vocabulary remembers; if all documents came as lists of words, and it
     was made of them, those say so.
 
-    Raises OptionError for an option that was given for lists although it is for texts.
+    Raises OptionError for an option that was given for lists although it is for texts, SourceError
+    if some documents are texts.
     """
-    n_docs, n_cut = account[0], account[5]
-    if n_cut or not n_docs or options.vocabulary is not None:
+    n_docs, n_texts = account[0], account[5]
+    if n_texts == n_docs or options.vocabulary is not None:
         return tokenizer.settings()
+    if n_texts:
+        problem = f"{n_texts:,} are texts, but {n_docs - n_texts:,} are lists of words"
+        raise SourceError("documents", problem, "Make two corpora.")
     chosen, usual = options.tokenizer or TokenizerOptions(), TokenizerOptions()
     for row in INGEST_OPTION.values():
         is_for_texts = row.part == "tokenizer" and not row.is_at(FROM_TOKENS)

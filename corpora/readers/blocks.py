@@ -27,8 +27,8 @@ NO_VALUES: Values = {}
 
 # What happened to the words of documents before they were counted: documents with a token, tokens
 # that were stop words, letters in tokens, other letters, and of these those of words that nothing
-# divided; tokens that were cut from texts; replacement characters, and documents with any, if bytes
-# may have been replaced.
+# divided; documents with a token that came as texts; replacement characters, and documents with
+# any, if bytes may have been replaced.
 ReadingAccount = NDArray[np.int64]  # (8,)
 NO_ACCOUNT: ReadingAccount = np.zeros(8, np.int64)
 
@@ -168,6 +168,7 @@ def chosen(
         batch = DocumentBatch(block.indptr, block.word_ids, block.word_counts).take(rows)
         account = block.account.copy()
         account[0] -= np.count_nonzero(np.diff(block.indptr)[[*skipped]])  # those with a token
+        account[5] = min(account[5], account[0])
         block = block._replace(
             ids=block.ids.take(rows),
             labels=block.labels.take(rows),

@@ -243,8 +243,7 @@ def _tokens_of(
     n_stopped = len(tokens.word_of) - len(kept.word_of)
     if options.lemmas is not None and is_cut:
         kept = lemmatized(kept, texts, options.lemmas)
-    n_cut = len(tokens.word_of) if is_cut else 0
-    account = [n_docs, n_stopped, *tokens.letters, n_cut, 0, 0]
+    account = [n_docs, n_stopped, *tokens.letters, n_docs * is_cut, 0, 0]
     return kept, firsts, np.array(account, np.int64)
 
 
