@@ -25,7 +25,7 @@ AnyMatrix: TypeAlias = sparray | spmatrix
 
 T = TypeVar("T")
 
-_TEXTS = "Corpus.from_texts makes rows of counts from texts."
+_TEXTS = "Pass a list of texts, or fit(X, text=NAME) with the name of a column of X."
 
 _COMPRESSED = {"csr": csr_array, "csc": csc_array, "bsr": bsr_array}
 
@@ -78,7 +78,8 @@ def _floats(objects: AnyArray, where: str) -> AnyArray:
             try:
                 float(value)
             except TypeError as error:
-                raise ElementError(_place(where, place), problem, f"{error}.") from error
+                hint = _TEXTS if is_list(value) else f"{error}."
+                raise ElementError(_place(where, place), problem, hint) from error
             except (ValueError, OverflowError) as error:
                 hint = _TEXTS if isinstance(value, str) else ""
                 raise ShapeError(_place(where, place), problem, hint) from error
