@@ -38,12 +38,12 @@ from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManif
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKENS
-from sparsetopics.options.option import TokenizerFunction, check_type, path_of
+from sparsetopics.options.option import Tokenizer, check_type, path_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from sparsetopics.corpora.memory_arrays import AnyMatrix
+    from sparsetopics.corpora.memory_arrays import AnyMatrix, BagOfWords
 
 # Methods import what makes corpora in memory, because commands only open corpora on disk.
 
@@ -200,7 +200,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         lowercase: bool | None = None,
         lemmas: str | None = None,
         remove: Sequence[str] | None = None,
-        tokenizer: str | TokenizerFunction | None = None,
+        tokenizer: Tokenizer = None,
         vocabulary: Vocabulary | None = None,
         keep: Sequence[str] = (),
     ) -> Corpus:
@@ -277,7 +277,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         lowercase: bool | None = None,
         lemmas: str | None = None,
         remove: Sequence[str] | None = None,
-        tokenizer: str | TokenizerFunction | None = None,
+        tokenizer: Tokenizer = None,
         vocabulary: Vocabulary | None = None,
     ) -> Corpus:
         """Make a corpus in memory from a table with one document a row, a text or a list of words.
@@ -323,11 +323,7 @@ class Corpus(RowCorpus[DocumentBatch]):
 
     @classmethod
     def from_gensim(
-        cls,
-        bow: Iterable[Iterable[tuple[int, float]]],
-        dictionary: Mapping[int, str],
-        *,
-        vocabulary: Vocabulary | None = None,
+        cls, bow: BagOfWords, dictionary: Mapping[int, str], *, vocabulary: Vocabulary | None = None
     ) -> Corpus:
         """Make a corpus in memory from gensim's bag of words (an ``MmCorpus``, for example) and
         its ``Dictionary``; document ids are running numbers. With ``vocabulary``, its words are

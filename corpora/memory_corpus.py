@@ -26,6 +26,7 @@ from sparsetopics.corpora.ingest_options import (
 )
 from sparsetopics.corpora.memory_arrays import (
     AnyMatrix,
+    BagOfWords,
     check_utf8,
     csr_of,
     is_list,
@@ -52,7 +53,7 @@ from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.option import TokenizerFunction, refuse, shown
+from sparsetopics.options.option import Tokenizer, refuse, shown
 
 _ROWS_AT_ONCE = 1_024
 _TABLE = "table"  # in messages
@@ -175,9 +176,7 @@ def corpus_of_texts(
 
 
 def every_text(
-    texts: Iterable[Document],
-    vocabulary: Vocabulary,
-    tokenizer: str | TokenizerFunction | None = None,
+    texts: Iterable[Document], vocabulary: Vocabulary, tokenizer: Tokenizer = None
 ) -> Documents:
     """A document for each text or list of words, also without a word of the ``vocabulary``.
 
@@ -327,7 +326,11 @@ def corpus_of_csr(
         refuse("vocabulary", f"must be the Vocabulary of a corpus or None, but is {shown(given)}")
     n_tokens = matrix.data.sum()
     if given is not None:
-        matrix = _with_words(matrix, own_words, given)
+        # Each given word has the column of the same word, or else the empty one at the end.
+        own = {word: column for column, word in enumerate(own_words)}
+        matrix.resize(n_docs, n_words + 1)
+        matrix = matrix[:, [own.get(word, n_words) for word in given.words]]
+        matrix.sort_indices()
     kept = np.flatnonzero(np.diff(matrix.indptr))
     if not len(kept):
         raise SourceError("counts", "none is above zero" if given is None else "no word is known")
@@ -348,28 +351,21 @@ def corpus_of_csr(
     return Documents(vocabulary, groups, *left_out, kept=kept, has_ids=doc_ids is not None)
 
 
-def _with_words(counts: csr_array, words: Sequence[str], given: Vocabulary) -> csr_array:
-    """The counts of the ``given`` words, (n_docs, len(given)), in their order."""
-    columns = {word: column for column, word in enumerate(given.words)}
-    new = np.array([columns.get(word, -1) for word in words])[counts.indices]
-    is_known = new >= 0
-    indptr = np.concatenate(([0], np.cumsum(is_known)))[counts.indptr]
-    shape = counts.shape[0], len(given)
-    known = csr_array((counts.data[is_known], new[is_known], indptr), shape=shape)
-    known.sort_indices()
-    return known
-
-
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:
     """Sorted, duplicates summed, no zeros, counts as uint32 if whole and else float32."""
     matrix = csr_of(counts, "counts")
     _check_counts(matrix)
-    _check_lengths(matrix)
     if not matrix.has_canonical_format:
         matrix.data = widened(matrix.data)
         matrix.sum_duplicates()
         _check_counts(matrix)
     is_whole = matrix.dtype == np.bool_ or (matrix.data == np.floor(matrix.data)).all()
+    for power in () if is_whole else (1, 2):
+        lengths = matrix.astype(np.float64).power(power).sum(axis=1)
+        if np.allclose(lengths[lengths > 0], 1, rtol=1e-4):  # as TfidfVectorizer makes them
+            problem = "all rows have length one, as those of tf-idf weights, which are not counts"
+            hint = "Use CountVectorizer, or gensim's bag of words without TfidfModel."
+            raise ShapeError("counts", problem, hint)
     matrix.data = matrix.data.astype(np.uint32 if is_whole else np.float32)
     matrix.eliminate_zeros()  # float32 has some more
     return matrix
@@ -385,25 +381,8 @@ def _check_counts(matrix: csr_array) -> None:
         raise ShapeError(where, f"must be {allowed}, but is {matrix.data[bad[0]]}")
 
 
-def _check_lengths(matrix: csr_array) -> None:
-    """ShapeError for rows that were all brought to length one, as TfidfVectorizer and gensim's
-    TfidfModel do."""
-    values = matrix.data.astype(np.float64)
-    is_full = np.diff(matrix.indptr) > 0
-    if (values == np.floor(values)).all():
-        return
-    for sizes in (values, values**2):
-        n_before = np.concatenate(([0], np.cumsum(sizes)))[matrix.indptr]
-        if np.allclose(np.diff(n_before)[is_full], 1, rtol=1e-4):
-            problem = "all rows have length one, as those of tf-idf weights, which are not counts"
-            hint = "Use CountVectorizer, or gensim's bag of words without TfidfModel."
-            raise ShapeError("counts", problem, hint)
-
-
 def corpus_of_gensim(
-    bow: Iterable[Iterable[tuple[int, float]]],
-    dictionary: Mapping[int, str],
-    given: Vocabulary | None = None,
+    bow: BagOfWords, dictionary: Mapping[int, str], given: Vocabulary | None = None
 ) -> Documents:
     """Documents as lists of (word number, count), under running numbers.
 

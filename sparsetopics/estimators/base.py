@@ -208,6 +208,7 @@ class Estimator(BaseEstimator):
         own = {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in self._training_arguments().items()
+            if not isinstance(value, RandomState)
         }
         arguments = {"likelihood": self._likelihood_name} | own | {"n_jobs": self._n_threads}
         return resolve(self._model_name, from_arguments(arguments))
@@ -286,10 +287,11 @@ class Estimator(BaseEstimator):
         from sparsetopics.runs.run import option_record
 
         batches = None if self.n_batches is None else int(self.n_batches)  # may be numpy's
+        seed = getattr(self, "_seed", self.random_state)  # of the last fit, unless it was loaded
         provenance: Provenance = {
             "corpus": self._facts,
             "options": {**option_record(self.training_options()), "batches": batches},
-            "seed": None if (seed := self._last_seed) is None else int(seed),
+            "seed": int(seed) if isinstance(seed, Integral) else None,
         }
         if self._scores is not None:
             provenance["number_of_topics"] = self._scores
@@ -314,10 +316,7 @@ class Estimator(BaseEstimator):
 
     def _training_arguments(self) -> dict[str, Any]:  # whatever users give
         """The arguments that are options of ``train``, and some that are not."""
-        own = dict(self.get_params())
-        if isinstance(self.random_state, RandomState):
-            own["random_state"] = None  # drawn by each fit
-        return own
+        return dict(self.get_params())
 
     @property
     def _validation_share(self) -> float | None:
@@ -342,12 +341,6 @@ class Estimator(BaseEstimator):
         return self.random_state
 
     @property
-    def _last_seed(self) -> int | None:
-        """The seed of the last fit, as far as it is known."""
-        own = None if isinstance(self.random_state, RandomState) else self.random_state
-        return getattr(self, "_seed", own)
-
-    @property
     def _reader(self) -> InputReader:
         return InputReader(type(self).__name__, self._reads_vectors)
 
@@ -365,7 +358,7 @@ class Estimator(BaseEstimator):
         names: Names | None = getattr(self, "feature_names_in_", None)
         vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
         text = text or getattr(self, "_text", None)
-        if text is not None and column_names_of(X) is not None:
+        if text is not None and column_names_of(X):
             X = column_of_texts(X, text)
         return self._reader.more_rows(X, self.n_features_in_, names, vocabulary)
 

@@ -19,7 +19,7 @@ from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.option import (
     Interval,
     OneOf,
-    TokenizerFunction,
+    Tokenizer,
     check_extension,
     check_type,
     counts_from,
@@ -127,7 +127,7 @@ class FittedEstimator(Estimator):
         texts: Iterable[str | Iterable[str] | None],
         *,
         top: int | None = None,
-        tokenizer: str | TokenizerFunction | None = None,
+        tokenizer: Tokenizer = None,
     ) -> pa.Table:
         """Return the share of each topic in new texts, cut into words as the training texts were,
         or in lists of words, which are taken as they are.
@@ -148,8 +148,6 @@ class FittedEstimator(Estimator):
         run = self._run_of_words()
         if top is not None:
             counts_from(1).check("top", top)
-        if tokenizer is not None and not callable(tokenizer):
-            check_type("tokenizer", tokenizer, str, "a function or MODULE:NAME")
         corpus = Corpus(*every_text(texts, run.words, tokenizer))
         nothing = ShareColumns.of(run.model, corpus, top).schema.empty_table()
         tables = share_tables(run.model, corpus, top, workers=self._n_threads)

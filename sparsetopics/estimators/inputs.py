@@ -17,7 +17,6 @@ from scipy.sparse import csr_array, sparray, spmatrix
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError, VocabularyError, warn_user
-from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.memory_arrays import (
     ElementError,
@@ -29,7 +28,7 @@ from sparsetopics.corpora.memory_arrays import (
     numbers_of,
 )
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.option import check_type, refuse, shown
+from sparsetopics.options.option import refuse, shown
 
 Data: TypeAlias = Corpus | VectorCorpus | ArrayLike | sparray | spmatrix
 Names = NDArray[np.object_]
@@ -174,28 +173,20 @@ def _documents(
 
 
 def has_no_rows(X: Data) -> bool:
-    """Whether X is sound but empty."""
-    if isinstance(X, Corpus | VectorCorpus):
-        return not X.sizes.n_docs
+    """Whether X is an array, a table or a list without rows."""
     shape = getattr(X, "shape", None)
     return shape[0] == 0 if shape else isinstance(X, Sized) and not len(X)
 
 
-def column_names_of(X: Any) -> list[str] | None:  # whatever users pass
-    """The names of the columns of a table; None for anything else."""
-    names = getattr(X, "column_names", getattr(X, "columns", None))
-    is_corpus = isinstance(X, Corpus | VectorCorpus)
-    return None if names is None or is_corpus else list(names)
+def column_names_of(X: Any) -> Sequence[str]:  # whatever users pass
+    """The names of the columns of a table; none for anything else."""
+    return list(getattr(X, "column_names", getattr(X, "columns", ())))
 
 
 def column_of_texts(X: Any, name: str) -> Any:  # see ``column_names_of``
     """The column of this name; OptionError if X is no table or has no such column."""
-    check_type("text", name, str, "the name of a column")
-    names = column_names_of(X)
-    if names is None:
-        refuse("text", f"names a column, but X is no table: {shown(X)}")
-    if name not in names:
-        refuse("text", f"X has no column {name!r}, but {listed([*map(str, names)])}")
+    if name not in column_names_of(X):
+        refuse("text", f"must be the name of a column of X, but is {shown(name)}")
     return X[name]
 
 

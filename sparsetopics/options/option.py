@@ -23,17 +23,9 @@ MOST = 2**31 - 1  # kernels count in 32 bits
 LONGEST_VALUE = 60  # characters of a value in a message
 
 TokenizerFunction = Callable[[str], Iterable[str]]
-Value = (
-    str
-    | int
-    | float
-    | bool
-    | tuple[str, ...]
-    | tuple[int, ...]
-    | frozenset[str]
-    | Path
-    | TokenizerFunction
-)
+Tokenizer = str | TokenizerFunction | None  # a function, or its MODULE:NAME
+_Plain = str | int | float | bool | tuple[str, ...] | tuple[int, ...] | frozenset[str] | Path
+Value = _Plain | TokenizerFunction
 Given = Mapping[str, Value | None]  # by name; None stands for the default
 T = TypeVar("T")
 V = TypeVar("V")

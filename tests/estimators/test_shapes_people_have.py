@@ -110,9 +110,13 @@ def test_vectors_have_no_text(kind):
 @pytest.mark.parametrize(
     ("X", "text", "message"),
     [
-        (pa.table({"body": TEXTS}), "text", "^text: X has no column 'text', but body"),
-        (TEXTS, "body", "^text: names a column, but X is no table: "),
-        (pa.table({"body": TEXTS}), 3, "^text: must be the name of a column, but is 3"),
+        (
+            pa.table({"body": TEXTS}),
+            "text",
+            "^text: must be the name of a column of X, but is 'text'",
+        ),
+        (TEXTS, "body", "^text: must be the name of a column of X, but is 'body'"),
+        (pa.table({"body": TEXTS}), 3, "^text: must be the name of a column of X, but is 3"),
     ],
 )
 def test_a_column_that_is_not_there_is_said(X, text, message):
