@@ -37,7 +37,7 @@ from sparsetopics.corpora.store.shards import (
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKENS
+from sparsetopics.options.ingest_table import FROM_TEXTS, FROM_TOKENS
 from sparsetopics.options.option import Tokenizer, check_type, path_of
 
 if TYPE_CHECKING:
@@ -214,12 +214,9 @@ class Corpus(RowCorpus[DocumentBatch]):
         as it was for that vocabulary. ``keep=["text"]`` keeps the texts. Raises SourceError if no
         word or no document is left, OptionError or VocabularyError for options that cannot be used.
         """
-        given = locals()  # the options, by the names of parameters
-        from sparsetopics.corpora.ingest_options import document_options, given_at
         from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
-        options = document_options(given_at(FROM_TEXTS, given), vocabulary=vocabulary)
-        return cls(*corpus_of_texts(texts, options, str))
+        return cls(*corpus_of_texts(texts, FROM_TEXTS, locals()))
 
     @classmethod
     @naming_parameters()
@@ -240,16 +237,12 @@ class Corpus(RowCorpus[DocumentBatch]):
         """Make a corpus in memory from documents that are lists of words in running order, which
         are taken as they are. None is an empty document, and empty words are left out.
 
-        The options are those of ``from_texts`` that are not about cutting texts, and ids are as
-        there. ``keep=["text"]`` keeps the words, with spaces between them. Raises SourceError for
-        anything but lists of strings, and what ``from_texts`` raises.
+        Options and ids are as for ``from_texts``; ``keep=["text"]`` joins the words by spaces.
+        Raises what ``from_texts`` raises, and SourceError for anything but lists of strings.
         """
-        given = locals()  # the options, by the names of parameters
-        from sparsetopics.corpora.ingest_options import document_options, given_at
         from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
-        options = document_options(given_at(FROM_TOKENS, given), vocabulary=vocabulary)
-        return cls(*corpus_of_texts(lists, options, list))
+        return cls(*corpus_of_texts(lists, FROM_TOKENS, locals()))
 
     @classmethod
     @naming_parameters()
@@ -293,12 +286,9 @@ class Corpus(RowCorpus[DocumentBatch]):
         one. The other parameters are those of ``from_texts``. Raises SourceError for another
         object, for a column that is missing or holds no text, and if nothing is left.
         """
-        given = locals()  # the options, by the names of parameters
-        from sparsetopics.corpora.ingest_options import document_options, given_at
         from sparsetopics.corpora.memory_corpus import corpus_of_table
 
-        options = document_options(given_at(FROM_TABLE, given), vocabulary=vocabulary)
-        return cls(*corpus_of_table(table, options))
+        return cls(*corpus_of_table(table, locals()))
 
     @classmethod
     def from_csr(
@@ -310,12 +300,12 @@ class Corpus(RowCorpus[DocumentBatch]):
         vocabulary: Vocabulary | None = None,
     ) -> Corpus:
         """Make a corpus in memory from a sparse matrix, (n_docs, n_words), of any number type, its
-        ``words`` (n_words,) and ``doc_ids`` (n_docs,).
+        ``words`` (n_words,) and ``doc_ids`` (n_docs,). A ``vocabulary`` replaces the words.
 
-        With ``vocabulary``, its words are used as they are, and others are left out.
         Rows without a count are left out. Whole counts are kept as uint32, others as float32.
-        Raises ShapeError if the sizes or the arrays of the matrix do not fit, for names that are
-        no strings, and if a count is negative or not finite; SourceError if none is above zero.
+        Raises ShapeError if the sizes or the arrays of the matrix do not fit, for tf-idf weights,
+        names that are no strings and counts that are negative or not finite; SourceError if none is
+        above zero.
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_csr
 
@@ -326,8 +316,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         cls, bow: BagOfWords, dictionary: Mapping[int, str], *, vocabulary: Vocabulary | None = None
     ) -> Corpus:
         """Make a corpus in memory from gensim's bag of words (an ``MmCorpus``, for example) and
-        its ``Dictionary``; document ids are running numbers. With ``vocabulary``, its words are
-        used as they are, and others are left out.
+        its ``Dictionary``, whose words a ``vocabulary`` replaces. Ids are running numbers.
 
         Documents without a count are left out. Raises SourceError for anything but a bag of words,
         ShapeError for a word that is not in the dictionary or a count that is negative.
@@ -404,9 +393,8 @@ class VectorCorpus(RowCorpus[VectorBatch]):
             manifest.projection.check(folder, DAMAGE)
             projection = Projection.read(folder / manifest.projection.file)
             projection_hash = manifest.projection.sha256
-        return cls(
-            manifest.n_columns, groups, manifest.columns, manifest.made, projection, projection_hash
-        )
+        of_values = manifest.columns, manifest.made, projection, projection_hash
+        return cls(manifest.n_columns, groups, *of_values)
 
     @classmethod
     def from_array(
@@ -432,8 +420,7 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         groups = []
         for start in range(0, n_items, step):
             s = slice(start, start + step)
-            batch = VectorBatch(vectors[s])
-            sizes = Sizes.of_items(batch.n_items)
+            batch, sizes = VectorBatch(vectors[s]), Sizes.of_items(len(vectors[s]))
             groups.append(MemoryRowGroup(sizes, batch, names[s], own_labels[s]))
         return cls(n_columns, tuple(groups), made={"format": "array"})
 
@@ -460,5 +447,4 @@ def open_corpus(path: str | Path) -> AnyCorpus:
 
 def load_any_manifest(folder: Path) -> DocumentManifest | VectorManifest:
     """The manifest of a corpus of either kind; CorpusFormatError if there is no sound one."""
-    kind = VectorManifest if kind_of(folder) == VECTORS else DocumentManifest
-    return kind.load(folder)
+    return (VectorManifest if kind_of(folder) == VECTORS else DocumentManifest).load(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from sparsetopics.base.errors import OptionError, SourceError, warn_user
 from sparsetopics.corpora.readers.blocks import ReadingAccount
@@ -150,10 +151,14 @@ def settings_of(
     return replace(tokenizer, from_lists=True).settings()
 
 
-def given_at(door: str, arguments: Given) -> Given:
-    """The options among the arguments of a function, by the names of the table."""
+def options_at(
+    door: str,
+    arguments: Mapping[str, Any],  # whatever users pass
+) -> IngestOptions:
+    """The options among the arguments of a function of ``Corpus``."""
     rows = [row for row in INGEST_OPTION.values() if row.is_at(door) and row.name != VOCABULARY]
-    return {row.name: arguments[row.argument or row.key] for row in rows}
+    given = {row.name: arguments.get(row.argument or row.key) for row in rows}
+    return document_options(given, vocabulary=arguments.get(VOCABULARY))
 
 
 def document_options(

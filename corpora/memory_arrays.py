@@ -230,8 +230,8 @@ def is_missing(value: Hashable | Iterable[str]) -> bool:
 
 def is_list(value: Any) -> TypeGuard[Collection[Any]]:  # whatever users pass
     """Whether a value is a list, a tuple, an array or another object with elements in order."""
-    is_text = isinstance(value, str | bytes | Mapping | Set)
-    return not is_text and isinstance(value, Sized) and isinstance(value, Iterable)
+    is_other = isinstance(value, str | bytes | Mapping | Set) or getattr(value, "ndim", 1) == 0
+    return not is_other and isinstance(value, Sized) and isinstance(value, Iterable)
 
 
 def _elements(values: Iterable[T], where: str) -> list[T]:

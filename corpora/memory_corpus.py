@@ -21,6 +21,7 @@ from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.ingest_options import (
     IngestOptions,
     document_options,
+    options_at,
     settings_of,
     settled_tokenizer,
 )
@@ -53,6 +54,7 @@ from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKENS
 from sparsetopics.options.option import Tokenizer, refuse, shown
 
 _ROWS_AT_ONCE = 1_024
@@ -163,15 +165,21 @@ def _called(blocks: Iterable[TextBlock], names: pa.StringArray | None) -> Iterat
 
 
 def corpus_of_texts(
-    texts: Iterable[Document], options: IngestOptions, wanted: type[str | list[str]] | None = None
+    texts: Iterable[Document],
+    door: str = "",
+    given: Mapping[str, Any] = {},  # options, by the names of parameters
 ) -> Documents:
-    """Documents under running numbers; OptionError if fields other than the texts are to be kept,
-    SourceError for anything but texts and lists of words, or but those that are ``wanted``."""
+    """Documents under running numbers, with the options ``given`` to a function of ``Corpus``.
+
+    Raises OptionError if fields other than the texts are to be kept, and SourceError for anything
+    but texts and lists of words; ``from_texts`` and ``from_tokens`` take one of these alone.
+    """
+    options = options_at(door, given)
     kept = options.read.kept
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
         refuse("keep", f"texts have no field {kept.named[0]!r}", hint)
-    blocks = blocks_of_texts(texts, wanted)
+    blocks = blocks_of_texts(texts, door)
     return _corpus_of_blocks(blocks, "texts", options, _index_of(texts))
 
 
@@ -187,18 +195,15 @@ def every_text(
     return _corpus_of_blocks(blocks, "texts", options, names, keep_empty=True)
 
 
-def blocks_of_texts(
-    texts: Iterable[Document], wanted: type[str | list[str]] | None = None
-) -> Iterator[TextBlock]:
-    """Texts or lists of words without ids and labels, a row group at a time; SourceError for
-    others than those that are ``wanted``."""
+def blocks_of_texts(texts: Iterable[Document], door: str = "") -> Iterator[TextBlock]:
+    """Texts or lists of words without ids and labels, a row group at a time; ``door`` is the
+    function of ``Corpus`` that takes one of these alone."""
     remaining, start = _iterated(texts), 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
         nothing = pa.nulls(len(some), pa.string())
         first = next((each for each in some if not is_missing(each)), None)
-        are_texts = isinstance(first, str | None) if wanted is None else wanted is str
-        convert = _as_strings if are_texts else _as_lists
-        yield TextBlock(nothing, nothing, convert(some, start))
+        are_lists = door == FROM_TOKENS or (door != FROM_TEXTS and is_list(first))
+        yield TextBlock(nothing, nothing, (_as_lists if are_lists else _as_strings)(some, start))
         start += len(some)
 
 
@@ -261,12 +266,13 @@ def _as_lists(documents: list[Document], start: int) -> pa.ListArray:
 
 def corpus_of_table(
     table: Any,  # the tables of six libraries share no type, only Arrow's protocol
-    options: IngestOptions,
+    given: Mapping[str, Any],  # options, by the names of parameters
 ) -> Documents:
     """A table with one document a row; rows without an id get running numbers.
 
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
     """
+    options = options_at(FROM_TABLE, given)
     has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
     return _corpus_of_blocks(_blocks_of_table(table, options.read), _TABLE, options, names)

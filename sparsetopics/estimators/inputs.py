@@ -89,10 +89,9 @@ class InputReader(NamedTuple):
         not all zero), and TypeError for objects that are not numbers.
         """
         if self._have_words(X) and len(X):
-            from sparsetopics.corpora.ingest_options import document_options
             from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
-            return InputRows(Corpus(*corpus_of_texts(X, document_options({}))), len(X))
+            return InputRows(Corpus(*corpus_of_texts(X)), len(X))
         rows = self._rows(X, _column_names(X))
         if rows.is_empty:
             raise ShapeError("X", "has no count above zero")
@@ -175,7 +174,7 @@ def _documents(
 def has_no_rows(X: Data) -> bool:
     """Whether X is an array, a table or a list without rows."""
     shape = getattr(X, "shape", None)
-    return shape[0] == 0 if shape else isinstance(X, Sized) and not len(X)
+    return is_list(X) and not len(X) if shape is None else 0 in shape[:1]
 
 
 def column_names_of(X: Any) -> Sequence[str]:  # whatever users pass

@@ -245,6 +245,7 @@ def test_lists_are_appended_and_texts_are_not(tmp_path):
             r"lists\[0\]: must be a list of words or None, but is 'owl cat'. Corpus",
         ),
         ([["owl"], {"owl"}], r"lists\[1\]: must be a list of words or None, but is \{'owl'\}"),
+        ([np.array(1)], r"lists\[0\]: must be a list of words or None, but is array\(1\)"),
         ([["owl", 3]], r"lists\[0\]: must hold words as strings, but holds 3\.$"),
         ([["owl"], [b"x"]], r"lists\[1\]: must hold words as strings, but holds b'x'"),
         ([[(0, 2)]], r"holds \(0, 2\). Corpus.from_gensim\(bow, dictionary\) reads bags of words"),
