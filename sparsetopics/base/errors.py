@@ -25,7 +25,7 @@ from typing import TypeVar
 from sparsetopics.base.wording import printable
 
 E = TypeVar("E", bound="SparsetopicsError")
-_NOT_OF_USERS = frozenset({"sparsetopics", "sklearn", "contextlib"})
+_NOT_OF_USERS = frozenset({"sparsetopics", "sklearn", "joblib", "contextlib"})
 LONGEST_PART = 1000  # characters of a message's parts, which may come from a file
 
 

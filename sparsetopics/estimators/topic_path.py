@@ -118,7 +118,8 @@ class TopicPath(TopicEstimator):
         sparsity = None if self.sparsity is None else min(self.sparsity, number)
         model = LDA(**own | {"n_components": number, "sparsity": sparsity})
         model.n_features_in_ = self.n_features_in_
-        model._seed, model._text = self._seed, self._text
+        known = self.__dict__
+        model.__dict__.update({key: known[key] for key in ("_seed", "_text") if key in known})
         trace = self._trace_of(number)
         model._set_model(self.models_[number], trace, self._facts, self.vocabulary_)
         return model

@@ -107,6 +107,17 @@ def test_a_column_of_lists_is_taken(form):
     assert corpus.vocabulary.tokenizer == Corpus.from_tokens(LISTS).vocabulary.tokenizer
 
 
+def test_rows_of_a_longer_table_are_taken():
+    table = pa.table({"words": pa.array([["no"], *LISTS, ["no"]])}).slice(1, 6)
+
+    assert ordered(Corpus.from_table(table, text_field="words")) == COUNTS
+    batches = pa.Table.from_batches([*table.to_batches(max_chunksize=2)])
+    assert ordered(Corpus.from_table(batches, text_field="words")) == COUNTS
+    nothing = pa.table({"text": [[], None]})
+    with pytest.raises(SourceError, match="there are no words in 2 documents"):
+        Corpus.from_table(nothing)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_lists_make_the_same_corpus(tmp_path, name):
     FILES[name](tmp_path / name, LISTS)
@@ -205,6 +216,21 @@ def test_a_model_of_texts_takes_lists_and_scores_them():
     np.testing.assert_array_equal(model.transform([new[0].split()]), model.transform(new))
     lists = [text.split() for text in texts]
     assert model.evaluate(new, texts=lists) == model.evaluate(new, texts=texts)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_coherence_is_counted_in_files_of_lists(topics, tmp_path, name):
+    topics.save(tmp_path / "run")
+    new = [["owl", "New", "York", "cat"], ["the", "cat", "a b"]]
+    Corpus.from_tokens(new, vocabulary=topics.vocabulary_).save(tmp_path / "new")
+    FILES[name](tmp_path / name, LISTS)
+
+    options = ("--texts", tmp_path / name, "--text-field", "words", "--json")
+    said = json.loads(run("evaluate", tmp_path / "run", tmp_path / "new", *options).stdout)
+
+    expected = topics.evaluate(Corpus.from_tokens(new, vocabulary=topics.vocabulary_), texts=LISTS)
+    assert said[0]["c_v"] == expected["c_v"]
+    assert expected["c_v"] is not None
 
 
 def test_texts_are_refused_by_a_vocabulary_of_lists(topics, tmp_path):
