@@ -107,7 +107,7 @@ _ROWS = in_sections({
             "parquet, arrow or image. Default: given by the file name extension.")),
         Option("text-field", str, "text", "read.text_field", only_for=_DOCUMENTS,
                doors=(*_RECORDS, EVALUATE), everyday=True, help=(
-            "Field with the text.")),
+            "Field with the text, or with a list of words.")),
         Option("id-field", str, None, "read.id_field", doors=_RECORDS, everyday=True, help=(
             "Field with the name of a document or item. Default: id, if present.")),
         Option("duplicate-ids", OneOf(("refuse", "skip", "keep")), "refuse", "read.duplicate_ids",
