@@ -22,8 +22,8 @@ CONFIG = "sparsetopics.config"  # of a context: the path of its config file
 class NumberType(click.ParamType):  # type: ignore[type-arg]  # a generic from click 8.4
     """A number in an interval."""
 
-    def __init__(self, interval: Interval) -> None:
-        self.interval = interval
+    def __init__(self, interval: Interval, hint: str = "") -> None:
+        self.interval, self.hint = interval, hint
         self.name = "integer" if interval.whole else "number"
 
     def convert(
@@ -33,7 +33,7 @@ class NumberType(click.ParamType):  # type: ignore[type-arg]  # a generic from c
         if isinstance(value, str):
             with suppress(ValueError):  # the interval refuses what is no number
                 number = self.interval.parsed(value)
-        self.interval.check(_name(param), number)
+        self.interval.check(_name(param), number, self.hint if isinstance(number, str) else "")
         assert not isinstance(number, str), "checked"
         return number
 
@@ -91,7 +91,7 @@ def type_of(option: Option) -> TypeOnCommandLine:
     if isinstance(takes, OneOf):
         return NameType(list(takes.names))
     if isinstance(takes, Interval):
-        return NumberType(takes)
+        return NumberType(takes, option.hint)
     if takes is Path:
         return NAMED_PATH
     return bool if takes is bool else TEXT

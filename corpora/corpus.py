@@ -41,13 +41,13 @@ from sparsetopics.corpora.store.shards import (
 )
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS
-from sparsetopics.options.option import check_type, path_of
+from sparsetopics.options.ingest_table import FROM_TEXTS, FROM_TOKENS
+from sparsetopics.options.option import Tokenizer, check_type, path_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from sparsetopics.corpora.memory_arrays import AnyMatrix
+    from sparsetopics.corpora.memory_arrays import AnyMatrix, BagOfWords
 
 # Methods import what makes corpora in memory, because commands only open corpora on disk.
 
@@ -194,7 +194,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         lowercase: bool | None = None,
         lemmas: str | None = None,
         remove: Sequence[str] | None = None,
-        tokenizer: str | None = None,
+        tokenizer: Tokenizer = None,
         vocabulary: Vocabulary | None = None,
         keep: Sequence[str] = (),
     ) -> Corpus:
@@ -202,18 +202,41 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         the index of a pandas Series.
 
         The options are those of ``sparsetopics ingest``. ``stop_words`` is a list of words, or a
-        string that names lists, such as ``"english,de"``. ``tokenizer`` is a function
-        ``"MODULE:NAME"``. With ``vocabulary``, its words are used as they are and nothing is
-        pruned; without an option for tokens, text is cut as it was for that vocabulary.
-        ``keep=["text"]`` keeps the texts. Raises SourceError if no word or no document is left,
-        OptionError or VocabularyError for options that cannot be used.
+        string that names lists, such as ``"english,de"``. ``tokenizer`` is a function from a text
+        to its words, or its ``"MODULE:NAME"``; other texts need it again. With ``vocabulary``, its
+        words are used as they are and nothing is pruned; without an option for tokens, text is cut
+        as it was for that vocabulary. ``keep=["text"]`` keeps the texts. Raises SourceError if no
+        word or no document is left, OptionError or VocabularyError for options that cannot be used.
         """
-        given = locals()  # the options, by the names of parameters
-        from sparsetopics.corpora.ingest_options import document_options, given_at
         from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
-        options = document_options(given_at(FROM_TEXTS, given), vocabulary=vocabulary)
-        return cls(**vars(corpus_of_texts(texts, options)))
+        return cls(**vars(corpus_of_texts(texts, FROM_TEXTS, locals())))
+
+    @classmethod
+    @naming_parameters()
+    def from_tokens(
+        cls,
+        lists: Iterable[Iterable[str] | None],
+        *,
+        stop_words: str | Sequence[str] | Set[str] | None = None,
+        min_df: int | float | None = None,
+        max_df: int | float | None = None,
+        max_words: int | None = None,
+        ngrams: int | None = None,
+        phrases: bool = False,
+        phrase_threshold: float | None = None,
+        vocabulary: Vocabulary | None = None,
+        keep: Sequence[str] = (),
+    ) -> Corpus:
+        """Make a corpus in memory from documents that are lists of words in running order, which
+        are taken as they are. None is an empty document, and empty words are left out.
+
+        Options and ids are as for ``from_texts``; ``keep=["text"]`` joins the words by spaces.
+        Raises what ``from_texts`` raises, and SourceError for anything but lists of strings.
+        """
+        from sparsetopics.corpora.memory_corpus import corpus_of_texts
+
+        return cls(**vars(corpus_of_texts(lists, FROM_TOKENS, locals())))
 
     @classmethod
     @naming_parameters()
@@ -241,10 +264,10 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         lowercase: bool | None = None,
         lemmas: str | None = None,
         remove: Sequence[str] | None = None,
-        tokenizer: str | None = None,
+        tokenizer: Tokenizer = None,
         vocabulary: Vocabulary | None = None,
     ) -> Corpus:
-        """Make a corpus in memory from a table with one document a row.
+        """Make a corpus in memory from a table with one document a row, a text or a list of words.
 
         A table is a Hugging Face dataset, or any object with ``__arrow_c_stream__`` or
         ``__arrow_c_array__``, such as the tables of pyarrow, pandas, polars and DuckDB. Without
@@ -257,12 +280,9 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         one. The other parameters are those of ``from_texts``. Raises SourceError for another
         object, for a column that is missing or holds no text, and if nothing is left.
         """
-        given = locals()  # the options, by the names of parameters
-        from sparsetopics.corpora.ingest_options import document_options, given_at
         from sparsetopics.corpora.memory_corpus import corpus_of_table
 
-        options = document_options(given_at(FROM_TABLE, given), vocabulary=vocabulary)
-        return cls(**vars(corpus_of_table(table, options)))
+        return cls(**vars(corpus_of_table(table, locals())))
 
     @classmethod
     def from_csr(
@@ -270,31 +290,34 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         counts: AnyMatrix | ArrayLike,
         words: Iterable[str],
         doc_ids: Iterable[Hashable] | None = None,
+        *,
+        vocabulary: Vocabulary | None = None,
     ) -> Corpus:
         """Make a corpus in memory from a sparse matrix, (n_docs, n_words), of any number type, its
-        ``words`` (n_words,) and ``doc_ids`` (n_docs,).
+        ``words`` (n_words,) and ``doc_ids`` (n_docs,). A ``vocabulary`` replaces the words.
 
         Rows without a count are left out. Whole counts are kept as uint32, others as float32.
-        Raises ShapeError if the sizes or the arrays of the matrix do not fit, for names that are
-        no strings, and if a count is negative or not finite; SourceError if none is above zero.
+        Raises ShapeError if the sizes or the arrays of the matrix do not fit, for tf-idf weights,
+        names that are no strings and counts that are negative or not finite; SourceError if none is
+        above zero.
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_csr
 
-        return cls(**vars(corpus_of_csr(counts, words, doc_ids)))
+        return cls(**vars(corpus_of_csr(counts, words, doc_ids, vocabulary)))
 
     @classmethod
     def from_gensim(
-        cls, bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
+        cls, bow: BagOfWords, dictionary: Mapping[int, str], *, vocabulary: Vocabulary | None = None
     ) -> Corpus:
         """Make a corpus in memory from gensim's bag of words (an ``MmCorpus``, for example) and
-        its ``Dictionary``; document ids are running numbers.
+        its ``Dictionary``, whose words a ``vocabulary`` replaces. Ids are running numbers.
 
         Documents without a count are left out. Raises SourceError for anything but a bag of words,
         ShapeError for a word that is not in the dictionary or a count that is negative.
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_gensim
 
-        return cls(**vars(corpus_of_gensim(bow, dictionary)))
+        return cls(**vars(corpus_of_gensim(bow, dictionary, vocabulary)))
 
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]
@@ -363,9 +386,8 @@ class VectorCorpus(RowCorpus[VectorBatch]):
             manifest.projection.check(folder, DAMAGE)
             projection = Projection.read(folder / manifest.projection.file)
             projection_hash = manifest.projection.sha256
-        return cls(
-            manifest.n_columns, groups, manifest.columns, manifest.made, projection, projection_hash
-        )
+        of_values = manifest.columns, manifest.made, projection, projection_hash
+        return cls(manifest.n_columns, groups, *of_values)
 
     @classmethod
     def from_array(
@@ -419,5 +441,4 @@ def open_corpus(path: str | Path) -> AnyCorpus:
 
 def load_any_manifest(folder: Path) -> DocumentManifest | VectorManifest:
     """The manifest of a corpus of either kind; CorpusFormatError if there is no sound one."""
-    kind = VectorManifest if kind_of(folder) == VECTORS else DocumentManifest
-    return kind.load(folder)
+    return (VectorManifest if kind_of(folder) == VECTORS else DocumentManifest).load(folder)

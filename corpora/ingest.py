@@ -17,7 +17,12 @@ import pyarrow.compute as pc
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.ingest_options import IngestOptions, job_of, settled_tokenizer
+from sparsetopics.corpora.ingest_options import (
+    IngestOptions,
+    job_of,
+    settings_of,
+    settled_tokenizer,
+)
 from sparsetopics.corpora.readers.blocks import (
     NO_ACCOUNT,
     AnyCounted,
@@ -214,9 +219,11 @@ def ingest(
         blocks = ids.named(counted)
         types, notes = told.types, told.notes  # known now, if blocks are spooled
         encoded = encoded_blocks(blocks, vocabulary, types, ids, reading)
-        settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
-        vocabulary = replace(vocabulary, tokenizer=settings)
         written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
+        settings = vocabulary.tokenizer
+        if tokenizer is not None:
+            settings = settings_of(tokenizer, options, written.reading)
+        vocabulary = replace(vocabulary, tokenizer=settings)
         n_unknown = 0 if given is None else written.n_unknown_tokens  # others were pruned
         left_over = len(written.skipped), n_unknown
         if not written.shards:
@@ -337,7 +344,7 @@ def _count(
     assert tokenizer is not None  # only counts have none
     counted = count_texts(block, tokenizer, keep_texts=read.kept.text)
     if read.encoding_errors == "replace":
-        columns = block.texts, block.ids, block.labels, *block.fields.values()
+        columns = block.as_texts, block.ids, block.labels, *block.fields.values()
         marks = sum(
             pc.fill_null(pc.count_substring(each, "\ufffd"), 0).to_numpy() for each in columns
         )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from sparsetopics.base.errors import OptionError, SparsetopicsWarning
+from sparsetopics.base.errors import OptionError, SourceError, warn_user
+from sparsetopics.corpora.readers.blocks import ReadingAccount
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources.archives import ZipMember
@@ -29,10 +30,10 @@ from sparsetopics.corpora.text.stop_words import (
     stop_words_of_lists,
 )
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for
-from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, module_of
+from sparsetopics.corpora.text.tokenizer_functions import GivenFunction, load_tokenizer, module_of
 from sparsetopics.corpora.text.tokens import Tokens
-from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.ingest_table import INGEST_OPTION
+from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
+from sparsetopics.options.ingest_table import FROM_TOKENS, INGEST_OPTION
 from sparsetopics.options.option import Given, check_values, fields_by_part, made, taken
 from sparsetopics.options.workplace import Workplace
 
@@ -133,10 +134,39 @@ def settled_tokenizer(
     return replace(tokenizer, phrases=learn_phrases(tokens(tokenizer), options.phrases))
 
 
-def given_at(door: str, arguments: Given) -> Given:
-    """The options among the arguments of a function, by the names of the table."""
+def settings_of(
+    tokenizer: TokenizerOptions, options: IngestOptions, account: ReadingAccount
+) -> Mapping[str, Setting]:
+    """The settings that a vocabulary remembers; if all documents came as lists of words, and it
+    was made of them, those say so.
+
+    Raises OptionError for an option that was given for lists although it is for texts, SourceError
+    if some documents are texts.
+    """
+    n_docs, n_texts = account[0], account[5]
+    if n_texts == n_docs or options.vocabulary is not None:
+        return tokenizer.settings()
+    if n_texts:
+        problem = f"{n_texts:,} are texts, but {n_docs - n_texts:,} are lists of words"
+        raise SourceError("documents", problem, "Make two corpora.")
+    chosen, usual = options.tokenizer or TokenizerOptions(), TokenizerOptions()
+    for row in INGEST_OPTION.values():
+        is_for_texts = row.part == "tokenizer" and not row.is_at(FROM_TOKENS)
+        if is_for_texts and getattr(chosen, row.field) != getattr(usual, row.field):
+            problem = "is for texts, but the documents are lists of words"
+            hint = "Use --stop-words instead." if row.name == "language" else ""
+            raise OptionError(row.name, problem, hint)
+    return replace(tokenizer, from_lists=True).settings()
+
+
+def options_at(
+    door: str,
+    arguments: Mapping[str, Any],  # whatever users pass
+) -> IngestOptions:
+    """The options among the arguments of a function of ``Corpus``."""
     rows = [row for row in INGEST_OPTION.values() if row.is_at(door) and row.name != VOCABULARY]
-    return {row.name: arguments[row.argument or row.key] for row in rows}
+    given = {row.name: arguments.get(row.argument or row.key) for row in rows}
+    return document_options(given, vocabulary=arguments.get(VOCABULARY))
 
 
 def document_options(
@@ -149,13 +179,15 @@ def document_options(
     Raises OptionError for wrong values, and for options that do not go together.
     """
     stop_words, language = given.get("stop-words"), given.get("language")
+    if callable(function := given.get("tokenizer")):
+        given = {**given, "tokenizer": GivenFunction.of(function)}
     if isinstance(stop_words, str):
         given = {**given, "stop-words": stop_words_of_lists([stop_words])}
     elif isinstance(stop_words, list | tuple | set) and are_languages(
         names := [*map(str, stop_words)]
     ):
         hint = f"to use the lists of these languages, pass {','.join(names)!r}"
-        warnings.warn(f"stop_words was taken as a list of words; {hint}", SparsetopicsWarning, 4)
+        warn_user(f"stop_words was taken as a list of words; {hint}")
     if isinstance(formats := given.get("date-format"), Mapping):
         given = {**given, "date-format": [f"{name}={how}" for name, how in formats.items()]}
     if isinstance(language, str):

@@ -7,8 +7,8 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from typing import TypeAlias, TypeVar
+from collections.abc import Collection, Hashable, Iterable, Mapping, Set, Sized
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +22,11 @@ from sparsetopics.options.option import shown
 
 Numbers = NDArray[np.floating] | NDArray[np.integer] | NDArray[np.bool_]
 AnyMatrix: TypeAlias = sparray | spmatrix
+BagOfWords: TypeAlias = Iterable[Iterable[tuple[int, float]]]  # gensim's
 
 T = TypeVar("T")
 
-_TEXTS = "Corpus.from_texts makes rows of counts from texts."
+_TEXTS = "Pass a list of texts, or fit(X, text=NAME) with the name of a column of X."
 
 _COMPRESSED = {"csr": csr_array, "csc": csc_array, "bsr": bsr_array}
 
@@ -78,7 +79,8 @@ def _floats(objects: AnyArray, where: str) -> AnyArray:
             try:
                 float(value)
             except TypeError as error:
-                raise ElementError(_place(where, place), problem, f"{error}.") from error
+                hint = _TEXTS if is_list(value) else f"{error}."
+                raise ElementError(_place(where, place), problem, hint) from error
             except (ValueError, OverflowError) as error:
                 hint = _TEXTS if isinstance(value, str) else ""
                 raise ShapeError(_place(where, place), problem, hint) from error
@@ -220,10 +222,16 @@ def labels_of(values: Iterable[Hashable], n_rows: int, where: str) -> list[str |
     return labels
 
 
-def is_missing(value: Hashable) -> bool:
+def is_missing(value: Hashable | Iterable[str]) -> bool:
     """Whether a value stands for none, as None, NaN and NA do in columns of pandas."""
     is_nan = isinstance(value, float) and value != value
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def is_list(value: Any) -> TypeGuard[Collection[Any]]:  # whatever users pass
+    """Whether a value is a list, a tuple, an array or another object with elements in order."""
+    is_other = isinstance(value, str | bytes | Mapping | Set) or getattr(value, "ndim", 1) == 0
+    return not is_other and isinstance(value, Sized) and isinstance(value, Iterable)
 
 
 def _elements(values: Iterable[T], where: str) -> list[T]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,19 +16,27 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.base.errors import ShapeError, SourceError, SparsetopicsWarning
+from sparsetopics.base.errors import ShapeError, SourceError, warn_user
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.ingest_options import IngestOptions, document_options, settled_tokenizer
+from sparsetopics.corpora.ingest_options import (
+    IngestOptions,
+    document_options,
+    options_at,
+    settings_of,
+    settled_tokenizer,
+)
 from sparsetopics.corpora.memory_arrays import (
     AnyMatrix,
+    BagOfWords,
     check_utf8,
     csr_of,
+    is_list,
     is_missing,
     names_of,
     strings_of,
     widened,
 )
-from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
+from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole, word_lists
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
@@ -48,10 +55,14 @@ from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.option import refuse, shown
+from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKENS
+from sparsetopics.options.option import Tokenizer, refuse, shown
 
 _ROWS_AT_ONCE = 1_024
 _TABLE = "table"  # in messages
+
+# A text or a list of words; None, NaN and NA are documents without words.
+Document: TypeAlias = str | Iterable[str] | None
 
 
 def _corpus_of_blocks(
@@ -91,7 +102,8 @@ def _corpus_of_blocks(
             totals = tally_words(blocks)
             vocabulary = prune(totals, options.pruning, counted=False)
             left_out = n_left_out(totals, options.pruning, vocabulary, counted=False)
-        vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
+        account = sum((block.account for block in blocks), NO_ACCOUNT)
+        vocabulary = replace(vocabulary, tokenizer=settings_of(tokenizer, options, account))
         words = pa.array(vocabulary.words, pa.string())
         types = told.types
         numbered = (encode(block, words, types, rules, keep_empty=keep_empty) for block in blocks)
@@ -108,21 +120,21 @@ def _corpus_of_blocks(
         raise SourceError(where, problem)
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
     n_tokens = sum(int(group.sizes.n_tokens) for group in groups)
-    account = WordAccount.of(
+    word_account = WordAccount.of(
         vocabulary if given is None else None,
         n_tokens,
         left_out if given is None else {"vocabulary": n_unknown},
-        sum((block.account for block in blocks), NO_ACCOUNT),
+        account,
         skipped,
     )
     doubts = (
         f"{name} is kept as a {types[name]}, {note.replace('--date-format', 'date_formats')}"
         for name, note in told.notes.items()
     )
-    for sentence in (*account.warnings(), *doubts):
-        warnings.warn(sentence, SparsetopicsWarning, stacklevel=5)  # the call of ``from_texts``
+    for sentence in (*word_account.warnings(), *doubts):
+        warn_user(sentence)
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
-    made = vocabulary, groups, len(skipped), n_unknown, types, account
+    made = vocabulary, groups, len(skipped), n_unknown, types, word_account
     return Documents(*made, rows[is_kept], ids.are_given, rules.settled(types))
 
 
@@ -135,20 +147,29 @@ def _called(blocks: Iterable[TextBlock], names: pa.StringArray | None) -> Iterat
         start += length
 
 
-def corpus_of_texts(texts: Iterable[str | None], options: IngestOptions) -> Documents:
-    """Documents under running numbers; OptionError if fields other than the texts are to be kept,
-    SourceError for anything but texts."""
+def corpus_of_texts(
+    texts: Iterable[Document],
+    door: str = "",
+    given: Mapping[str, Any] = {},  # options, by the names of parameters
+) -> Documents:
+    """Documents under running numbers, with the options ``given`` to a function of ``Corpus``.
+
+    Raises OptionError if fields other than the texts are to be kept, and SourceError for anything
+    but texts and lists of words; ``from_texts`` and ``from_tokens`` take one of these alone.
+    """
+    options = options_at(door, given)
     kept = options.read.kept
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
         refuse("keep", f"texts have no field {kept.named[0]!r}", hint)
-    return _corpus_of_blocks(blocks_of_texts(texts), "texts", options, _index_of(texts))
+    blocks = blocks_of_texts(texts, door)
+    return _corpus_of_blocks(blocks, "texts", options, _index_of(texts))
 
 
 def every_text(
-    texts: Iterable[str | None], vocabulary: Vocabulary, tokenizer: str | None = None
+    texts: Iterable[Document], vocabulary: Vocabulary, tokenizer: Tokenizer = None
 ) -> Documents:
-    """A document for each text, also for those without a word of the ``vocabulary``.
+    """A document for each text or list of words, also without a word of the ``vocabulary``.
 
     It is for answers with a row for each text; other corpora have no documents without words.
     """
@@ -157,12 +178,15 @@ def every_text(
     return _corpus_of_blocks(blocks, "texts", options, names, keep_empty=True)
 
 
-def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
-    """Texts without ids and labels, a row group at a time."""
+def blocks_of_texts(texts: Iterable[Document], door: str = "") -> Iterator[TextBlock]:
+    """Texts or lists of words without ids and labels, a row group at a time; ``door`` is the
+    function of ``Corpus`` that takes one of these alone."""
     remaining, start = _iterated(texts), 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
         nothing = pa.nulls(len(some), pa.string())
-        yield TextBlock(nothing, nothing, _as_strings(some, start))
+        first = next((each for each in some if not is_missing(each)), None)
+        are_lists = door == FROM_TOKENS or (door != FROM_TEXTS and is_list(first))
+        yield TextBlock(nothing, nothing, (_as_lists if are_lists else _as_strings)(some, start))
         start += len(some)
 
 
@@ -176,8 +200,8 @@ def _index_of(rows: Any) -> pa.StringArray | None:  # whatever users pass
     return pa.array(names_of(index, len(rows), "index"), pa.string())
 
 
-def _iterated(texts: Iterable[str | None]) -> Iterator[str | None]:
-    """The texts of a list, a Series, a column of Arrow, an array or any other iterable."""
+def _iterated(texts: Iterable[Document]) -> Iterator[Document]:
+    """The documents of a list, a Series, a column of Arrow, an array or any other iterable."""
     if isinstance(texts, pa.Array | pa.ChunkedArray):
         return iter(texts.to_pylist())
     if isinstance(texts, str | bytes):  # whose letters would be documents
@@ -193,24 +217,45 @@ def _iterated(texts: Iterable[str | None]) -> Iterator[str | None]:
         raise SourceError("texts", problem) from error
 
 
-def _as_strings(texts: list[str | None], start: int) -> pa.StringArray:
+def _as_strings(texts: list[Document], start: int) -> pa.StringArray:
     for number, text in enumerate(texts, start):
         if not (isinstance(text, str) or is_missing(text)):
             kind = f"{type(text).__name__} {shown(text)}"
-            raise SourceError(f"texts[{number}]", f"must be a string or None, but is {kind}")
+            hint = "Corpus.from_tokens takes lists of words." if isinstance(text, list) else ""
+            problem = f"must be a string or None, but is {kind}"
+            raise SourceError(f"texts[{number}]", problem, hint)
     found = [text if isinstance(text, str) else None for text in texts]
     check_utf8(found, "texts", start)
     return pa.array(found, pa.string())
 
 
+def _as_lists(documents: list[Document], start: int) -> pa.ListArray:
+    """Lists of words, empty ones for documents that are missing."""
+    lists: list[list[str]] = []
+    for number, document in enumerate(documents, start):
+        where = f"lists[{number}]"
+        if not (is_list(document) or is_missing(document)):
+            problem = f"must be a list of words or None, but is {shown(document)}"
+            raise SourceError(where, problem, "Corpus.from_texts takes texts.")
+        words = list(document) if is_list(document) else []
+        for odd in (word for word in words if not isinstance(word, str)):
+            is_pair = isinstance(odd, tuple | list) and len(odd) == 2
+            hint = "Corpus.from_gensim(bow, dictionary) reads bags of words." if is_pair else ""
+            raise SourceError(where, f"must hold words as strings, but holds {shown(odd)}", hint)
+        check_utf8(words, f"{where}, word ")
+        lists.append(words)
+    return word_lists(pa.array(lists, pa.list_(pa.string())))
+
+
 def corpus_of_table(
     table: Any,  # the tables of six libraries share no type, only Arrow's protocol
-    options: IngestOptions,
+    given: Mapping[str, Any],  # options, by the names of parameters
 ) -> Documents:
     """A table with one document a row; rows without an id get running numbers.
 
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
     """
+    options = options_at(FROM_TABLE, given)
     has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
     return _corpus_of_blocks(blocks_of_table(table, options.read), _TABLE, options, names)
@@ -250,8 +295,10 @@ def corpus_of_csr(
     counts: AnyMatrix | ArrayLike,
     words: Iterable[str],
     doc_ids: Iterable[Hashable] | None,
+    given: Vocabulary | None = None,
 ) -> Documents:
-    """Rows of a sparse matrix of counts, (n_docs, n_words); the words keep their order.
+    """Rows of a sparse matrix of counts, (n_docs, n_words); the words keep their order, or are
+    those of a ``given`` vocabulary, and others are left out.
 
     Raises ShapeError for a matrix whose arrays do not fit together, sizes that do not fit, a word
     given twice, or a count that is negative, not finite, or above 4,294,967,295.
@@ -264,10 +311,19 @@ def corpus_of_csr(
         found = f"{quantity(len(own_words), 'word')}, {len(set(own_words))} of them different"
         raise ShapeError("words", f"{problem}, but found {found}")
     names = names_of(range(n_docs) if doc_ids is None else doc_ids, n_docs, "doc_ids")
+    if given is not None and not isinstance(given, Vocabulary):
+        refuse("vocabulary", f"must be the Vocabulary of a corpus or None, but is {shown(given)}")
+    n_tokens = matrix.data.sum()
+    if given is not None:
+        # Each given word has the column of the same word, or else the empty one at the end.
+        own = {word: column for column, word in enumerate(own_words)}
+        matrix.resize(n_docs, n_words + 1)
+        matrix = matrix[:, [own.get(word, n_words) for word in given.words]]
+        matrix.sort_indices()
     kept = np.flatnonzero(np.diff(matrix.indptr))
     if not len(kept):
-        raise SourceError("counts", "none is above zero")
-    vocabulary = Vocabulary(
+        raise SourceError("counts", "none is above zero" if given is None else "no word is known")
+    vocabulary = given or Vocabulary(
         tuple(own_words),
         np.bincount(matrix.indices, minlength=n_words),
         np.rint(np.bincount(matrix.indices, matrix.data, n_words)).astype(np.int64),
@@ -280,8 +336,8 @@ def corpus_of_csr(
     for start in range(0, len(kept), DOCS_PER_ROW_GROUP):
         rows = every.take(kept[start : start + DOCS_PER_ROW_GROUP])
         groups.append(MemoryRowGroup(sizes_of_batch(rows.batch), rows))
-    left = n_docs - len(kept)
-    return Documents(vocabulary, groups, left, kept=kept, has_ids=doc_ids is not None)
+    left_out = n_docs - len(kept), int(n_tokens - matrix.data.sum())
+    return Documents(vocabulary, groups, *left_out, kept=kept, has_ids=doc_ids is not None)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:
@@ -293,6 +349,12 @@ def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:
         matrix.sum_duplicates()
         _check_counts(matrix)
     is_whole = matrix.dtype == np.bool_ or (matrix.data == np.floor(matrix.data)).all()
+    for power in () if is_whole else (1, 2):
+        lengths = matrix.astype(np.float64).power(power).sum(axis=1)
+        if np.allclose(lengths[lengths > 0], 1, rtol=1e-4):  # as TfidfVectorizer makes them
+            problem = "all rows have length one, as those of tf-idf weights, which are not counts"
+            hint = "Use CountVectorizer, or gensim's bag of words without TfidfModel."
+            raise ShapeError("counts", problem, hint)
     matrix.data = matrix.data.astype(np.uint32 if is_whole else np.float32)
     matrix.eliminate_zeros()  # float32 has some more
     return matrix
@@ -309,7 +371,7 @@ def _check_counts(matrix: csr_array) -> None:
 
 
 def corpus_of_gensim(
-    bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
+    bow: BagOfWords, dictionary: Mapping[int, str], given: Vocabulary | None = None
 ) -> Documents:
     """Documents as lists of (word number, count), under running numbers.
 
@@ -342,7 +404,7 @@ def corpus_of_gensim(
         problem = f"word {flat[pair, 0]:g} is not among the {len(numbers)} of the dictionary"
         raise ShapeError(f"bow, document {document}", problem)
     counts = csr_array((flat[:, 1], columns, indptr), (len(rows), len(numbers)))
-    return corpus_of_csr(counts, [dictionary[number] for number in numbers], None)
+    return corpus_of_csr(counts, [dictionary[number] for number in numbers], None, given)
 
 
 def _pairs(document: Iterable[tuple[int, float]], number: int) -> list[tuple[float, float]]:

@@ -27,18 +27,30 @@ NO_VALUES: Values = {}
 
 # What happened to the words of documents before they were counted: documents with a token, tokens
 # that were stop words, letters in tokens, other letters, and of these those of words that nothing
-# divided; replacement characters, and documents with any, if bytes may have been replaced.
-ReadingAccount = NDArray[np.int64]  # (7,)
-NO_ACCOUNT: ReadingAccount = np.zeros(7, np.int64)
+# divided; documents with a token that came as texts; replacement characters, and documents with
+# any, if bytes may have been replaced.
+ReadingAccount = NDArray[np.int64]  # (8,)
+NO_ACCOUNT: ReadingAccount = np.zeros(8, np.int64)
 
 
 class TextBlock(NamedTuple):
-    """Documents as text."""
+    """Documents as texts or as lists of words."""
 
     ids: pa.StringArray  # null where the reader knows no id; a running number is given later
     labels: pa.StringArray  # null: no label
-    texts: pa.StringArray  # null: no text, which is an empty document in every format
+    # Null: no text, which is an empty document in every format. Or lists, made by ``word_lists``.
+    texts: pa.StringArray | pa.ListArray
     fields: Values = NO_VALUES  # other fields to keep
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether documents are lists of words, which need no cutting."""
+        return bool(pa.types.is_list(self.texts.type))
+
+    @property
+    def as_texts(self) -> pa.StringArray:
+        """The texts, or the words of each list with spaces between them."""
+        return pc.binary_join(self.texts, " ") if self.has_lists else self.texts
 
 
 class CountedBlock(NamedTuple):
@@ -71,16 +83,36 @@ PendingVectors = Callable[[], VectorBlock]
 #: Documents that are counted, whether they are in memory or still to be read.
 AnyCounted = CountedBlock | PendingBlock
 Named = TypeVar("Named", TextBlock, CountedBlock, VectorBlock)
-Row = tuple[str, str | None, str | None, str | None]  # where it lies; id, label, text
+# Where it lies; id, label, and a text or a list of words.
+Row = tuple[str, str | None, str | None, str | list[str] | None]
 
 
 def text_block(rows: Sequence[Row], fields: Mapping[str, Sequence[str | None]]) -> TextBlock:
     """Documents given one by one as a block, and the values of their other fields; raises what
     ``checked`` raises."""
-    places, *columns = zip(*rows, strict=True) if rows else ((), (), (), ())
-    ids, labels, texts = (pa.array(column, pa.string()) for column in columns)
+    places, *names, texts = zip(*rows, strict=True) if rows else ((), (), (), ())
+    ids, labels = (pa.array(column, pa.string()) for column in names)
     kept = {name: pa.array(values, pa.string()) for name, values in fields.items()}
-    return checked(TextBlock(ids, labels, texts, kept), places.__getitem__)
+    is_list = [isinstance(text, list) for text in texts]
+    if any(is_list):
+        for text, where in zip(texts, places, strict=True):
+            if isinstance(text, str):
+                problem = "expected a list of words, as other documents are, but found a text"
+                raise SourceError(where, problem)
+        column = word_lists(pa.array(texts, pa.list_(pa.string())))
+    else:
+        column = pa.array(texts, pa.string())
+    return checked(TextBlock(ids, labels, column, kept), places.__getitem__)
+
+
+def word_lists(lists: pa.Array) -> pa.ListArray:
+    """Lists of strings, (n_docs,), as plain lists of words: none is null, and no word is empty."""
+    words = lists.flatten().cast(pa.string())
+    is_word = pc.fill_null(pc.greater(pc.binary_length(words), 0), False)
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
+    n_before = np.concatenate(([0], np.cumsum(np.asarray(is_word))))
+    offsets = n_before[np.concatenate(([0], np.cumsum(lengths)))]
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), words.filter(is_word))
 
 
 def overlong(names: pa.StringArray) -> int:
@@ -136,6 +168,7 @@ def chosen(
         batch = DocumentBatch(block.indptr, block.word_ids, block.word_counts).take(rows)
         account = block.account.copy()
         account[0] -= np.count_nonzero(np.diff(block.indptr)[[*skipped]])  # those with a token
+        account[5] = min(account[5], account[0])
         block = block._replace(
             ids=block.ids.take(rows),
             labels=block.labels.take(rows),

@@ -14,7 +14,14 @@ import pyarrow.json as pj
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, checked, text_block
+from sparsetopics.corpora.readers.blocks import (
+    PendingBlock,
+    Row,
+    TextBlock,
+    checked,
+    text_block,
+    word_lists,
+)
 from sparsetopics.corpora.readers.fields import check_number_of_fields
 from sparsetopics.corpora.readers.options import (
     ID_FIELD,
@@ -80,7 +87,11 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     floats = [table[name] for name, kind in types.items() if kind == pa.float64()]
     if any((pc.max(pc.abs(column)).as_py() or 0) >= _EXPONENTS for column in floats):
         return None
-    columns = {name: table[name].combine_chunks().cast(pa.string()) for name in types}
+    columns = {
+        name: word_lists(column) if pa.types.is_list(column.type) else column.cast(pa.string())
+        for name in types
+        if (column := table[name].combine_chunks())
+    }
     kept = kept_among(list(types), options, block.source)
     ids, labels, texts = (columns[name] for name in fields_of(options))
     found = TextBlock(ids, labels, texts, {name: columns[name] for name in kept})
@@ -97,9 +108,11 @@ def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataTyp
         return None
     first = records[0] if records else {}
     kept = _kept_types(records, options, block.source)
-    if kept is None or not isinstance(first.get(options.text_field), str):
+    text = first.get(options.text_field)
+    has_words = isinstance(text, list) and all(isinstance(word, str) for word in text)
+    if kept is None or not (isinstance(text, str) or has_words):
         return None
-    types = {options.text_field: pa.string()}
+    types = {options.text_field: pa.list_(pa.string()) if has_words else pa.string()}
     for field in fields_of(options)[:2]:
         kind = type(first.get(field))
         # Arrow refuses anything but null: odd here, or first seen in a later line.
@@ -198,13 +211,25 @@ def _row(record: dict[str, Json], where: str, options: ReadOptions) -> Row:
         if field is not None and field not in record:
             raise missing_field(field, list(record), where, option)
     id_field, label_field, text_field = fields_of(options)
-    text = record.get(text_field)
-    if text is not None and not isinstance(text, str):
-        expected = f"a string or null in field {text_field!r}"
-        raise SourceError(where, f"expected {expected}, but found {_kind(text)}")
+    found = record.get(text_field)
+    text: str | list[str] | None = None
+    if isinstance(found, list):
+        text = [_word(word, f"{where}, field {text_field!r}", options) for word in found]
+    elif isinstance(found, str):
+        text = _encodable(found, where, options)
+    elif found is not None:
+        expected = f"a string, a list of words or null in field {text_field!r}"
+        raise SourceError(where, f"expected {expected}, but found {_kind(found)}")
     doc_id = _string_of(record, id_field, where, options)
     label = _string_of(record, label_field, where, options)
-    return where, doc_id, label, None if text is None else _encodable(text, where, options)
+    return where, doc_id, label, text
+
+
+def _word(word: Json, where: str, options: ReadOptions) -> str:
+    """A word of a list; "" for null, which is none."""
+    if word is not None and not isinstance(word, str):
+        raise SourceError(where, f"expected words as strings, but found {_kind(word)}")
+    return _encodable(word or "", where, options)
 
 
 def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOptions) -> str | None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, word_lists
 from sparsetopics.corpora.readers.options import ReadOptions, find_fields
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
@@ -17,6 +17,8 @@ from sparsetopics.corpora.sources.arrow_batches import (
     Wanted,
     column_names,
     ipc_pieces,
+    is_list_of_texts,
+    is_text,
     parquet_pieces,
 )
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile
@@ -71,8 +73,9 @@ def table_blocks(
 def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -> TextBlock:
     fields = find_fields(column_names(table.schema, where), options, where)
     text_type = table.schema.field(fields.text).type
-    if not _is_text(text_type):
-        expected = f"strings in field {options.text_field!r}"
+    has_lists = is_list_of_texts(text_type)
+    if not (has_lists or is_text(text_type)):
+        expected = f"strings or lists of strings in field {options.text_field!r}"
         raise SourceError(where, f"expected {expected}, but found {text_type}")
 
     def column(position: int | None) -> pa.StringArray:
@@ -81,19 +84,16 @@ def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -
         return _strings(table.column(position), where, first_row, options)
 
     kept = {name: column(position) for name, position in fields.kept.items()}
-    found = TextBlock(column(fields.doc_id), column(fields.label), column(fields.text), kept)
+    whole = table.column(fields.text)
+    texts = word_lists(whole.combine_chunks()) if has_lists else column(fields.text)
+    found = TextBlock(column(fields.doc_id), column(fields.label), texts, kept)
     return checked(found, lambda row: f"{where}, row {first_row + row}")
 
 
 def _is_kept(kind: pa.DataType) -> bool:
     """Whether the values can be kept: strings, numbers, dates, times, true and false."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return _is_text(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return kind in (pa.string(), pa.large_string(), pa.string_view(), pa.null())
+    return is_text(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
 
 
 def _strings(

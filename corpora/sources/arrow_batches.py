@@ -50,7 +50,12 @@ def parquet_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
     """The rows of a Parquet file; SourceError if it is damaged or a bomb."""
     with arrow_errors(path), open_native(path) as source, open_parquet(source) as table:
         wanted = choose(table.schema_arrow)
-        yield from pieces(parquet_batches(source, table, wanted), source.size())
+        # Words of lists stay encoded, because the lists may repeat a long word at no cost.
+        lists = [n for n in wanted.columns if is_list_of_texts(table.schema_arrow.field(n).type)]
+        paths = [table.schema.column(n).path for n in range(len(table.schema))] if lists else []
+        encoded = [path for path in paths if path.startswith(tuple(f"{n}." for n in lists))]
+        with open_parquet(source, dictionary_columns=encoded) as table:
+            yield from pieces(parquet_batches(source, table, wanted), source.size())
 
 
 def parquet_batches(
@@ -164,8 +169,23 @@ def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
     else:  # no reader uses this type
         return np.zeros(len(array), np.int64)
     offsets = np.frombuffer(array.buffers()[1], offset_type)
-    n_values = np.diff(offsets[array.offset : array.offset + len(array) + 1]).astype(np.int64)
-    return n_values * _BYTES_OF_NUMBER if pa.types.is_nested(kind) else n_values
+    ends = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    if is_list_of_texts(kind):
+        ends = np.concatenate(([0], np.cumsum(_BYTES_OF_NUMBER + _bytes_of(array.values))))[ends]
+        return np.diff(ends)
+    return np.diff(ends) * (_BYTES_OF_NUMBER if pa.types.is_nested(kind) else 1)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether the values are strings."""
+    if pa.types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return kind in (pa.string(), pa.large_string(), pa.string_view(), pa.null())
+
+
+def is_list_of_texts(kind: pa.DataType) -> bool:
+    """Whether the values are lists of strings, of any number."""
+    return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and is_text(kind.value_type)
 
 
 def _width(kind: pa.DataType) -> int | None:

@@ -54,7 +54,7 @@ class WordAccount(NamedTuple):
     ) -> WordAccount:
         """The account of documents with ``n_kept`` tokens, whose ``vocabulary`` is None if it was
         given and so has the frequencies of others."""
-        _, n_stopped, n_inside, n_outside, _, *replaced = reading.tolist()
+        _, n_stopped, n_inside, n_outside, _, _, *replaced = reading.tolist()
         left_out = {**left_out, STOPPED: left_out.get(STOPPED, 0) + n_stopped}
         left_out = {rule: number for rule, number in left_out.items() if number}
         words = () if vocabulary is None else vocabulary.commonest(_N_LOOKED_AT)

@@ -113,7 +113,7 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
     says how many words each limit removed. Raises SourceError, too, if most letters are of words
     that nothing divided.
     """
-    _, _, *n_letters, n_uncut, _, _ = totals.account
+    _, _, *n_letters, n_uncut, _, _, _ = totals.account
     check_divided(sum(n_letters), n_uncut)
     if not len(totals.words):
         problem = f"there are no words in {quantity(totals.n_docs, 'document')}"

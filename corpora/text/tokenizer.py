@@ -25,7 +25,7 @@ from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
 from sparsetopics.corpora.text.segmenting import SEGMENTED, with_words_divided
 from sparsetopics.corpora.text.stop_words import are_stop_words
 from sparsetopics.corpora.text.token_kernels import count_words
-from sparsetopics.corpora.text.tokenizer_functions import call_tokenizer
+from sparsetopics.corpora.text.tokenizer_functions import GivenFunction, call_tokenizer
 from sparsetopics.corpora.text.tokens import (
     Compile,
     Tokens,
@@ -64,7 +64,8 @@ class TokenizerOptions:
     With ``lemmas``, the dictionary of a language first makes forms of a word one token. Two tokens
     are neighbours if neither a third nor the end of a sentence stands between them;
     ``stop_words`` are removed first.
-    ``rule`` is that of the release which chose the settings.
+    Documents that come as lists of words are not cut; ``from_lists`` says that all did, so that
+    nothing says how to cut texts. ``rule`` is that of the release which chose the settings.
     """
 
     token_pattern: str | None = None
@@ -77,6 +78,7 @@ class TokenizerOptions:
     language: str | None = None
     remove: tuple[str, ...] = ()
     lemmas: str | None = None
+    from_lists: bool = False
     rule: int = RULE
 
     def __post_init__(self) -> None:
@@ -112,7 +114,7 @@ class TokenizerOptions:
         usual = {field.name: field.default for field in fields(self)}
         usual = usual | {"lowercase": None, "rule": FIRST_RULE}
         return {
-            name: value
+            name: str(value) if name == "function" else value  # a given one is not remembered
             for name, default in usual.items()
             if (value := getattr(self, name)) != default
         }
@@ -173,9 +175,11 @@ def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) 
         return replace(chosen, rule=FIRST_RULE) if is_first else chosen
     if chosen is None and function is not None:
         problem = f"its words were cut by the function {function!r}, which runs only on request"
-        raise VocabularyError("vocabulary", problem, f"Pass --tokenizer {function}.")
+        hint = f"Pass --tokenizer {function}. Corpus.from_texts and infer take the function too."
+        raise VocabularyError("vocabulary", problem, hint)
     try:
-        return TokenizerOptions.from_settings(vocabulary.tokenizer)
+        found = TokenizerOptions.from_settings(vocabulary.tokenizer)
+        return found if chosen is None else replace(found, function=chosen.function)
     except (msgspec.ValidationError, ValueError) as error:
         settings = f"{dict(vocabulary.tokenizer)!r:.200}"
         problem = f"this release does not know its tokeniser settings {settings}"
@@ -184,8 +188,9 @@ def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) 
 
 
 def _is_only(chosen: TokenizerOptions, function: Setting) -> bool:
-    """Whether nothing but this function was chosen."""
-    return chosen == TokenizerOptions(function=str(function), lowercase=chosen.lowercase)
+    """Whether nothing was chosen but the function of this name, or one that was given itself."""
+    name = chosen.function if isinstance(chosen.function, GivenFunction) else str(function)
+    return chosen == TokenizerOptions(function=name, lowercase=chosen.lowercase)
 
 
 def count_texts(
@@ -194,7 +199,7 @@ def count_texts(
     """Tokenise and count the documents of a block; the texts become a field if they are kept."""
     tokens, account = words_of(block, options)
     counted = count_words(tokens.indptr, tokens.word_of, len(tokens.words))
-    fields = {TEXT: block.texts, **block.fields} if keep_texts else block.fields
+    fields = {TEXT: block.as_texts, **block.fields} if keep_texts else block.fields
     words, forms = tokens.words, tokens.forms
     return CountedBlock(block.ids, block.labels, words, *counted, account, forms, fields)
 
@@ -222,21 +227,23 @@ def _tokens_of(
     was left out.
 
     Stop words are gone, and tokens are lemmas if asked. Rows are documents or sentences; but the
-    first rule knows no sentences, and functions get whole documents.
+    first rule knows no sentences, functions get whole documents, and lists of words are taken as
+    they are.
     """
-    texts = _ready(block.texts.fill_null(""), options)
+    is_cut = not block.has_lists
+    texts = _ready(block.texts.fill_null(""), options) if is_cut else block.texts
     firsts = np.arange(len(texts) + 1)
-    if by_sentence and options.rule != FIRST_RULE and options.function is None:
+    if by_sentence and is_cut and options.rule != FIRST_RULE and options.function is None:
         rows = [_SENTENCE_END.split(text) for text in texts.to_pylist()]
         firsts = np.cumsum([0, *map(len, rows)])
         texts = pa.array([sentence for row in rows for sentence in row], pa.string())
-    tokens = _cut(texts, options)
+    tokens = _cut(texts, options) if is_cut else tokens_of_lists(texts)
     kept = without(tokens, _stopped(tokens.words, options)) if options.stop_words else tokens
     n_docs = np.count_nonzero(np.diff(tokens.indptr[firsts]))
     n_stopped = len(tokens.word_of) - len(kept.word_of)
-    if options.lemmas is not None:
+    if options.lemmas is not None and is_cut:
         kept = lemmatized(kept, texts, options.lemmas)
-    account = [n_docs, n_stopped, *tokens.letters, 0, 0]
+    account = [n_docs, n_stopped, *tokens.letters, n_docs * is_cut, 0, 0]
     return kept, firsts, np.array(account, np.int64)
 
 
@@ -270,6 +277,10 @@ def _ready(texts: pa.StringArray, options: TokenizerOptions) -> pa.StringArray:
 def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
     """The tokens of texts that are ready to be cut, but not yet in lower case."""
     lowercase, pattern = options.lowercase, options.token_pattern
+    if options.from_lists:
+        problem = "its words came as lists, so nothing says how to cut texts"
+        hint = "Pass lists of words, or choose how with --token-pattern or --tokenizer."
+        raise VocabularyError("vocabulary", problem, hint)
     if pattern is None and options.function is None:
         if options.rule != FIRST_RULE:
             weights = letter_weights(are_words_divided=options.language in SEGMENTED)

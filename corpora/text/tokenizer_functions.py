@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -16,12 +16,26 @@ from typing import Any, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import kind_and_reason_of
+from sparsetopics.options.option import TokenizerFunction
 
-TokenizerFunction = Callable[[str], Iterable[str]]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _LOCK = Lock()  # one thread at a time, because a function may be written for one only
+
+
+class GivenFunction(str):
+    """The name of a function that was given itself, so that it need not be imported."""
+
+    function: TokenizerFunction
+
+    @classmethod
+    def of(cls, function: TokenizerFunction) -> GivenFunction:
+        """The function under the name ``MODULE:NAME`` that it has where it is defined."""
+        named = function if hasattr(function, "__qualname__") else type(function)
+        given = cls(f"{getattr(named, '__module__', 'builtins')}:{named.__qualname__}")
+        given.function = function
+        return given
 
 
 def load_tokenizer(name: str) -> TokenizerFunction:
@@ -29,6 +43,8 @@ def load_tokenizer(name: str) -> TokenizerFunction:
 
     Raises OptionError if there is no such module or name, or if it is not callable.
     """
+    if isinstance(name, GivenFunction):
+        return name.function
     if not all(name.partition(":")):
         raise OptionError("tokenizer", f"expected MODULE:NAME, but found {name!r}")
     try:

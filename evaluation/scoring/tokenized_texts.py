@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsetopics.base.errors import SourceError, VocabularyError
 from sparsetopics.corpora.ingest_options import IngestOptions
-from sparsetopics.corpora.memory_corpus import blocks_of_texts
+from sparsetopics.corpora.memory_corpus import Document, blocks_of_texts
 from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, TextBlock
 from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for, words_of
@@ -57,7 +57,7 @@ class TokenizedTexts:
         return cls(read, _in_order(vocabulary), frozenset(vocabulary.words))
 
     @classmethod
-    def of(cls, texts: Iterable[str | None], vocabulary: Vocabulary) -> TokenizedTexts:
+    def of(cls, texts: Iterable[Document], vocabulary: Vocabulary) -> TokenizedTexts:
         """Texts in memory; raises what ``Corpus.from_texts`` and ``find`` raise."""
         pending = [partial(TextBlock, *block) for block in blocks_of_texts(texts)]
         return cls(lambda: pending, _in_order(vocabulary), frozenset(vocabulary.words))

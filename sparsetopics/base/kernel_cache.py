@@ -6,10 +6,9 @@ import atexit
 import os
 import shutil
 import tempfile
-import warnings
 from pathlib import Path
 
-from sparsetopics.base.errors import OutputError, SparsetopicsWarning
+from sparsetopics.base.errors import OutputError, warn_user
 
 VARIABLE = "NUMBA_CACHE_DIR"
 HINT = f"Set {VARIABLE} to a folder that you can write to."
@@ -54,5 +53,5 @@ def _temporary_folder() -> str:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     said = "Compiled kernels are kept in a temporary folder until this process ends, because no "
     said += f"other folder for them can be written to. {HINT}"
-    warnings.warn(said, SparsetopicsWarning, stacklevel=3)
+    warn_user(said)
     return folder

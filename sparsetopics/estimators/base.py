@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -27,9 +28,17 @@ from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
 from sparsetopics.base.showing import html_table, shortened
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.estimators.inputs import Data, InputReader, InputRows, Names
+from sparsetopics.estimators.inputs import (
+    Data,
+    InputReader,
+    InputRows,
+    Names,
+    column_names_of,
+    column_of_texts,
+    has_no_rows,
+)
 from sparsetopics.measures.top_words import top_words
-from sparsetopics.options.option import Interval, check_type, path_of, refuse, shown
+from sparsetopics.options.option import MOST, Interval, check_type, path_of, refuse, shown
 from sparsetopics.options.registry import LEARNERS
 from sparsetopics.options.resolve import argument_for, from_arguments, resolve
 from sparsetopics.options.table import MOST_WORKERS, StartName
@@ -79,7 +88,7 @@ class Estimator(BaseEstimator):
     n_batches: int | None = None
     start: StartName | None = None
     n_jobs: int | None = 1
-    random_state: int | None = 0
+    random_state: int | RandomState | None = 0
 
     _model_name: ClassVar[str]
     _likelihood_name: ClassVar[str | None] = None  # where it is not an argument
@@ -87,14 +96,23 @@ class Estimator(BaseEstimator):
     _folder_kind = RUN
 
     @naming_arguments()
-    def fit(self, X: Data, y: ArrayLike | None = None, *, on_lap: OnLap | None = None) -> Self:
+    def fit(
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        *,
+        text: str | None = None,
+        on_lap: OnLap | None = None,
+    ) -> Self:
         """Learn from X and forget what was learned before.
 
         Args:
             X: Rows, (n_rows, n_columns): a corpus, an array, a data frame or a list of rows. Where
                 rows are documents, also a sparse matrix, whose counts must be zero or more, or a
-                list or column of texts.
+                list or column of texts or of lists of words.
             y: Ignored.
+            text: The column of X, a table, that holds the texts. Other methods then read this
+                column of tables too.
             on_lap: Called with the entry of ``trace_`` after every lap (``runs.callbacks.OnLap``).
 
         Raises OptionError if an argument of the constructor is out of range or conflicts with
@@ -106,7 +124,7 @@ class Estimator(BaseEstimator):
         options, share = self.training_options(), self._validation_share
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
-        rows = self._reader.first_rows(X)
+        rows = self._first_rows(X, text)
         models: dict[int, TopicPosterior] = {}
         found, learned = learn(
             rows.corpus,
@@ -114,20 +132,21 @@ class Estimator(BaseEstimator):
             share=share,
             n_batches=self.n_batches,
             n_jobs=self._n_threads,
-            seed=self.random_state,
+            seed=(seed := self._drawn_seed()),
             on_lap=on_lap,
             models=models,
         )
         self._learned: AnyLearned | None = learned
-        self._remember_columns(rows)
+        self._remember(rows, text, seed)
         self._set_trained(found, models, rows)
         return self
 
     @naming_arguments()
-    def partial_fit(self, X: Data, y: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: Data, y: ArrayLike | None = None, *, text: str | None = None) -> Self:
         """Learn from X in addition to everything learned before.
 
-        X is as for ``fit``, with the same columns in every call; ``y`` is ignored. The first X
+        X and ``text`` are as for ``fit``, with the same columns in every call; ``y`` is ignored. An
+        X without rows changes nothing. The first X
         determines the priors of Gaussians and where components start, so it should not be small.
         No moves are made: the number of components stays, and is ``n_components`` if the first
         call is ``partial_fit``. The same calls give the same bits.
@@ -142,16 +161,19 @@ class Estimator(BaseEstimator):
         options = self.training_options()
         take_more = taking_more(options)
         is_first = not hasattr(self, "model_")
-        rows = self._reader.first_rows(X) if is_first else self._more_rows(X)
+        if has_no_rows(X):
+            return self
+        rows = self._first_rows(X, text) if is_first else self._more_rows(X, text)
         if rows.is_empty:  # documents without words
             return self
         before = None if is_first else self._statistics()
+        seed = self._drawn_seed()
         learned, model, entry = learn_more(
-            before, take_more, rows.corpus, options, n_jobs=self._n_threads, seed=self.random_state
+            before, take_more, rows.corpus, options, n_jobs=self._n_threads, seed=seed
         )
         self._learned, facts = learned, facts_of(rows.corpus)
         if is_first:
-            self._remember_columns(rows)
+            self._remember(rows, text, seed)
             self._set_model(model, [{"lap": 0, **entry}], facts, rows.vocabulary)
         else:
             entry["lap"] = self.n_iter_
@@ -186,6 +208,7 @@ class Estimator(BaseEstimator):
         own = {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in self._training_arguments().items()
+            if not isinstance(value, RandomState)
         }
         arguments = {"likelihood": self._likelihood_name} | own | {"n_jobs": self._n_threads}
         return resolve(self._model_name, from_arguments(arguments))
@@ -264,10 +287,11 @@ class Estimator(BaseEstimator):
         from sparsetopics.runs.run import option_record
 
         batches = None if self.n_batches is None else int(self.n_batches)  # may be numpy's
+        seed = getattr(self, "_seed", self.random_state)  # of the last fit, unless it was loaded
         provenance: Provenance = {
             "corpus": self._facts,
             "options": {**option_record(self.training_options()), "batches": batches},
-            "seed": None if self.random_state is None else int(self.random_state),
+            "seed": int(seed) if isinstance(seed, Integral) else None,
         }
         if self._scores is not None:
             provenance["number_of_topics"] = self._scores
@@ -310,20 +334,38 @@ class Estimator(BaseEstimator):
         takes.check("n_jobs", self.n_jobs, "-1 stands for a thread per core.")
         return int(self.n_jobs)  # which may be numpy's
 
+    def _drawn_seed(self) -> int | None:
+        """The seed of a fit, which a RandomState draws."""
+        if isinstance(self.random_state, RandomState):
+            return int(self.random_state.randint(MOST))
+        return self.random_state
+
     @property
     def _reader(self) -> InputReader:
         return InputReader(type(self).__name__, self._reads_vectors)
 
-    def _more_rows(self, X: Data) -> InputRows:
+    @naming_parameters()
+    def _first_rows(self, X: Data, text: str | None) -> InputRows:
+        if text is not None and self._reads_vectors:
+            refuse("text", f"is for documents, but {type(self).__name__} learns from vectors")
+        return self._reader.first_rows(X if text is None else column_of_texts(X, text))
+
+    @naming_parameters()
+    def _more_rows(self, X: Data, text: str | None = None) -> InputRows:
         """Rows with the fitted columns; raises ShapeError or VocabularyError for other columns, and
         UnfittedError before ``fit``."""
         self._check_fitted()
         names: Names | None = getattr(self, "feature_names_in_", None)
         vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
+        text = text or getattr(self, "_text", None)
+        if text is not None and column_names_of(X):
+            X = column_of_texts(X, text)
         return self._reader.more_rows(X, self.n_features_in_, names, vocabulary)
 
-    def _remember_columns(self, rows: InputRows) -> None:
-        """Set what scikit-learn wants to know of the columns that were fitted."""
+    def _remember(self, rows: InputRows, text: str | None, seed: int | None) -> None:
+        """Set what scikit-learn wants to know of the columns that were fitted, and keep where texts
+        are and what was drawn."""
+        self._text, self._seed = text, seed
         self.n_features_in_ = rows.corpus.width
         # Only an estimator that was fitted with a data frame may have this attribute.
         self.__dict__.pop("feature_names_in_", None)

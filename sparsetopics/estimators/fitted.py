@@ -5,7 +5,6 @@ Each method calls the function that the command of the same name calls.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparsetopics.base.errors import SparsetopicsWarning, naming_parameters
+from sparsetopics.base.errors import naming_parameters, warn_user
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.option import (
     Interval,
     OneOf,
+    Tokenizer,
     check_extension,
     check_type,
     counts_from,
@@ -123,16 +123,21 @@ class FittedEstimator(Estimator):
 
     @naming_parameters()
     def infer(
-        self, texts: Iterable[str | None], *, top: int | None = None, tokenizer: str | None = None
+        self,
+        texts: Iterable[str | Iterable[str] | None],
+        *,
+        top: int | None = None,
+        tokenizer: Tokenizer = None,
     ) -> pa.Table:
-        """Return the share of each topic in new texts, cut into words as the training texts were.
+        """Return the share of each topic in new texts, cut into words as the training texts were,
+        or in lists of words, which are taken as they are.
 
         Texts are numbered from 0 in ``doc_id``, or have the index of a pandas Series. The other
         columns are those that ``sparsetopics infer`` writes: a list of ``proportions``
         (``responsibilities`` of a mixture), or with ``top`` a row for each of the largest topics
         that the text has. A text without a known word has one row, with nulls.
 
-        ``tokenizer`` is the MODULE:NAME of a function, which is needed if such a function cut the
+        ``tokenizer`` is a function, or its MODULE:NAME, which is needed if such a function cut the
         training texts. Raises OptionError for components of vectors, and what ``Corpus.from_texts``
         raises.
         """
@@ -143,15 +148,15 @@ class FittedEstimator(Estimator):
         run = self._run_of_words()
         if top is not None:
             counts_from(1).check("top", top)
-        if tokenizer is not None:
-            check_type("tokenizer", tokenizer, str, "MODULE:NAME")
         corpus = Corpus(**vars(every_text(texts, run.words, tokenizer)))
         nothing = ShareColumns.of(run.model, top).schema.empty_table()
         tables = share_tables(run.model, corpus, top, workers=self._n_threads)
         return pa.concat_tables([nothing, *tables])
 
     @naming_parameters()
-    def evaluate(self, X: Data, *, texts: Iterable[str | None] | None = None) -> Record:
+    def evaluate(
+        self, X: Data, *, texts: Iterable[str | Iterable[str] | None] | None = None
+    ) -> Record:
         """Return the scores of held-out documents or items that ``sparsetopics evaluate`` prints.
 
         X is as for ``fit``, with the fitted columns; if it is what was fitted, there is a warning.
@@ -174,7 +179,7 @@ class FittedEstimator(Estimator):
         how = Scoring(texts=running, workers=self._n_threads)
         card = score_model(run, heldout, heldout, how)
         for remark in card.remarks:
-            warnings.warn(f"{card.name}{remark}", SparsetopicsWarning, stacklevel=3)
+            warn_user(f"{card.name}{remark}")
         return card.as_dict()
 
     @naming_parameters()

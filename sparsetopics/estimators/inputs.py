@@ -5,11 +5,10 @@ The hints of errors quote scikit-learn's messages where its checks of estimators
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -17,17 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, sparray, spmatrix
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.base.errors import ShapeError, VocabularyError
+from sparsetopics.base.errors import ShapeError, VocabularyError, warn_user
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.memory_arrays import (
     ElementError,
     Numbers,
     check_utf8,
     csr_of,
+    is_list,
     is_missing,
     numbers_of,
 )
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.options.option import refuse, shown
 
 Data: TypeAlias = AnyCorpus | ArrayLike | sparray | spmatrix
 Names = NDArray[np.object_]
@@ -81,13 +82,16 @@ class InputReader(NamedTuple):
     vectors: bool  # rows are vectors; otherwise they are documents
 
     def first_rows(self, X: Data) -> InputRows:
-        """Rows to fit. Texts are cut into words with the defaults of ``Corpus.from_texts``.
+        """Rows to fit. Texts are cut into words with the defaults of ``Corpus.from_texts``, and
+        lists of words are taken as they are.
 
         Raises ShapeError unless they are finite real numbers (for documents: zero or more, and
         not all zero), and TypeError for objects that are not numbers.
         """
-        if self._are_texts(X) and len(X):
-            return InputRows(Corpus.from_texts(X), len(X))
+        if self._have_words(X) and len(X):
+            from sparsetopics.corpora.memory_corpus import corpus_of_texts
+
+            return InputRows(Corpus(**vars(corpus_of_texts(X))), len(X))
         rows = self._rows(X, _column_names(X))
         if rows.is_empty:
             raise ShapeError("X", "has no count above zero")
@@ -104,7 +108,7 @@ class InputReader(NamedTuple):
         Raises what ``first_rows`` raises, but accepts rows of which none has a word. Raises
         ShapeError or VocabularyError for other columns.
         """
-        if vocabulary is not None and self._are_texts(X):
+        if vocabulary is not None and self._have_words(X):
             from sparsetopics.corpora.memory_corpus import every_text
 
             words = np.array(vocabulary.words, dtype=object)
@@ -123,21 +127,22 @@ class InputReader(NamedTuple):
         elif (fitted is None) != (names is None) and not _are_words(names, vocabulary):
             has = "does not have valid" if names is None else "has"
             was = "with" if names is None else "without"
-            warnings.warn(
-                f"X {has} feature names, but {self.estimator} was fitted {was} feature names",
-                stacklevel=4,  # the call of a method of the estimator
-            )
+            said = f"X {has} feature names, but {self.estimator} was fitted {was} feature names"
+            warn_user(said, UserWarning)
         return rows
 
-    def _are_texts(self, X: Data) -> TypeGuard[Sequence[str | None]]:
-        """Whether X is a list, a Series or another column whose first value is a text."""
+    def _have_words(self, X: Data) -> TypeGuard[Sequence[str | Sequence[str] | None]]:
+        """Whether X is a list, a Series or another column whose first value is a text, or a list of
+        words or of other objects that are no numbers, such as the pairs of a bag of words."""
         if self.vectors or hasattr(X, "columns") or isinstance(X, str | bytes | Mapping):
             return False
         if getattr(X, "ndim", 1) != 1 or not (isinstance(X, Sized) and isinstance(X, Iterable)):
             return False
         values = (each.as_py() if isinstance(each, pa.Scalar) else each for each in X)
-        first = next((value for value in values if not is_missing(value)), None)
-        return first is None or isinstance(first, str)
+        full = (v for v in values if not (is_missing(v) or (is_list(v) and not len(v))))
+        first = next(full, None)
+        first = next(iter(first)) if is_list(first) else first
+        return first is None or isinstance(first, str | tuple | list)
 
     def _rows(self, X: Data, names: Names | None) -> InputRows:
         wanted = VectorCorpus if self.vectors else Corpus
@@ -164,6 +169,24 @@ def _documents(
         empty = Corpus(vocabulary, (), kept=np.zeros(0, np.int64))
         return InputRows(empty, n_rows, names)
     return InputRows(Corpus.from_csr(counts, words, doc_ids), n_rows, names)
+
+
+def has_no_rows(X: Data) -> bool:
+    """Whether X is an array, a table or a list without rows."""
+    shape = getattr(X, "shape", None)
+    return is_list(X) and not len(X) if shape is None else 0 in shape[:1]
+
+
+def column_names_of(X: Any) -> Sequence[str]:  # whatever users pass
+    """The names of the columns of a table; none for anything else."""
+    return list(getattr(X, "column_names", getattr(X, "columns", ())))
+
+
+def column_of_texts(X: Any, name: str) -> Any:  # see ``column_names_of``
+    """The column of this name; OptionError if X is no table or has no such column."""
+    if name not in column_names_of(X):
+        refuse("text", f"must be the name of a column of X, but is {shown(name)}")
+    return X[name]
 
 
 def _column_names(X: Data) -> Names | None:

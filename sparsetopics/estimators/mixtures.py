@@ -53,10 +53,15 @@ class MixtureEstimator(DensityMixin, FittedEstimator):
         return rows.joined(found, self.weights_)
 
     def fit_predict(
-        self, X: Data, y: ArrayLike | None = None, *, on_lap: OnLap | None = None
+        self,
+        X: Data,
+        y: ArrayLike | None = None,
+        *,
+        text: str | None = None,
+        on_lap: OnLap | None = None,
     ) -> IntArray:
         """``fit``, then ``predict`` of the same items, (n_items,); raises what they raise."""
-        return self.fit(X, on_lap=on_lap).predict(X)
+        return self.fit(X, text=text, on_lap=on_lap).predict(X)
 
     def score_samples(self, X: Data) -> FloatArray:
         """log p(x) of each item at the posterior means, (n_items,), in nats.
@@ -97,9 +102,10 @@ class VectorMixture(MixtureEstimator):
         """
         self._check_fitted()
         counts_from(1).check("n_samples", n_samples)
-        if self.random_state is not None:
-            NATURAL.check("random_state", self.random_state)
-        return self.model_.sample(int(n_samples), np.random.default_rng(self.random_state))
+        seed = self._drawn_seed()
+        if seed is not None:
+            NATURAL.check("random_state", seed)
+        return self.model_.sample(int(n_samples), np.random.default_rng(seed))
 
     def training_options(self) -> TrainingOptions:
         """The options that ``sparsetopics train`` would have; raises OptionError."""
@@ -137,7 +143,7 @@ class GaussianMixture(VectorMixture):
         top_concentration: γ, 10 by default.
         start: How the first components are chosen: from "distant" (the default) or "random" items.
         n_jobs: The number of threads; -1 for one per core. It does not change the result.
-        random_state: The seed. None takes a new one every time.
+        random_state: The seed. None takes a new one every time, and a RandomState draws one.
 
     Attributes:
         weights_: Posterior means of the weights, (n_components_,), in falling order.
@@ -233,7 +239,7 @@ class MultinomialMixture(DocumentMixture):
         start: How the first components are chosen: from "distant" (the default) or "random"
             documents.
         n_jobs: The number of threads; -1 for one per core. It does not change the result.
-        random_state: The seed. None takes a new one every time.
+        random_state: The seed. None takes a new one every time, and a RandomState draws one.
 
     Attributes:
         weights_: Posterior means of the weights, (n_components_,), in falling order.

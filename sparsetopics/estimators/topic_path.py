@@ -97,7 +97,9 @@ class TopicPath(TopicEstimator):
         table.PATH_OPTION["validation-share"].check(self.validation_share)
         return self.validation_share
 
-    def partial_fit(self, X: Data, y: ArrayLike | None = None) -> NoReturn:
+    def partial_fit(
+        self, X: Data, y: ArrayLike | None = None, *, text: str | None = None
+    ) -> NoReturn:
         """Refuse with an OptionError: a path needs all documents at once."""
         hint = "Call partial_fit of one of its models, which is an LDA."
         refuse("TopicPath", "has no partial_fit: a path needs all documents at once", hint)
@@ -116,6 +118,8 @@ class TopicPath(TopicEstimator):
         sparsity = None if self.sparsity is None else min(self.sparsity, number)
         model = LDA(**own | {"n_components": number, "sparsity": sparsity})
         model.n_features_in_ = self.n_features_in_
+        known = self.__dict__
+        model.__dict__.update({key: known[key] for key in ("_seed", "_text") if key in known})
         trace = self._trace_of(number)
         model._set_model(self.models_[number], trace, self._facts, self.vocabulary_)
         return model

@@ -146,7 +146,7 @@ class LDA(TopicEstimator):
             others, those that the document has. None stands for 3 if the memoized learner has
             collapsed documents, else for 1.
         n_jobs: The number of threads; -1 for one per core. It does not change the result.
-        random_state: The seed. None takes a new one every time.
+        random_state: The seed. None takes a new one every time, and a RandomState draws one.
 
     Attributes:
         components_: The topic-word posterior λ, (n_components_, n_words), topics in falling order

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from sparsetopics.base.batches import StoredBatch
-from sparsetopics.base.errors import SparsetopicsWarning
+from sparsetopics.base.errors import warn_user
 from sparsetopics.model.statistics import C
 from sparsetopics.options.option import refuse
 from sparsetopics.options.training import TrainingOptions
@@ -47,11 +46,7 @@ def check_room(options: TrainingOptions, component: C, batch: StoredBatch, n_doc
         refuse("topics", f"the tables of {n_topics:,} and one batch {needed} of memory", hint)
     if n_topics > n_docs:
         noun = "documents" if options.counts_words else "items"
-        warnings.warn(
-            f"There are more topics or components ({n_topics:,}) than {noun} ({n_docs:,}).",
-            SparsetopicsWarning,
-            stacklevel=2,
-        )
+        warn_user(f"There are more topics or components ({n_topics:,}) than {noun} ({n_docs:,}).")
 
 
 def _limits() -> Iterator[int]:

@@ -1,9 +1,9 @@
 """The table of all options of making a corpus.
 
-The options of ``sparsetopics ingest``, the parameters of ``Corpus.from_texts`` and
-``Corpus.from_table``, and the checks of single values are made from its rows.
-``corpora.ingest_options`` makes the options of the library of these, and checks what values mean
-together.
+The options of ``sparsetopics ingest``, the parameters of ``Corpus.from_texts``,
+``Corpus.from_tokens`` and ``Corpus.from_table``, and the checks of single values are made from its
+rows. ``corpora.ingest_options`` makes the options of the library of these, and checks what values
+mean together.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from sparsetopics.options.table import OPTION
 
 # The doors to a corpus: the command, and the functions that have options as parameters.
 INGEST, FROM_TEXTS, FROM_TABLE = "ingest", "from_texts", "from_table"
+FROM_TOKENS = "from_tokens"
 EVALUATE = "evaluate"  # which reads the sources of --texts
 _FILES, _TEXTS, _RECORDS = (INGEST,), (INGEST, EVALUATE), (INGEST, FROM_TABLE)
+_CUT = (INGEST, FROM_TEXTS, FROM_TABLE)  # options of cutting texts into words
 _DOCUMENTS, _VECTORS = ("documents",), ("vectors",)  # the kinds of corpora
 _BOTH = (*_DOCUMENTS, *_VECTORS)
 MOST_WORKERS = 4  # by default, since each takes some 150 MB
@@ -48,7 +50,8 @@ _ROWS = in_sections({
                metavar="english|none|CODE|FILE", help=(
             "Words to remove: the bundled English list, that of a language by its code (de, fr, es "
             "and others), or a file. Can be given several times. Default: none.")),
-        Option("language", str, None, "tokenizer.language", everyday=True, metavar="CODE", help=(
+        Option("language", str, None, "tokenizer.language", doors=_CUT, everyday=True,
+               metavar="CODE", help=(
             "Language of the texts, by its code: de, fr, hi, zh and others. Removes its stop words "
             "unless --stop-words is given, and splits text in scripts without spaces (ja, km, lo, "
             "my, th and zh; pip install 'sparsetopics[languages]').")),
@@ -64,7 +67,8 @@ _ROWS = in_sections({
             "Keep only this many most frequent words.")),
         Option("vocabulary", Path, None, "vocabulary", everyday=True, help=(
             "Use the words and the tokenizer settings of this corpus or run unchanged.")),
-        Option("lemmas", str, None, "tokenizer.lemmas", everyday=True, metavar="CODE", help=(
+        Option("lemmas", str, None, "tokenizer.lemmas", doors=_CUT, everyday=True,
+               metavar="CODE", help=(
             "Replace inflected forms by their lemma, by the dictionary of a language (de, es, nl "
             "and others; pip install 'sparsetopics[languages]'). Stop words are removed first.")),
         Option("ngrams", Interval(1, 5, whole=True), None, "tokenizer.ngrams", metavar="N", help=(
@@ -77,21 +81,22 @@ _ROWS = in_sections({
                metavar="NPMI", help=(
             "With --phrases: smallest normalised pointwise mutual information of a pair, from -1 "
             "to 1. Default: 0.5.")),
-        Option("token-pattern", str, None, "tokenizer.token_pattern", help=(
+        Option("token-pattern", str, None, "tokenizer.token_pattern", doors=_CUT, help=(
             r"Regular expression that matches a token, with \p{…} as in the package regex. "
             "Default: runs of three letters or more with their marks, or of two in scripts whose "
             "letters are syllables.")),
-        Option("normalize", OneOf(("nfc", "nfkc")), None, "tokenizer.normalize", help=(
+        Option("normalize", OneOf(("nfc", "nfkc")), None, "tokenizer.normalize", doors=_CUT, help=(
             "Unicode normal form of texts; nfkc also joins ligatures and full-width forms. "
             "Default: nfc, or none if --tokenizer is given.")),
         Option("remove", SomeOf(lambda: ("urls", "mentions", "hashtags", "emails"), "part",
                                 repeated=True),
-               None, "tokenizer.remove", metavar="urls,mentions,hashtags,emails", help=(
+               None, "tokenizer.remove", doors=_CUT, metavar="urls,mentions,hashtags,emails", help=(
             "Remove these parts of texts first. Can be given several times. Default: none.")),
-        Option("tokenizer", str, None, "tokenizer.function", metavar="MODULE:NAME", help=(
+        Option("tokenizer", str, None, "tokenizer.function", doors=_CUT,
+               metavar="MODULE:NAME", help=(
             "Python function that takes a text and returns its words, instead of --token-pattern. "
             "The module may be in the current folder.")),
-        Option("lowercase", bool, None, "tokenizer.lowercase", help=(
+        Option("lowercase", bool, None, "tokenizer.lowercase", doors=_CUT, help=(
             "Convert text to lower case. Default: yes, unless --tokenizer is given.")),
     ), only_for=_DOCUMENTS),
     "Sources": (
@@ -102,7 +107,7 @@ _ROWS = in_sections({
             "parquet, arrow or image. Default: given by the file name extension.")),
         Option("text-field", str, "text", "read.text_field", only_for=_DOCUMENTS,
                doors=(*_RECORDS, EVALUATE), everyday=True, help=(
-            "Field with the text.")),
+            "Field with the text, or with a list of words.")),
         Option("id-field", str, None, "read.id_field", doors=_RECORDS, everyday=True, help=(
             "Field with the name of a document or item. Default: id, if present.")),
         Option("duplicate-ids", OneOf(("refuse", "skip", "keep")), "refuse", "read.duplicate_ids",

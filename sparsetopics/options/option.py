@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from math import inf, isnan
@@ -22,7 +22,10 @@ NO_NAMES = "none"  # what a user types for an empty list of names
 MOST = 2**31 - 1  # kernels count in 32 bits
 LONGEST_VALUE = 60  # characters of a value in a message
 
-Value = str | int | float | bool | tuple[str, ...] | tuple[int, ...] | frozenset[str] | Path
+TokenizerFunction = Callable[[str], Iterable[str]]
+Tokenizer = str | TokenizerFunction | None  # a function, or its MODULE:NAME
+_Plain = str | int | float | bool | tuple[str, ...] | tuple[int, ...] | frozenset[str] | Path
+Value = _Plain | TokenizerFunction
 Given = Mapping[str, Value | None]  # by name; None stands for the default
 T = TypeVar("T")
 V = TypeVar("V")
@@ -240,6 +243,7 @@ class Option:
         doors: The commands and functions that have it; empty if all that the table is for do.
         everyday: Whether ``--help`` lists it, or only ``--help-all``.
         metavar: What ``--help`` calls the value; None for the name of its type.
+        hint: What there is instead, for values that are no number although the option takes one.
         help: What it does. Commands add the default, unless it is None.
         section: The part of the list of options where ``--help`` has it.
     """
@@ -254,6 +258,7 @@ class Option:
     doors: tuple[str, ...] = ()
     everyday: bool = False
     metavar: str | None = None
+    hint: str = ""
     help: str = ""
     section: str = ""
 
@@ -291,7 +296,10 @@ class Option:
         the others are."""
         if value is None:
             return
-        if isinstance(self.takes, Interval | OneOf | SomeOf | WholeNumbers):
+        if isinstance(self.takes, Interval):
+            hint = self.hint if self.takes.number(value) is None else ""
+            self.takes.check(self.name, value, hint)
+        elif isinstance(self.takes, OneOf | SomeOf | WholeNumbers):
             self.takes.check(self.name, value)
         else:
             check_type(self.name, value, *_OF_PYTHON[self.takes])

@@ -163,14 +163,18 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "instead if you pass 0, --moves, --criterion, --laps, --start RUN, another learner or "
             "mean-field, or if the corpus is smaller.")),
         Option("alpha", CONCENTRATION, DEFAULT_DOC_CONCENTRATION, "prior.doc_concentration",
-               help=(
+               hint="It is the sum over all topics, which share it evenly. "
+                    "--learn-hyperparameters learns it.", help=(
             f"{_for('alpha')} α, the concentration of a document's topics, summed over all "
             "topics.")),
         Option("gamma", CONCENTRATION, DEFAULT_TOP_CONCENTRATION, "prior.top_concentration",
                help=(
             "(hdp, mixtures) γ, the concentration of the weights of topics or components. A "
             "greater γ expects more of them.")),
-        Option("eta", CONCENTRATION, DEFAULT_WORD_CONCENTRATION, "prior.word_concentration", help=(
+        Option("eta", CONCENTRATION, DEFAULT_WORD_CONCENTRATION, "prior.word_concentration",
+               hint="All words of all topics share it, so it cannot hold seed words. "
+                    "--learn-hyperparameters learns it, and `sparsetopics train` can start from "
+                    "the topics of a run.", help=(
             "(lda, hdp, multinomial mixtures) η, the concentration of each word in a topic or "
             "component.")),
         Option("learn-hyperparameters", bool, False, "learn_hyperparameters", 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import get_args
 
 import msgspec
 
-from sparsetopics.base.errors import RunError, SparsetopicsWarning
+from sparsetopics.base.errors import RunError, warn_user
 from sparsetopics.base.sealed_files import decoded, file_sha256, read_sealed, write_sealed
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import count_validation
@@ -206,7 +205,7 @@ def lowered(options: TrainingOptions, share: float | None, n_docs: int) -> Train
     if len(rungs) < 2:
         refuse("rungs", f"must be at least two numbers up to {most:,}: {why}")
     numbers = f"{most:,} topics, not with {options.n_topics:,}"
-    warnings.warn(f"The path begins with {numbers}: {why}.", SparsetopicsWarning, stacklevel=2)
+    warn_user(f"The path begins with {numbers}: {why}.")
     return replace(options, n_topics=most, lower_rungs=rungs[1:])
 
 

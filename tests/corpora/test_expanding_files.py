@@ -160,6 +160,19 @@ def test_a_vocabulary_that_expands_is_refused(tmp_path):
         Corpus.open(corpus)
 
 
+def test_a_long_word_that_a_list_repeats_is_refused_before_it_is_held(tmp_path):
+    lists = pa.ListArray.from_arrays(pa.array([0, 40_000], pa.int32()), shared(LONG, 40_000))
+    # Without Arrow's schema, nothing says that these are dictionaries.
+    pq.write_table(pa.table({"text": lists}), tmp_path / "a.parquet", store_schema=False)
+
+    outcomes = outcomes_of({"a": "ingest a.parquet --out corpus --workers 1"}, tmp_path)
+
+    status, _, messages, peak = outcomes["a"]
+    assert status == 1
+    assert re.search(r"a\.parquet: .*(unpack to|a row has 2,4)", messages.splitlines()[-1])
+    assert peak << 10 < MOST_MEMORY
+
+
 @pytest.mark.parametrize("column", ["text", "label"])
 def test_a_small_table_that_expands_is_refused_before_it_is_held(column, tmp_path):
     columns = {"text": ["owl"] * 8000, column: ["owl cat " * 7_500] * 8000}

@@ -201,10 +201,13 @@ def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
         ("not json", "the line is not JSON"),
         ("[1, 2]", r"expected a JSON object, but found a list\. Write one object per line\.$"),
         ('{"text": "x}', r"the line is not JSON \(unterminated string\)\.$"),
-        ('{"text": 5}', "expected a string or null in field 'text', but found a number"),
+        (
+            '{"text": 5}',
+            "expected a string, a list of words or null in field 'text', but found a number",
+        ),
         (
             '{"text": {"a": 1, "a": 2}}',
-            "expected a string or null in field 'text', but found an object",
+            "expected a string, a list of words or null in field 'text', but found an object",
         ),
         ('{"text": "x", "text": "y"}', "two fields are called 'text'"),
         ('{"text": null, "text": "y"}', "two fields are called 'text'"),
@@ -404,7 +407,9 @@ def test_other_string_types_of_arrow(tmp_path):
 def test_a_column_that_is_no_text(tmp_path):
     pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "a.parquet")
 
-    with pytest.raises(SourceError, match="expected strings in field 'text', but found int64"):
+    with pytest.raises(
+        SourceError, match="expected strings or lists of strings in field 'text', but found int64"
+    ):
         read([tmp_path / "a.parquet"])
 
 

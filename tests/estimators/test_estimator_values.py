@@ -244,10 +244,10 @@ METHODS = {
     "labels": (lambda value: VectorCorpus.from_array(np.eye(2), value), {"None", "array"}),
     "bow": (lambda value: Corpus.from_gensim(value, {0: "a"}), set()),
     "dictionary": (lambda value: Corpus.from_gensim([[(0, 1)]], value), set()),
-    "X": (TOPICS.transform, set()),
+    "X": (TOPICS.transform, {"nested"}),
     "X to score": (TOPICS.score, set()),
     "X to predict": (MIXTURE.predict, set()),
-    "X to add": (DOCUMENTS.partial_fit, set()),
+    "X to add": (DOCUMENTS.partial_fit, {"nested"}),
     "input_features": (TOPICS.get_feature_names_out, {"None"}),
     "transform": (lambda value: LDA().set_output(transform=value), {"None"}),
 }

@@ -335,7 +335,7 @@ def test_nothing_is_asked_before_fit(tmp_path):
         (lambda m, f: m.topics(names={9: "a"}), OptionError, "names: there is no"),
         (lambda m, f: m.top_words(3, 1.5), OptionError, "relevance: must be"),
         (lambda m, f: m.infer(["cats"], top=0), OptionError, "top: must be"),
-        (lambda m, f: m.infer(["cats"], tokenizer=str.split), OptionError, "tokenizer: must be"),
+        (lambda m, f: m.infer(["cats"], tokenizer=3), OptionError, "tokenizer: must be"),
         (lambda m, f: m.infer("cats"), SourceError, "texts: "),
         (lambda m, f: m.evaluate([[1, 2]]), ShapeError, "X has 2 features, but LDA is"),
         (lambda m, f: m.prevalence([[1, 2]]), ShapeError, "X has 2 features, but LDA is"),

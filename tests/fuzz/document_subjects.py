@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -79,7 +79,7 @@ def _source(
     )
 
 
-def _jsonl(initial: str = "d") -> bytes:
+def _jsonl(texts: Sequence[str | list[str | None]] = TEXTS, initial: str = "d") -> bytes:
     rows = [
         {
             "id": f"{initial}{n}",
@@ -88,7 +88,7 @@ def _jsonl(initial: str = "d") -> bytes:
             "date": f"2020-01-0{n + 1}",
             "score": n / 2,
         }
-        for n, text in enumerate(TEXTS)
+        for n, text in enumerate(texts)
     ]
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
@@ -108,9 +108,15 @@ def table() -> pa.Table:
     return pa.table({"id": ids, "text": TEXTS, "label": labels, "date": dates, "score": scores})
 
 
-def _written(write: Callable[[pa.Table, io.BytesIO], None]) -> bytes:
+def _lists() -> pa.Table:
+    """The table with a list of words in place of each text."""
+    lists = pa.array([*(text.split() for text in TEXTS[:-1]), ["owl", None, ""]])
+    return table().set_column(1, "text", lists)
+
+
+def _written(written: pa.Table) -> bytes:
     file = io.BytesIO()
-    write(table(), file)
+    pq.write_table(written, file)
     return file.getvalue()
 
 
@@ -119,7 +125,7 @@ def _zip() -> bytes:
     with zipfile.ZipFile(file, "w") as archive:
         # A name alone would stand for a member of today, and each day would try other cases.
         for name, packing in (("a", zipfile.ZIP_DEFLATED), ("b", zipfile.ZIP_STORED)):
-            archive.writestr(zipfile.ZipInfo(f"deep/{name}.jsonl"), _jsonl(name), packing)
+            archive.writestr(zipfile.ZipInfo(f"deep/{name}.jsonl"), _jsonl(initial=name), packing)
     return file.getvalue()
 
 
@@ -157,9 +163,20 @@ SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {
     "jsonl": lambda scratch: _source(
         "a.jsonl", {"a.jsonl": _jsonl()}, tokens=JSON_TOKENS, change=change_json_lines
     ),
+    "jsonl-lists": lambda scratch: _source(
+        *("a.jsonl", {"a.jsonl": _jsonl(_lists()["text"].to_pylist())}),
+        tokens=(*JSON_TOKENS, b'["owl"]', b"[3]", b'{"text": [[]]}', b'{"text": ["\\ud83d"]}'),
+        change=change_json_lines,
+    ),
+    "parquet-lists": lambda scratch: _source(
+        "a.parquet", {"a.parquet": _written(_lists())}, change=change_parquet
+    ),
+    "arrow-lists": lambda scratch: _source(
+        "a.arrow", {"a.arrow": change_ipc(_lists())}, change=change_ipc.damaged
+    ),
     "csv": lambda scratch: _source("a.csv", {"a.csv": _csv()}, tokens=TEXT_TOKENS),
     "parquet": lambda scratch: _source(
-        "a.parquet", {"a.parquet": _written(pq.write_table)}, change=change_parquet
+        "a.parquet", {"a.parquet": _written(table())}, change=change_parquet
     ),
     "arrow": lambda scratch: _source(
         "a.arrow", {"a.arrow": change_ipc(table())}, change=change_ipc.damaged

@@ -19,14 +19,20 @@ from sparsetopics.corpora.ingest_options import (
     IngestOptions,
     VectorOptions,
     document_options,
-    given_at,
+    options_at,
     vector_options,
 )
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
-from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, INGEST, INGEST_OPTION
+from sparsetopics.options.ingest_table import (
+    FROM_TABLE,
+    FROM_TEXTS,
+    FROM_TOKENS,
+    INGEST,
+    INGEST_OPTION,
+)
 from sparsetopics.options.workplace import Workplace
 from worlds.collections_on_disk import make_texts, write_jsonl
 
@@ -50,7 +56,11 @@ USUAL = {
     "lowercase": True,
     "workers": 1,
 }
-DOORS = {FROM_TEXTS: Corpus.from_texts, FROM_TABLE: Corpus.from_table}
+DOORS = {
+    FROM_TEXTS: Corpus.from_texts,
+    FROM_TOKENS: Corpus.from_tokens,
+    FROM_TABLE: Corpus.from_table,
+}
 # A value of each option of Python: as a parameter, and as words of the command.
 VALUES = {
     "stop_words": ("english", "--stop-words english"),
@@ -96,7 +106,7 @@ def run(*words, status=0):
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """Texts of a table, in a file and as a list, and a corpus with words."""
+    """Texts of a table, in a file and as a list, lists of their words, and a corpus with words."""
     folder = tmp_path_factory.mktemp("world")
     first = ("The New York owls", "A \ufb01ne", "Some ftp://owl.org")
     texts = [f"{first[n % 3]} {text} CAT" for n, text in enumerate(make_texts(120))]
@@ -109,6 +119,8 @@ def world(tmp_path_factory):
     rows = [dict(zip(names, row, strict=True)) for row in zip(*names.values(), strict=True)]
     rows = [{"text": text, **row} for text, row in zip(reversed(texts), rows, strict=True)]
     (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lists = [{"text": row["text"].split()} for row in rows]
+    (folder / "lists.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lists))
     write_jsonl(folder / "words.jsonl", make_texts(120, 1))
     run("ingest", folder / "words.jsonl", "--out", folder / "words", "--quiet")
     return folder, rows
@@ -153,15 +165,11 @@ def test_each_needed_option_is_in_the_table():
 
 
 def test_nothing_given_is_the_default():
-    nothing = {name: None for name in INGEST_OPTION if name != "vocabulary"}
-
     assert document_options({}) == IngestOptions()
     assert vector_options({}) == VectorOptions()
     for door, function in DOORS.items():
         own = {each.name: None for each in inspect.signature(function).parameters.values()}
-        given = given_at(door, own)
-        assert given.keys() <= nothing.keys()
-        assert document_options(given) == IngestOptions()
+        assert options_at(door, own) == IngestOptions()
 
 
 def test_a_value_that_is_none_of_the_kind_is_refused_at_every_door():
@@ -196,8 +204,10 @@ def test_an_option_means_the_same_at_every_door(world, tmp_path, monkeypatch, do
         return
     value, words = VALUES[key]
     value = Corpus.open("words").vocabulary if key == "vocabulary" else value
-    run("ingest", "a.jsonl", "--out", tmp_path / "c", "--quiet", *words.split())
+    source = "lists.jsonl" if door == FROM_TOKENS else "a.jsonl"
+    run("ingest", source, "--out", tmp_path / "c", "--quiet", *words.split())
     data = pa.Table.from_pylist(rows) if door == FROM_TABLE else [row["text"] for row in rows]
+    data = [text.split() for text in data] if door == FROM_TOKENS else data
 
     found = content(DOORS[door](data, **{key: value}, **BESIDE.get(key, {})))
 

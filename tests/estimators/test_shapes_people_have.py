@@ -1,0 +1,348 @@
+"""Tables, functions, bags of words, weights and seeds as people pass them to estimators."""
+
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+
+from sparsetopics import (
+    HDP,
+    LDA,
+    Corpus,
+    DPGaussianMixture,
+    DPMultinomialMixture,
+    GaussianMixture,
+    MultinomialMixture,
+    TopicPath,
+    load,
+)
+from sparsetopics.base.errors import (
+    OptionError,
+    ShapeError,
+    SourceError,
+    SparsetopicsError,
+    SparsetopicsWarning,
+    VocabularyError,
+)
+from sparsetopics.cli.main import main
+
+PETS, MONEY = "cats chase mice while dogs chase cats", "stocks fell while bonds rose"
+TEXTS = [PETS, MONEY, f"{PETS} {MONEY}", f"{MONEY} {MONEY}"] * 5
+OF_DOCUMENTS = {
+    "LDA": lambda: LDA(2, max_iter=2),
+    "HDP": lambda: HDP(2, max_iter=2),
+    "TopicPath": lambda: TopicPath(4, fewest=2, max_iter=2),
+    "MultinomialMixture": lambda: MultinomialMixture(2, max_iter=2),
+    "DPMultinomialMixture": lambda: DPMultinomialMixture(2, max_iter=2),
+}
+OF_VECTORS = {"GaussianMixture": GaussianMixture, "DPGaussianMixture": DPGaussianMixture}
+
+
+def frame_of(library, columns):
+    return pytest.importorskip(library).DataFrame(columns)
+
+
+TABLES = {
+    "arrow": pa.table,
+    "pandas": lambda columns: frame_of("pandas", columns),
+    "polars": lambda columns: frame_of("polars", columns),
+    "datasets": lambda columns: pytest.importorskip("datasets").Dataset.from_dict(columns),
+}
+
+
+def answer(model, X):
+    return model.transform(X) if hasattr(model, "transform") else model.predict_proba(X)
+
+
+def cut_at_spaces(text):
+    return text.split(" ")
+
+
+# --- tables ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("form", TABLES)
+@pytest.mark.parametrize("kind", OF_DOCUMENTS)
+def test_a_column_of_a_table_is_fitted_and_asked_like_its_texts(kind, form):
+    table = TABLES[form]({"body": TEXTS, "year": [*range(20)]})
+    expected = OF_DOCUMENTS[kind]().fit(TEXTS)
+
+    model = OF_DOCUMENTS[kind]().fit(table, text="body")
+
+    np.testing.assert_array_equal(answer(model, table), answer(expected, TEXTS))
+    np.testing.assert_array_equal(answer(model, TEXTS), answer(expected, TEXTS))
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_other_methods_know_the_column():
+    table = pa.table({"body": TEXTS, "words": [text.split() for text in TEXTS]})
+    model = LDA(2, max_iter=2)
+
+    assert model.fit_transform(table, text="body").shape == (20, 2)
+    assert MultinomialMixture(2, max_iter=2).fit_predict(table, text="body").shape == (20,)
+    assert pickle.loads(pickle.dumps(model)).score(table) == model.score(TEXTS)
+    assert model.fit(table, text="words").score(table) == model.score(table["words"])
+    learned = LDA(2).partial_fit(table, text="body").partial_fit(table)
+    assert learned.n_docs_ == 40
+    model.fit(sparse.csr_array(np.eye(3, dtype=int)))
+    with pytest.raises(ShapeError):
+        model.transform(frame_of("pandas", {"body": TEXTS}))
+
+
+def test_the_index_of_a_frame_names_documents():
+    frame = frame_of("pandas", {"body": TEXTS[:3]})
+    frame.index = list("xyz")
+
+    model = LDA(2, max_iter=2).set_output(transform="pandas").fit(frame, text="body")
+
+    assert model.transform(frame).index.tolist() == list("xyz")
+
+
+@pytest.mark.parametrize("kind", OF_VECTORS)
+def test_vectors_have_no_text(kind):
+    with pytest.raises(OptionError, match=f"^text: is for documents, but {kind} learns from vec"):
+        OF_VECTORS[kind](2).fit(pa.table({"body": TEXTS}), text="body")
+
+
+@pytest.mark.parametrize(
+    ("X", "text", "message"),
+    [
+        (
+            pa.table({"body": TEXTS}),
+            "text",
+            "^text: must be the name of a column of X, but is 'text'",
+        ),
+        (TEXTS, "body", "^text: must be the name of a column of X, but is 'body'"),
+        (pa.table({"body": TEXTS}), 3, "^text: must be the name of a column of X, but is 3"),
+    ],
+)
+def test_a_column_that_is_not_there_is_said(X, text, message):
+    with pytest.raises(OptionError, match=message):
+        LDA(2).fit(X, text=text)
+
+
+def test_a_frame_with_texts_says_how_to_name_them():
+    frame = frame_of("pandas", {"body": TEXTS})
+
+    with pytest.raises(ShapeError, match=r"fit\(X, text=NAME\) with the name of a column of X\."):
+        LDA(2).fit(frame)
+
+
+# --- functions ------------------------------------------------------------------------------------
+class Cutter:
+    """An object that can be called, as pipelines of other libraries are."""
+
+    def __call__(self, text):
+        return text.split(" ")
+
+
+@pytest.mark.parametrize("function", [cut_at_spaces, lambda t: t.split(" "), Cutter(), str.split])
+def test_a_function_cuts_texts_and_is_needed_again(function, tmp_path):
+    corpus = Corpus.from_texts(["a-b c", "c d", "c d"], tokenizer=function, stop_words=["d"])
+    model = LDA(2, max_iter=2).fit(corpus)
+    model.save(tmp_path / "run")
+
+    assert corpus.vocabulary.words == ("c", "a-b")
+    for ask in (model.infer, model.transform, load(tmp_path / "run").infer):
+        with pytest.raises(
+            VocabularyError, match=r"cut by the function .*, which runs only on req"
+        ):
+            ask(["a-b c"])
+    for own in (model, load(tmp_path / "run"), pickle.loads(pickle.dumps(model))):
+        table = own.infer(["a-b c", "d"], tokenizer=function)
+        assert [row is None for row in table["proportions"].to_pylist()] == [False, True]
+    again = Corpus.from_texts(["a-b x"], tokenizer=function, vocabulary=model.vocabulary_)
+    assert again.to_csr().toarray().tolist() == [[0, 1]]
+    table = pa.table({"text": ["a-b c", "c d", "c d"]})
+    assert Corpus.from_table(table, tokenizer=function).n_words == 3
+    run = CliRunner().invoke(main, ["infer", str(tmp_path / "run"), "--text", "a-b"])
+    assert run.exit_code == 1
+    assert "Pass --tokenizer " in run.stderr
+
+
+def test_a_function_that_can_be_imported_is_found_by_its_name():
+    corpus = Corpus.from_texts(["a-b c", "c d"], tokenizer=cut_at_spaces)
+    name = f"{__name__}:cut_at_spaces"
+
+    assert corpus.vocabulary.tokenizer["function"] == name
+    assert type(corpus.vocabulary.tokenizer["function"]) is str
+    assert LDA(2, max_iter=2).fit(corpus).infer(["a-b"], tokenizer=name).num_rows == 1
+
+
+def test_what_is_wrong_with_a_function_is_one_line():
+    for function, message in ((lambda t: 3, "failed to return words"), (3, "must be a string")):
+        with pytest.raises(OptionError, match=message) as caught:
+            Corpus.from_texts(["a"], tokenizer=function)
+        assert "\n" not in str(caught.value)
+
+
+# --- counts ---------------------------------------------------------------------------------------
+BAG = [[(0, 2), (2, 1)], [(1, 1)], []]
+DICTIONARY = {0: "cats", 1: "unseen", 2: "dogs"}
+
+
+@pytest.mark.parametrize("pair", [tuple, list])
+def test_a_bag_of_words_names_the_function_that_reads_it(pair):
+    bag = [[pair(each) for each in document] for document in BAG]
+    model = LDA(2, max_iter=2).fit(TEXTS)
+
+    for ask in (LDA(2).fit, model.transform, model.infer, model.partial_fit, LDA(2).partial_fit):
+        with pytest.raises(SourceError, match=r"Corpus\.from_gensim\(bow, dictionary\) reads bags"):
+            ask(bag)
+
+
+def test_counts_are_brought_to_the_words_of_a_model():
+    model = LDA(2, max_iter=2).fit(TEXTS)
+    expected = Corpus.from_texts(["cats cats dogs", "unseen"], vocabulary=model.vocabulary_)
+
+    bag = Corpus.from_gensim(BAG, DICTIONARY, vocabulary=model.vocabulary_)
+    matrix = [[2.0, 0, 1], [0, 1, 0], [0, 0, 0]]
+    counts = Corpus.from_csr(matrix, ["cats", "unseen", "dogs"], vocabulary=model.vocabulary_)
+
+    for corpus in (bag, counts):
+        np.testing.assert_array_equal(corpus.to_csr().toarray(), expected.to_csr().toarray())
+        assert corpus.to_csr().has_canonical_format
+        assert corpus.vocabulary.words == model.vocabulary_.words
+        assert (corpus.n_skipped, corpus.n_unknown_tokens) == (2, 1)
+        assert corpus.kept.tolist() == [0]
+        np.testing.assert_array_equal(model.transform(corpus), model.transform(expected))
+    with pytest.raises(SourceError, match="counts: no word is known"):
+        Corpus.from_gensim([[(1, 1)]], DICTIONARY, vocabulary=model.vocabulary_)
+    for make in (Corpus.from_csr, Corpus.from_gensim):
+        with pytest.raises(OptionError, match="vocabulary: must be the Vocabulary of a corpus"):
+            make(
+                *((matrix, [*"abc"]) if make == Corpus.from_csr else (BAG, DICTIONARY)),
+                vocabulary=3,
+            )
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_weights_are_no_counts(norm):
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    weights = TfidfVectorizer(norm=norm).fit_transform([*TEXTS, ""])
+    bag = [[*zip(row.indices.tolist(), row.data.tolist(), strict=True)] for row in weights[:9]]
+    names = [f"w{n}" for n in range(weights.shape[1])]
+    sentence = (
+        "all rows have length one, as those of tf-idf weights, which are not counts. Use Count"
+    )
+    model = LDA(2, max_iter=2).fit(TEXTS)
+
+    for ask in (
+        lambda: LDA(2).fit(weights),
+        lambda: MultinomialMixture(2).fit(weights.toarray()),
+        lambda: LDA(2).partial_fit(weights.astype(np.float32)),
+        lambda: model.transform(weights),
+        lambda: Corpus.from_csr(weights, names),
+        lambda: Corpus.from_gensim(bag, dict(enumerate(names))),
+    ):
+        with pytest.raises(ShapeError, match=sentence):
+            ask()
+
+
+def test_counts_that_are_not_whole_stay_allowed():
+    Corpus.from_csr([[0.5, 0.25], [1.5, 0.5]], ["a", "b"])
+    Corpus.from_csr([[1, 0], [0, 1]], ["a", "b"])
+
+
+# --- arguments ------------------------------------------------------------------------------------
+def test_a_random_state_draws_the_seeds(tmp_path):
+    drawn = np.random.RandomState(3).randint(2**31 - 1, size=2).tolist()
+    state = np.random.RandomState(3)
+    model = LDA(2, max_iter=2, random_state=state)
+
+    for seed in drawn:
+        model.fit(TEXTS)
+        expected = LDA(2, max_iter=2, random_state=seed).fit(TEXTS)
+        np.testing.assert_array_equal(model.components_, expected.components_)
+        model.save(tmp_path / "run", overwrite=True)
+        assert load(tmp_path / "run").random_state == seed
+    pickle.loads(pickle.dumps(model)).infer(["cats"])
+    assert LDA(2, random_state=np.random.RandomState(3)).partial_fit(TEXTS).n_docs_ == 20
+    vectors = np.random.RandomState(0).normal(size=(20, 2))
+    mixture = GaussianMixture(2, max_iter=2, random_state=np.random.RandomState(1)).fit(vectors)
+    assert mixture.sample(3)[0].shape == (3, 2)
+    path = TopicPath(4, fewest=2, max_iter=2, random_state=np.random.RandomState(1)).fit(TEXTS)
+    path.model().save(tmp_path / "rung")
+    assert load(tmp_path / "rung").random_state == path._seed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"doc_concentration": "auto"}, "share it evenly. learn_hyperparameters learns it"),
+        ({"doc_concentration": [0.1, 0.1]}, "It is the sum over all topics, which share it"),
+        ({"word_concentration": "auto"}, "learn_hyperparameters learns it, and `sparsetopics tr"),
+        ({"word_concentration": np.ones((2, 9))}, "cannot hold seed words. learn_hyperparameters"),
+        (
+            {"doc_concentration": -1},
+            r"^doc_concentration: must be from 1e-09 to 1e\+09, but is -1.$",
+        ),
+    ],
+)
+def test_priors_of_other_toolkits_say_what_there_is_instead(arguments, message):
+    with pytest.raises(OptionError, match=message) as caught:
+        LDA(2, **arguments).fit(TEXTS)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("option", ["alpha", "eta"])
+def test_priors_of_other_toolkits_say_it_in_the_command_too(option, tmp_path):
+    Corpus.from_texts(TEXTS).save(tmp_path / "c")
+
+    words = ["train", str(tmp_path / "c"), "--out", str(tmp_path / "run"), "--model", "lda"]
+    said = CliRunner().invoke(main, [*words, f"--{option}", "auto"])
+
+    assert said.exit_code == 1
+    assert re.search(
+        f"Error: --{option}: must be a number, .*hyperparameters learns it", said.stderr
+    )
+
+
+@pytest.mark.parametrize("nothing", [[], np.zeros((0, 3)), sparse.csr_array((0, 3)), pa.array([])])
+def test_a_batch_without_rows_changes_nothing(nothing):
+    model = LDA(2).partial_fit(nothing).partial_fit(TEXTS)
+    before = model.components_
+
+    np.testing.assert_array_equal(model.partial_fit(nothing).components_, before)
+    assert model.n_docs_ == 20
+    assert GaussianMixture(2).partial_fit(np.zeros((0, 2))).n_components == 2
+
+
+# --- warnings -------------------------------------------------------------------------------------
+WARNED = {
+    "from_texts": lambda: Corpus.from_texts(["", PETS]),
+    "from_tokens": lambda: Corpus.from_tokens([[], ["cats"]]),
+    "from_table": lambda: Corpus.from_table(pa.table({"text": ["", PETS]})),
+    "an option": lambda: Corpus.from_texts([PETS], stop_words=["de"]),
+    "fit": lambda: LDA(2, max_iter=2).fit(["", PETS, MONEY]),
+    "fit_transform": lambda: LDA(2, max_iter=2).fit_transform(["", PETS, MONEY]),
+    "fit_predict": lambda: MultinomialMixture(2, max_iter=2).fit_predict(["", PETS, MONEY]),
+    "topics": lambda: LDA(9, max_iter=2).fit([PETS, MONEY]),
+    "a path": lambda: TopicPath(50, fewest=2, max_iter=2).fit(TEXTS),
+    "evaluate": lambda: FITTED.evaluate(TEXTS),
+    "names": lambda: (
+        LDA(2, max_iter=2).fit(frame_of("pandas", {"a": [1, 2], "b": [2, 1]})).transform([[1, 2]])
+    ),
+}
+FITTED = LDA(2, max_iter=2).fit(TEXTS)
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_a_warning_points_to_the_line_of_the_user(name):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        WARNED[name]()
+
+    own = [each for each in caught if issubclass(each.category, SparsetopicsWarning | UserWarning)]
+    assert own
+    assert {each.filename for each in own} == {__file__}
+
+
+def test_all_errors_are_of_the_family():
+    for wrong in (lambda: Corpus.from_tokens(3), lambda: LDA(2).fit(TEXTS, text="body")):
+        with pytest.raises(SparsetopicsError):
+            wrong()
