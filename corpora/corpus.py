@@ -227,7 +227,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         cls,
         table: Any,  # the tables of six libraries share no type, only Arrow's protocol
         *,
-        text_field: str = "text",
+        text_field: str | Sequence[str] = "text",
         id_field: str | None = None,
         duplicate_ids: str = "refuse",
         label_field: str | None = None,

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
@@ -18,7 +19,8 @@ from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import ShapeError, SourceError, SparsetopicsWarning
-from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.frames import is_frame, table_of_frame
 from sparsetopics.corpora.ingest_options import IngestOptions, document_options, settled_tokenizer
 from sparsetopics.corpora.memory_arrays import (
     AnyMatrix,
@@ -31,9 +33,15 @@ from sparsetopics.corpora.memory_arrays import (
 )
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
-from sparsetopics.corpora.readers.fields import NO_RULES, FieldType, FieldTypes, ValueRules
+from sparsetopics.corpora.readers.fields import (
+    NO_RULES,
+    FieldType,
+    FieldTypes,
+    ValueRules,
+    said_of_unkept,
+)
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
-from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
+from sparsetopics.corpora.readers.text_tables import columns_noting, table_blocks
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import (
@@ -134,11 +142,13 @@ def _corpus_of_blocks(
         sum((block.account for block in blocks), NO_ACCOUNT),
         skipped,
     )
+    notes = told.notes
     doubts = (
-        f"{name} is kept as a {types[name]}, {note.replace('--date-format', 'date_formats')}"
-        for name, note in told.notes.items()
+        f"{name} is kept as a {types[name]}, {notes[name].replace('--date-format', 'date_formats')}"
+        for name in notes
+        if name in types
     )
-    for sentence in (*account.warnings(), *doubts):
+    for sentence in filter(None, (*account.warnings(), *doubts, said_of_unkept(types, notes))):
         warnings.warn(sentence, SparsetopicsWarning, stacklevel=5)  # the call of ``from_texts``
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
     made = vocabulary, groups, len(skipped), n_unknown, types, account
@@ -232,19 +242,29 @@ def corpus_of_table(
     """
     has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
-    return _corpus_of_blocks(_blocks_of_table(table, options.read), _TABLE, options, names)
+    left_out: dict[str, str] = {}
+    if is_frame(table):
+        table = table_of_frame(table, options.read, _TABLE, left_out)
+    blocks = _blocks_of_table(table, options.read, left_out)
+    return _corpus_of_blocks(blocks, _TABLE, options, names)
 
 
-def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
-    batches = _table_batches(table)
-    chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
+def _blocks_of_table(
+    table: Any,  # see corpus_of_table
+    read: ReadOptions,
+    left_out: dict[str, str],
+) -> Iterator[TextBlock]:
+    choose = partial(columns_noting, left_out, read, _TABLE)
+    chosen = (batch.select(choose(batch.schema).columns) for batch in _table_batches(table))
     try:
-        for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read):
+        for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read, left_out):
             yield pending()
     except SourceError:
         raise
     except (pa.ArrowException, ValueError) as error:
-        problem = f"Arrow cannot read its columns: {reason_of(error)}"
+        problem = "Arrow cannot read its columns"
+        if not isinstance(error, pa.ArrowException):
+            problem = str(error)
         hint = "Leave out all columns but text, id, label and those to keep."
         raise SourceError(_TABLE, problem, hint) from error
 

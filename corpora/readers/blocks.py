@@ -18,6 +18,7 @@ from sparsetopics.base.errors import SourceError, SparsetopicsError
 DOCUMENTS = "documents"
 VECTORS = "vectors"
 NO_ID = "no-id-"  # before the position of a document without an id, where others have one
+BETWEEN = "\n\n"  # the fields of a text
 LONGEST_NAME = 1 << 16  # bytes of an id or a label; those of thousands of rows are read at once
 
 #: Fields of documents as strings, (n_docs,) each, by name. Empty and null stand for no value.
@@ -81,6 +82,13 @@ def text_block(rows: Sequence[Row], fields: Mapping[str, Sequence[str | None]]) 
     ids, labels, texts = (pa.array(column, pa.string()) for column in columns)
     kept = {name: pa.array(values, pa.string()) for name, values in fields.items()}
     return checked(TextBlock(ids, labels, texts, kept), places.__getitem__)
+
+
+def joined(texts: Sequence[pa.StringArray]) -> pa.StringArray:
+    """The texts of several fields, (n_docs,) each, as one with empty lines between."""
+    if len(texts) == 1:
+        return texts[0]
+    return pc.binary_join_element_wise(*map(given, texts), BETWEEN, null_handling="skip")
 
 
 def overlong(names: pa.StringArray) -> int:

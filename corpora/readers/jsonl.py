@@ -14,8 +14,16 @@ import pyarrow.json as pj
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, checked, text_block
-from sparsetopics.corpora.readers.fields import check_number_of_fields
+from sparsetopics.corpora.readers.blocks import (
+    BETWEEN,
+    PendingBlock,
+    Row,
+    TextBlock,
+    checked,
+    joined,
+    text_block,
+)
+from sparsetopics.corpora.readers.fields import check_number_of_fields, unkept
 from sparsetopics.corpora.readers.options import (
     ID_FIELD,
     KEEP,
@@ -25,7 +33,6 @@ from sparsetopics.corpora.readers.options import (
     fields_of,
     kept_among,
     missing_field,
-    refuse_repeated,
 )
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
 
@@ -81,9 +88,9 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     if any((pc.max(pc.abs(column)).as_py() or 0) >= _EXPONENTS for column in floats):
         return None
     columns = {name: table[name].combine_chunks().cast(pa.string()) for name in types}
-    kept = kept_among(list(types), options, block.source)
-    ids, labels, texts = (columns[name] for name in fields_of(options))
-    found = TextBlock(ids, labels, texts, {name: columns[name] for name in kept})
+    kept, _ = kept_among(list(types), options, block.source)
+    ids, labels, *texts = (columns[name] for name in fields_of(options))
+    found = TextBlock(ids, labels, joined(texts), {name: columns[name] for name in kept})
     return checked(found, lambda row: f"{block.source}, line {block.first_line + row}")
 
 
@@ -97,9 +104,9 @@ def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataTyp
         return None
     first = records[0] if records else {}
     kept = _kept_types(records, options, block.source)
-    if kept is None or not isinstance(first.get(options.text_field), str):
+    types = {name: pa.string() for name in options.text_fields}
+    if kept is None or not all(isinstance(first.get(name), str) for name in types):
         return None
-    types = {options.text_field: pa.string()}
     for field in fields_of(options)[:2]:
         kind = type(first.get(field))
         # Arrow refuses anything but null: odd here, or first seen in a later line.
@@ -112,8 +119,8 @@ def _kept_types(
 ) -> dict[str, pa.DataType] | None:
     """Arrow types of the fields to keep by some records; None if Arrow cannot read them."""
     names = dict.fromkeys(name for record in records for name in record)
-    kept = kept_among(list(names), options, where)
-    if not names.keys() >= {*options.kept.named}:
+    kept, left_out = kept_among(list(names), options, where)
+    if left_out or not names.keys() >= {*options.kept.named}:
         return None
     types = {}
     for name in kept:
@@ -131,6 +138,7 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
     """Line by line; raises SourceError at the first line that is no document."""
     rows: list[Row] = []
     kept: list[dict[str, str | None]] = []
+    left_out: dict[str, str] = {}  # fields that some line cannot keep, and why
     misnamed: dict[str, SourceError] = {}  # the errors for fields that no line has
     for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
         if not line.strip():
@@ -138,21 +146,24 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
         where = f"{block.source}, line {number}"
         record = _record(line, where, options)
         if not rows:
-            wanted = [(options.text_field, TEXT_FIELD), *((n, KEEP) for n in options.kept.named)]
+            wanted = [(name, TEXT_FIELD) for name in options.text_fields]
+            wanted += [(name, KEEP) for name in options.kept.named]
             misnamed = {n: missing_field(n, list(record), where, option) for n, option in wanted}
         misnamed = {name: error for name, error in misnamed.items() if name not in record}
         rows.append(_row(record, where, options))
-        kept.append(
-            {
-                name: _string_of(record, name, where, options)
-                for name in kept_among(list(record), options, where)
-            }
-        )
+        names, unnamed = kept_among(_names(record), options, where)
+        of_all = {name for name in names if name not in options.kept.types}
+        nested = {name for name in of_all if isinstance(record[name], dict | list)}
+        left_out |= unnamed | dict.fromkeys(nested, "holds lists or objects")
+        own = [name for name in names if name not in left_out]
+        kept.append({name: _string_of(record, name, where, options) for name in own})
     if misnamed and block.first_line == 1:
         raise next(iter(misnamed.values()))
-    names = dict.fromkeys(name for values in kept for name in values)
-    check_number_of_fields(len(names), block.source)
-    return text_block(rows, {name: [values.get(name) for values in kept] for name in names})
+    fields = dict.fromkeys(name for values in kept for name in values if name not in left_out)
+    check_number_of_fields(len(fields), block.source)
+    found = text_block(rows, {name: [values.get(name) for values in kept] for name in fields})
+    markers = {name: unkept(len(rows), why) for name, why in left_out.items()}
+    return found._replace(fields={**found.fields, **markers})
 
 
 def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
@@ -169,9 +180,13 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
         problem = f"expected a JSON object, but found {_kind(record)}"
         raise SourceError(where, problem, "Write one object per line.")
     if isinstance(record, _Repetitive):
-        kept = kept_among(list(record), options, where)
-        refuse_repeated(record.twice, kept, options, where)
+        kept_among(_names(record), options, where)
     return record
+
+
+def _names(record: dict[str, Json]) -> list[str]:
+    """The names of the fields, as often as they were given."""
+    return [*record, *(record.twice if isinstance(record, _Repetitive) else ())]
 
 
 class _Repetitive(dict[str, Json]):
@@ -204,14 +219,19 @@ def _row(record: dict[str, Json], where: str, options: ReadOptions) -> Row:
     for field, option in ((options.id_field, ID_FIELD), (options.label_field, LABEL_FIELD)):
         if field is not None and field not in record:
             raise missing_field(field, list(record), where, option)
-    id_field, label_field, text_field = fields_of(options)
-    text = record.get(text_field)
-    if text is not None and not isinstance(text, str):
-        expected = f"a string or null in field {text_field!r}"
-        raise SourceError(where, f"expected {expected}, but found {_kind(text)}")
+    id_field, label_field, *text_fields = fields_of(options)
+    texts = [_text_of(record, field, where, options) for field in text_fields]
     doc_id = _string_of(record, id_field, where, options)
     label = _string_of(record, label_field, where, options)
-    return where, doc_id, label, None if text is None else _encodable(text, where, options)
+    return where, doc_id, label, texts[0] if len(texts) == 1 else BETWEEN.join(filter(None, texts))
+
+
+def _text_of(record: dict[str, Json], field: str, where: str, options: ReadOptions) -> str | None:
+    text = record.get(field)
+    if text is not None and not isinstance(text, str):
+        expected = f"a string or null in field {field!r}"
+        raise SourceError(where, f"expected {expected}, but found {_kind(text)}")
+    return None if text is None else _encodable(text, f"{where}, field {field!r}", options)
 
 
 def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOptions) -> str | None:
@@ -219,11 +239,11 @@ def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOpt
     value = record.get(field)
     if isinstance(value, dict | list):
         expected = f"a string or a number in field {field!r}"
-        hint = "Name the fields to keep instead of all." if options.kept.is_all else ""
-        raise SourceError(where, f"expected {expected}, but found {_kind(value)}", hint)
+        raise SourceError(where, f"expected {expected}, but found {_kind(value)}")
     if value is None:
         return None
-    return _encodable(value, where, options) if isinstance(value, str) else json.dumps(value)
+    place = f"{where}, field {field!r}"
+    return _encodable(value, place, options) if isinstance(value, str) else json.dumps(value)
 
 
 def _encodable(text: str, where: str, options: ReadOptions) -> str:

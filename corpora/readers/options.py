@@ -23,7 +23,7 @@ from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, check_encoding
 from sparsetopics.corpora.sources.source_files import bare_suffix
 from sparsetopics.options.ingest_table import INGEST_OPTION
-from sparsetopics.options.option import check_values, refuse, shown
+from sparsetopics.options.option import check_values, names_in, refuse, shown
 
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
 DUPLICATE_IDS = "duplicate_ids"
@@ -34,6 +34,7 @@ _DELIMITERS = {
     ";": ("';'", "Convert the file."),
     ",": ("','", "Name the file .csv."),
 }
+_OF_CORPORA = "corpora have a field of this name"
 _LONGEST_NAME = 40  # characters of the name of a field in messages
 DEFAULT_ID_FIELD = "id"
 DEFAULT_LABEL_FIELD = "label"
@@ -43,7 +44,7 @@ DEFAULT_LABEL_FIELD = "label"
 class ReadOptions:
     """Where documents are in their files, and how to decode their bytes.
 
-    Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
+    ``text_field`` may name several fields, as ``--text-field`` does; they are joined. Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
     they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
     A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
     the text, and ``all`` stands for every field. ``duplicate_ids`` says what happens to a document
@@ -72,9 +73,17 @@ class ReadOptions:
             check_format(DATE_FORMAT, how)
             if self.kept.types.get(name) not in ("date", None):
                 refuse(DATE_FORMAT, f"{shown(name)} is kept as a {self.kept.types[name]}")
-        if self.text_field in self.kept.named:
-            problem = f"{self.text_field!r} holds the text"
+        first, *others = self.text_fields
+        if len({first, *others}) <= len(others):
+            refuse(TEXT_FIELD, f"names a field twice: {self.text_field}")
+        if first in self.kept.named and not others:
+            problem = f"{first!r} holds the text"
             raise OptionError(KEEP, problem, "Keep it under the name text.")
+
+    @property
+    def text_fields(self) -> tuple[str, ...]:
+        """The fields that hold the text, in the order in which they are joined."""
+        return names_in(self.text_field)
 
     @property
     def kept(self) -> Kept:
@@ -124,13 +133,14 @@ class Fields(NamedTuple):
 
     doc_id: int | None
     label: int | None
-    text: int
+    texts: tuple[int, ...]
     kept: Mapping[str, int]  # other fields to keep
+    unkept: Mapping[str, str]  # those that ``all`` cannot keep, and why
 
     @property
     def wanted(self) -> set[int]:
         """All of them."""
-        found = {self.doc_id, self.label, self.text, *self.kept.values()}
+        found = {self.doc_id, self.label, *self.texts, *self.kept.values()}
         return {position for position in found if position is not None}
 
 
@@ -140,54 +150,64 @@ def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Field
     Raises SourceError if the text or a named column is missing, if two columns share a name, or if
     there are too many.
     """
-    chosen = [(getattr(options, option), option) for option in (TEXT_FIELD, ID_FIELD, LABEL_FIELD)]
-    for field, option in [*chosen, *((name, KEEP) for name in options.kept.named)]:
+    chosen = [(options.id_field, ID_FIELD), (options.label_field, LABEL_FIELD)]
+    texts = [(name, TEXT_FIELD) for name in options.text_fields]
+    for field, option in [*texts, *chosen, *((name, KEEP) for name in options.kept.named)]:
         if field is not None and field not in names:
             raise missing_field(field, names, where, option)
-    kept = kept_among(names, options, where)
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    refuse_repeated(repeated, kept, options, where)
+    kept, unkept = kept_among(names, options, where)
     positions = {name: position for position, name in enumerate(names)}
-    doc_id, label, text = map(positions.get, fields_of(options))
-    assert text is not None  # checked above
-    return Fields(doc_id, label, text, {name: positions[name] for name in kept})
+    doc_id, label = map(positions.get, fields_of(options)[:2])
+    text = tuple(positions[name] for name in options.text_fields)
+    return Fields(doc_id, label, text, {name: positions[name] for name in kept}, unkept)
 
 
-def kept_among(names: Sequence[str], options: ReadOptions, where: str) -> list[str]:
-    """The fields to keep besides the text, of a record that has the fields ``names``; SourceError
-    for too many, and for one that has the name of another column of ``Corpus.documents``."""
+def kept_among(
+    names: Sequence[str], options: ReadOptions, where: str
+) -> tuple[list[str], dict[str, str]]:
+    """The fields to keep besides the text, of a record that has the fields ``names``, and those
+    that ``all`` cannot keep, each with the reason.
+
+    SourceError for too many, and if a used field is there twice: it is unclear which is meant.
+    """
     kept, used = options.kept, fields_of(options)
+    repeated = [name for name, n in Counter(names).items() if n > 1] if _repeat(names) else []
     chosen = [name for name in kept.named if name in names]
+    unkept: dict[str, str] = {}
     if kept.is_all:
-        for name in (*ALWAYS_KEPT, TEXT):
-            if name in names and name not in used:
-                problem = f"field {name!r} would clash with the kept {name}s"
-                raise SourceError(where, problem, "Rename it, or name the fields to keep.")
-        left_out = {*chosen, *ALWAYS_KEPT, options.text_field}
-        chosen += [name for name in dict.fromkeys(names) if name not in left_out]
+        others = {name for name in names if name not in (*chosen, *used)}
+        unkept = {name: "there is another of this name" for name in repeated if name in others}
+        unkept |= {name: _OF_CORPORA for name in (*ALWAYS_KEPT, TEXT) if name in others}
+        unkept |= {"": "has no name"} if "" in others else {}
+        chosen += [name for name in dict.fromkeys(names) if name in others.difference(unkept)]
+    _refuse_repeated(repeated, chosen, options, where)
     for name in chosen:
         # JSON may escape half of a surrogate pair.
         if name.encode(errors="replace").decode() != name:
             problem = f"the name of the field {name!a} is not text"
             raise SourceError(where, problem, "Rename it, or name the fields to keep.")
     check_number_of_fields(len(chosen), where)
-    return chosen
+    return chosen, unkept
 
 
-def fields_of(options: ReadOptions) -> tuple[str, str, str]:
-    """The names of the fields that hold id, label and text."""
+def _repeat(names: Sequence[str]) -> bool:
+    return len(set(names)) < len(names)
+
+
+def fields_of(options: ReadOptions) -> tuple[str, ...]:
+    """The names of the fields that hold id, label and text, of which there may be several."""
     return (
         options.id_field or DEFAULT_ID_FIELD,
         options.label_field or DEFAULT_LABEL_FIELD,
-        options.text_field,
+        *options.text_fields,
     )
 
 
-def refuse_repeated(
+def _refuse_repeated(
     repeated: Collection[str], kept: Sequence[str], options: ReadOptions, where: str
 ) -> None:
-    """SourceError if a used field is ``repeated``, because it is unclear which one is meant."""
-    used = zip(fields_of(options), (ID_FIELD, LABEL_FIELD, TEXT_FIELD), strict=True)
+    doc_id, label, *texts = fields_of(options)
+    used = [(doc_id, ID_FIELD), (label, LABEL_FIELD), *((text, TEXT_FIELD) for text in texts)]
     for field, option in [*used, *((name, KEEP) for name in kept)]:
         if field in repeated:
             hint = f"Rename one of them, or name another with {_as_typed(option)}."
@@ -197,6 +217,8 @@ def refuse_repeated(
 def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:
     """The error for a field, chosen by ``option``, that is not among ``names``."""
     hint = f"Name another with {_as_typed(option)}."
+    if any("," in name for name in names):
+        hint += " Write names with commas in quotes: '\"a, b\"'."
     if option == KEEP:
         hint = "Check --keep."
         name, _, kind = field.rpartition(":")

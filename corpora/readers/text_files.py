@@ -15,7 +15,14 @@ import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
+from sparsetopics.corpora.readers.blocks import (
+    PendingBlock,
+    TextBlock,
+    joined,
+    overlong,
+    text_block,
+)
+from sparsetopics.corpora.readers.fields import unkept
 from sparsetopics.corpora.readers.options import (
     Fields,
     ReadOptions,
@@ -115,7 +122,7 @@ def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
             blocks = (block.data for block in lines)
             first = io.StringIO(next(blocks, b"").decode(), newline="")
             for header, n_lines in islice(csv_rows(first, file.path, 0), 1):
-                if options.text_field not in header:
+                if not {*options.text_fields}.issubset(header):
                     check_delimiter(header, file.path)
                 fields = find_fields(header, options, str(file.path))
                 table = _Table(file.path, len(header), fields)
@@ -167,9 +174,11 @@ def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
         copied = copy_fields(text, spans[rows[field], :n_records])
         return pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied))
 
-    doc_id, label, text_field, kept = table.fields
+    doc_id, label, text_fields, kept, left_out = table.fields
     fields = {name: column(field) for name, field in kept.items()}
-    block = TextBlock(column(doc_id), column(label), column(text_field), fields)
+    fields |= {name: unkept(n_records, why) for name, why in left_out.items()}
+    texts = joined([column(field) for field in text_fields])
+    block = TextBlock(column(doc_id), column(label), texts, fields)
     n_left = count_line_breaks(text[n_read:])
     return block, n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
 
@@ -183,8 +192,8 @@ def _refuse(table: _Table, lines: Iterable[str], n_lines: int) -> NoReturn:
             expected = f"{table.n_fields} fields, as in the header"
             raise SourceError(where, f"expected {expected}, but found {len(record)}")
         if record:
-            doc_id, label, text = (None if f is None else record[f] for f in table.fields[:3])
-            text_block([(where, doc_id, label, text)], {})
+            doc_id, label = (None if f is None else record[f] for f in table.fields[:2])
+            text_block([(where, doc_id, label, "")], {})
     raise SourceError(f"{table.path}, line {number}", "not a CSV record", "Check the quotes.")
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, joined
+from sparsetopics.corpora.readers.fields import unkept
 from sparsetopics.corpora.readers.options import ReadOptions, find_fields
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
     Piece,
     Wanted,
     column_names,
+    in_words,
     ipc_pieces,
     parquet_pieces,
 )
@@ -30,58 +32,75 @@ def _read(
     options: ReadOptions,
 ) -> Iterator[PendingBlock]:
     for file in files:
-        where = str(file.path)
-        choose = partial(text_columns, options=options, where=where)
-        yield from table_blocks(pieces_of(file.path, choose), where, options)
+        where, left_out = str(file.path), dict[str, str]()
+        choose = partial(columns_noting, left_out, options, where)
+        yield from table_blocks(pieces_of(file.path, choose), where, options, left_out)
 
 
 read_parquet = partial(_read, parquet_pieces)
 read_ipc = partial(_read, ipc_pieces)
 
 
-def text_columns(schema: pa.Schema, options: ReadOptions, where: str) -> Wanted:
-    """The columns of id, label and text that exist."""
+def columns_noting(
+    left_out: dict[str, str], options: ReadOptions, where: str, schema: pa.Schema
+) -> Wanted:
+    """The columns of id, label, text and kept fields; those that ``all`` cannot keep are noted in
+    ``left_out``, with the reason."""
     names = column_names(schema, where)
-    positions = find_fields(names, options, where)
-    for name in positions.kept:
-        if not _is_kept(schema.field(name).type):
-            problem = f"field {name!r} holds {schema.field(name).type}, which cannot be kept"
-            raise SourceError(where, problem, "Name other fields with --keep.")
-    return Wanted([names[position] for position in sorted(positions.wanted)], _ROWS_AT_ONCE)
+    found = find_fields(names, options, where)
+    left_out.update(found.unkept)
+    wanted = found.wanted
+    for name, position in found.kept.items():
+        kind = schema.field(position).type
+        if not _is_kept(kind):
+            problem = f"field {name!r} holds {in_words(kind)}, which cannot be kept"
+            if name in options.kept.named:
+                raise SourceError(where, problem, "Name other fields with --keep.")
+            left_out[name] = f"holds {in_words(kind)}"
+            wanted.remove(position)
+    return Wanted([names[position] for position in sorted(wanted)], _ROWS_AT_ONCE)
 
 
 def table_blocks(
-    pieces: Iterable[Piece], where: str, options: ReadOptions
+    pieces: Iterable[Piece], where: str, options: ReadOptions, left_out: Mapping[str, str]
 ) -> Iterator[Callable[[], TextBlock]]:
-    """Join pieces into blocks of about ``BLOCK_BYTES``."""
+    """Join pieces into blocks of about ``BLOCK_BYTES``, in which the fields that are ``left_out``
+    have the reason for it."""
     together: list[pa.RecordBatch] = []
     n_bytes = first_row = 0
     for piece in pieces:
         if together and n_bytes + piece.n_bytes > BLOCK_BYTES:
             table = pa.Table.from_batches(together)
-            yield partial(_decode, table, where, first_row, options)
+            yield partial(_decode, table, where, first_row, options, left_out)
             first_row += len(table)
             together, n_bytes = [], 0
         together.append(piece.rows)
         n_bytes += piece.n_bytes
     if together:
-        yield partial(_decode, pa.Table.from_batches(together), where, first_row, options)
+        table = pa.Table.from_batches(together)
+        yield partial(_decode, table, where, first_row, options, left_out)
 
 
-def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -> TextBlock:
+def _decode(
+    table: pa.Table, where: str, first_row: int, options: ReadOptions, left_out: Mapping[str, str]
+) -> TextBlock:
     fields = find_fields(column_names(table.schema, where), options, where)
-    text_type = table.schema.field(fields.text).type
-    if not _is_text(text_type):
-        expected = f"strings in field {options.text_field!r}"
-        raise SourceError(where, f"expected {expected}, but found {text_type}")
+    for position in fields.texts:
+        field = table.schema.field(position)
+        if not _is_text(field.type):
+            problem = f"expected strings in field {field.name!r}, but found {in_words(field.type)}"
+            raise SourceError(where, problem)
 
     def column(position: int | None) -> pa.StringArray:
         if position is None:
             return pa.nulls(len(table), pa.string())
-        return _strings(table.column(position), where, first_row, options)
+        name, values = table.schema.field(position).name, _decoded(table.column(position))
+        return _strings(values, name, where, first_row, options)
 
     kept = {name: column(position) for name, position in fields.kept.items()}
-    found = TextBlock(column(fields.doc_id), column(fields.label), column(fields.text), kept)
+    kept |= {name: unkept(len(table), why) for name, why in left_out.items()}
+    texts = joined([column(position) for position in fields.texts])
+    found = TextBlock(column(fields.doc_id), column(fields.label), texts, kept)
     return checked(found, lambda row: f"{where}, row {first_row + row}")
 
 
@@ -96,8 +115,18 @@ def _is_text(kind: pa.DataType) -> bool:
     return kind in (pa.string(), pa.large_string(), pa.string_view(), pa.null())
 
 
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values themselves, if the column has them as numbers of a dictionary."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    kind = column.type.value_type
+    kind = pa.large_string() if pa.types.is_string_view(kind) else kind  # for ``take``
+    chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks, kind)
+
+
 def _strings(
-    column: pa.ChunkedArray, where: str, first_row: int, options: ReadOptions
+    column: pa.ChunkedArray, name: str, where: str, first_row: int, options: ReadOptions
 ) -> pa.StringArray:
     """The column as strings of valid UTF-8, which Arrow itself does not check."""
     if pa.types.is_timestamp(column.type):  # to the microsecond, with the offset of its zone
@@ -109,17 +138,19 @@ def _strings(
     try:
         strings = column.cast(pa.string()).combine_chunks()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        problem = f"expected strings or numbers as ids and labels, but found {column.type}"
+        problem = (
+            f"expected strings or numbers in field {name!r}, but found {in_words(column.type)}"
+        )
         raise SourceError(where, problem) from error
     try:
         strings.validate(full=True)
         return strings
     except pa.ArrowInvalid:
-        return pa.array(_decoded(strings, where, first_row, options), pa.string())
+        return pa.array(_repaired(strings, name, where, first_row, options), pa.string())
 
 
-def _decoded(
-    strings: pa.StringArray, where: str, first_row: int, options: ReadOptions
+def _repaired(
+    strings: pa.StringArray, name: str, where: str, first_row: int, options: ReadOptions
 ) -> Iterator[str | None]:
     """The strings, of which one is not UTF-8."""
     for row, value in enumerate(strings.cast(pa.binary()).to_pylist(), first_row):
@@ -128,4 +159,4 @@ def _decoded(
         except UnicodeDecodeError as error:
             problem = f"byte 0x{value[error.start]:02x} is not UTF-8"
             hint = "Write the column as UTF-8, or use --encoding-errors replace."
-            raise SourceError(f"{where}, row {row}", problem, hint) from error
+            raise SourceError(f"{where}, row {row}, field {name!r}", problem, hint) from error

@@ -98,8 +98,8 @@ def pieces(batches: Iterable[pa.RecordBatch], n_packed: float) -> Iterator[Piece
     for batch in batches:
         n_rows += len(batch)
         check_ratio(_BYTES_OF_ROW * n_rows, n_packed, MOST_UNPACKED)
-        for column in batch.columns:
-            _check_column(column)
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            _check_column(name, column)
         sizes = sum(map(_bytes_of, batch.columns), np.zeros(len(batch), np.int64))
         n_bytes += int(sizes.sum())
         check_ratio(n_bytes, n_packed, _MOST_VALUES)
@@ -122,7 +122,7 @@ def _cut(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[Piece]:
         start, n_before = stop, n_before + n_bytes
 
 
-def _check_column(column: pa.Array) -> None:
+def _check_column(name: str, column: pa.Array) -> None:
     """Validate a column, since Arrow follows offsets from a damaged file unchecked."""
     try:
         if pa.types.is_dictionary(column.type):
@@ -130,7 +130,7 @@ def _check_column(column: pa.Array) -> None:
             column = pa.DictionaryArray.from_arrays(column.indices, dictionary)
         _as_bytes(column).validate(full=True)
     except (pa.ArrowException, IndexError) as error:
-        raise ValueError(f"a column is damaged ({reason_of(error)})") from error
+        raise ValueError(f"column {name!r} is damaged") from error
 
 
 def _as_bytes(array: pa.Array) -> pa.Array:
@@ -166,6 +166,24 @@ def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
     offsets = np.frombuffer(array.buffers()[1], offset_type)
     n_values = np.diff(offsets[array.offset : array.offset + len(array) + 1]).astype(np.int64)
     return n_values * _BYTES_OF_NUMBER if pa.types.is_nested(kind) else n_values
+
+
+def in_words(kind: pa.DataType) -> str:
+    """What a column of a type holds, for messages."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return in_words(kind.value_type)
+    if types.is_struct(kind) or types.is_map(kind) or types.is_union(kind):
+        return "objects"
+    if types.is_nested(kind):
+        return "lists"
+    if types.is_temporal(kind):
+        return "dates or times"
+    if types.is_boolean(kind):
+        return "true and false"
+    if types.is_primitive(kind) or types.is_decimal(kind):
+        return "numbers"
+    return "strings" if types.is_string(kind) else "bytes"
 
 
 def _width(kind: pa.DataType) -> int | None:

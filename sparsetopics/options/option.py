@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from math import inf, isnan
 from numbers import Integral, Real
 from os import PathLike, fsencode, fspath
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 NO_NAMES = "none"  # what a user types for an empty list of names
 MOST = 2**31 - 1  # kernels count in 32 bits
 LONGEST_VALUE = 60  # characters of a value in a message
+_QUOTED = re.compile(r'^"((?:[^"]|"")*)"')
+_LISTED = re.compile(r',(\s*"(?:[^"]|"")*"[^,]*|[^,]*)')
 
 Value = str | int | float | bool | tuple[str, ...] | tuple[int, ...] | frozenset[str] | Path
 Given = Mapping[str, Value | None]  # by name; None stands for the default
@@ -67,6 +71,18 @@ def check_strings(name: str, values: Sequence[str] | Set[str]) -> None:
         check_type(name, value, str, "a list of strings only")
         if value.encode(errors="replace").decode() != value:
             refuse(name, f"holds {shown(value)}, which has half of a surrogate pair")
+
+
+@lru_cache(maxsize=100)
+def names_in(text: str) -> tuple[str, ...]:
+    """The names in a list such as ``title,"Smith, John"``: quotes hold a name with commas."""
+    parts = (part.strip() for part in _LISTED.findall(f",{text}"))
+    return tuple(_QUOTED.sub(lambda found: found[1].replace('""', '"'), part) for part in parts)
+
+
+def quoted(name: str) -> str:
+    """A name as one of the list that ``names_in`` reads."""
+    return '"{}"'.format(str(name).replace('"', '""'))
 
 
 def path_of(name: str, value: str | PathLike[str]) -> Path:
