@@ -150,7 +150,8 @@ def document_options(
         warnings.warn(f"stop_words was taken as a list of words; {hint}", SparsetopicsWarning, 4)
     if isinstance(formats := given.get("date-format"), Mapping):
         given = {**given, "date-format": [f"{name}={how}" for name, how in formats.items()]}
-    if isinstance(texts := given.get("text-field"), list | tuple):
+    texts = given.get("text-field")
+    if isinstance(texts, list | tuple) and all(isinstance(name, str) for name in texts):
         given = {**given, "text-field": ",".join(map(quoted, texts))}
     if isinstance(language, str):
         of_language = stop_words_of_language(language)

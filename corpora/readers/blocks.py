@@ -86,9 +86,11 @@ def text_block(rows: Sequence[Row], fields: Mapping[str, Sequence[str | None]]) 
 
 def joined(texts: Sequence[pa.StringArray]) -> pa.StringArray:
     """The texts of several fields, (n_docs,) each, as one with empty lines between."""
-    if len(texts) == 1:
-        return texts[0]
-    return pc.binary_join_element_wise(*map(given, texts), BETWEEN, null_handling="skip")
+    whole, *others = texts
+    for more in others:  # two at a time, since Arrow drops a row without any text
+        parts = given(whole), given(more)
+        whole = pc.coalesce(pc.binary_join_element_wise(*parts, BETWEEN), *parts)
+    return whole
 
 
 def overlong(names: pa.StringArray) -> int:

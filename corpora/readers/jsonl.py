@@ -223,7 +223,7 @@ def _row(record: dict[str, Json], where: str, options: ReadOptions) -> Row:
     texts = [_text_of(record, field, where, options) for field in text_fields]
     doc_id = _string_of(record, id_field, where, options)
     label = _string_of(record, label_field, where, options)
-    return where, doc_id, label, texts[0] if len(texts) == 1 else BETWEEN.join(filter(None, texts))
+    return where, doc_id, label, BETWEEN.join(filter(None, texts)) or texts[0]
 
 
 def _text_of(record: dict[str, Json], field: str, where: str, options: ReadOptions) -> str | None:

@@ -34,7 +34,6 @@ _DELIMITERS = {
     ";": ("';'", "Convert the file."),
     ",": ("','", "Name the file .csv."),
 }
-_OF_CORPORA = "corpora have a field of this name"
 _LONGEST_NAME = 40  # characters of the name of a field in messages
 DEFAULT_ID_FIELD = "id"
 DEFAULT_LABEL_FIELD = "label"
@@ -44,12 +43,13 @@ DEFAULT_LABEL_FIELD = "label"
 class ReadOptions:
     """Where documents are in their files, and how to decode their bytes.
 
-    ``text_field`` may name several fields, as ``--text-field`` does; they are joined. Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
+    ``text_field`` names the field of the text, or several, which are joined, as ``names_in`` reads
+    them. Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
     they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
     A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
-    the text, and ``all`` stands for every field. ``duplicate_ids`` says what happens to a document
-    with the id of an earlier one. ``date_format`` says how kept fields write dates
-    (``date=%d/%m/%Y``), and ``missing`` which values of kept fields stand for a missing one.
+    the text, and ``all`` stands for every field that can be kept. ``duplicate_ids`` says what
+    happens to a document with the id of an earlier one. ``date_format`` says how kept fields write
+    dates (``date=%d/%m/%Y``), and ``missing`` which of their values stand for a missing one.
     """
 
     text_field: str = "text"
@@ -177,7 +177,10 @@ def kept_among(
     if kept.is_all:
         others = {name for name in names if name not in (*chosen, *used)}
         unkept = {name: "there is another of this name" for name in repeated if name in others}
-        unkept |= {name: _OF_CORPORA for name in (*ALWAYS_KEPT, TEXT) if name in others}
+        unkept |= {name: f"corpora have an own {name}" for name in ALWAYS_KEPT if name in others}
+        if TEXT in others:
+            problem = "field 'text' would clash with the kept texts"
+            raise SourceError(where, problem, "Rename it, or name the fields to keep.")
         unkept |= {"": "has no name"} if "" in others else {}
         chosen += [name for name in dict.fromkeys(names) if name in others.difference(unkept)]
     _refuse_repeated(repeated, chosen, options, where)

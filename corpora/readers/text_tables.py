@@ -107,7 +107,8 @@ def _decode(
 def _is_kept(kind: pa.DataType) -> bool:
     """Whether the values can be kept: strings, numbers, dates, times, true and false."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return _is_text(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
+    are_numbers = pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
+    return _is_text(kind) or are_numbers or isinstance(kind, pa.UuidType)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -116,7 +117,10 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values themselves, if the column has them as numbers of a dictionary."""
+    """The values themselves, if the column has them as numbers of a dictionary or as bytes."""
+    if isinstance(column.type, pa.UuidType):
+        names = (value if value is None else str(value) for value in column.to_pylist())
+        return pa.chunked_array([pa.array(names, pa.string())])
     if not pa.types.is_dictionary(column.type):
         return column
     kind = column.type.value_type

@@ -82,7 +82,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 def quoted(name: str) -> str:
     """A name as one of the list that ``names_in`` reads."""
-    return '"{}"'.format(str(name).replace('"', '""'))
+    return '"{}"'.format(name.replace('"', '""'))
 
 
 def path_of(name: str, value: str | PathLike[str]) -> Path:
