@@ -183,7 +183,9 @@ def in_words(kind: pa.DataType) -> str:
         return "true and false"
     if types.is_primitive(kind) or types.is_decimal(kind):
         return "numbers"
-    return "strings" if types.is_string(kind) else "bytes"
+    if types.is_null(kind):
+        return "no values"
+    return "bytes" if types.is_binary(kind) or types.is_large_binary(kind) else "strings"
 
 
 def _width(kind: pa.DataType) -> int | None:

@@ -499,3 +499,13 @@ def test_bytes_that_are_no_text_are_named_by_row_and_column(tmp_path):
 
     with pytest.raises(SourceError, match=r"^table, row 1, field 'x': byte 0xe9 is not UTF-8"):
         Corpus.from_table(table, keep=["x"])
+
+
+@pytest.mark.parametrize("field", ["id", "label"])
+def test_a_column_of_vectors_that_names_nothing_is_named(field, tmp_path):
+    pq.write_table(pa.table({field: [[1]], "v": [1.5]}), tmp_path / "a.parquet")
+    common = ("ingest", tmp_path / "a.parquet", "--kind", "vectors", "--out", tmp_path / "c")
+
+    said = run(*common, status=1).stderr
+
+    assert f"expected strings or numbers in column '{field}', but found lists." in said
