@@ -8,7 +8,6 @@ them.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -47,13 +46,8 @@ def numbers_of(values: ArrayLike, where: str) -> Numbers:
     try:
         array = np.asarray(values)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        place, problem = where, f"expected rows of equally many numbers, but is {shown(values)}"
-        with suppress(TypeError, KeyError, IndexError, StopIteration):
-            lengths = [len(row) for row in values]
-            odd = next(n for n, length in enumerate(lengths) if length != lengths[0])
-            place = f"{where}, row {odd}"
-            problem = f"expected {lengths[0]} numbers, as in row 0, but found {lengths[odd]}"
-        raise ShapeError(place, problem) from error
+        problem = f"expected rows of equally many numbers, but is {shown(values)}"
+        raise ShapeError(where, problem) from error
     if array.ndim == 0:
         raise ShapeError(where, f"expected a matrix of numbers, but is {shown(values)}")
     if array.dtype == object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch, IntArray
-from sparsetopics.base.errors import ShapeError, SourceError, SparsetopicsWarning
+from sparsetopics.base.errors import ShapeError, SourceError, warn_user
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.frames import is_frame, table_of_frame
 from sparsetopics.corpora.ingest_options import IngestOptions, document_options, settled_tokenizer
@@ -41,7 +40,7 @@ from sparsetopics.corpora.readers.fields import (
     said_of_unkept,
 )
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
-from sparsetopics.corpora.readers.text_tables import columns_noting, table_blocks
+from sparsetopics.corpora.readers.text_tables import columns_noting, decoded, table_blocks
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import (
@@ -149,7 +148,7 @@ def _corpus_of_blocks(
         if name in types
     )
     for sentence in filter(None, (*account.warnings(), *doubts, said_of_unkept(types, notes))):
-        warnings.warn(sentence, SparsetopicsWarning, stacklevel=5)  # the call of ``from_texts``
+        warn_user(sentence)
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
     made = vocabulary, groups, len(skipped), n_unknown, types, account
     return Documents(*made, rows[is_kept], ids.are_given, rules.settled(types))
@@ -242,29 +241,25 @@ def corpus_of_table(
     """
     has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
+    return _corpus_of_blocks(_blocks_of_table(table, options.read), _TABLE, options, names)
+
+
+def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
     left_out: dict[str, str] = {}
     if is_frame(table):
-        table = table_of_frame(table, options.read, _TABLE, left_out)
-    blocks = _blocks_of_table(table, options.read, left_out)
-    return _corpus_of_blocks(blocks, _TABLE, options, names)
-
-
-def _blocks_of_table(
-    table: Any,  # see corpus_of_table
-    read: ReadOptions,
-    left_out: dict[str, str],
-) -> Iterator[TextBlock]:
+        table = table_of_frame(table, read, _TABLE)
     choose = partial(columns_noting, left_out, read, _TABLE)
     chosen = (batch.select(choose(batch.schema).columns) for batch in _table_batches(table))
     try:
-        for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read, left_out):
+        for pending in table_blocks(
+            pieces(chosen, np.inf), partial(decoded, _TABLE, read, left_out)
+        ):
             yield pending()
     except SourceError:
         raise
     except (pa.ArrowException, ValueError) as error:
-        problem = "Arrow cannot read its columns"
-        if not isinstance(error, pa.ArrowException):
-            problem = str(error)
+        is_of_arrow = isinstance(error, pa.ArrowException)
+        problem = "Arrow cannot read its columns" if is_of_arrow else str(error)
         hint = "Leave out all columns but text, id, label and those to keep."
         raise SourceError(_TABLE, problem, hint) from error
 

@@ -179,8 +179,6 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
     if not isinstance(record, dict):
         problem = f"expected a JSON object, but found {_kind(record)}"
         raise SourceError(where, problem, "Write one object per line.")
-    if isinstance(record, _Repetitive):
-        kept_among(_names(record), options, where)
     return record
 
 

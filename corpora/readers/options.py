@@ -73,11 +73,10 @@ class ReadOptions:
             check_format(DATE_FORMAT, how)
             if self.kept.types.get(name) not in ("date", None):
                 refuse(DATE_FORMAT, f"{shown(name)} is kept as a {self.kept.types[name]}")
-        first, *others = self.text_fields
-        if len({first, *others}) <= len(others):
+        if len({*self.text_fields}) < len(self.text_fields):
             refuse(TEXT_FIELD, f"names a field twice: {self.text_field}")
-        if first in self.kept.named and not others:
-            problem = f"{first!r} holds the text"
+        if self.text_field in self.kept.named:
+            problem = f"{self.text_field!r} holds the text"
             raise OptionError(KEEP, problem, "Keep it under the name text.")
 
     @property
@@ -171,18 +170,18 @@ def kept_among(
     SourceError for too many, and if a used field is there twice: it is unclear which is meant.
     """
     kept, used = options.kept, fields_of(options)
-    repeated = [name for name, n in Counter(names).items() if n > 1] if _repeat(names) else []
+    repeated = [name for name, count in Counter(names).items() if count > 1]
     chosen = [name for name in kept.named if name in names]
     unkept: dict[str, str] = {}
     if kept.is_all:
-        others = {name for name in names if name not in (*chosen, *used)}
-        unkept = {name: "there is another of this name" for name in repeated if name in others}
-        unkept |= {name: f"corpora have an own {name}" for name in ALWAYS_KEPT if name in others}
-        if TEXT in others:
-            problem = "field 'text' would clash with the kept texts"
-            raise SourceError(where, problem, "Rename it, or name the fields to keep.")
-        unkept |= {"": "has no name"} if "" in others else {}
-        chosen += [name for name in dict.fromkeys(names) if name in others.difference(unkept)]
+        for name in (*ALWAYS_KEPT, TEXT):
+            if name in names and name not in used:
+                problem = f"field {name!r} would clash with the kept {name}s"
+                raise SourceError(where, problem, "Rename it, or name the fields to keep.")
+        others = [name for name in dict.fromkeys(names) if name not in (*chosen, *used)]
+        unkept = {name: "there is another of this name" for name in others if name in repeated}
+        unkept |= {name: "has no name" for name in others if not name}
+        chosen += [name for name in others if name not in unkept]
     _refuse_repeated(repeated, chosen, options, where)
     for name in chosen:
         # JSON may escape half of a surrogate pair.
@@ -191,10 +190,6 @@ def kept_among(
             raise SourceError(where, problem, "Rename it, or name the fields to keep.")
     check_number_of_fields(len(chosen), where)
     return chosen, unkept
-
-
-def _repeat(names: Sequence[str]) -> bool:
-    return len(set(names)) < len(names)
 
 
 def fields_of(options: ReadOptions) -> tuple[str, ...]:
@@ -209,9 +204,9 @@ def fields_of(options: ReadOptions) -> tuple[str, ...]:
 def _refuse_repeated(
     repeated: Collection[str], kept: Sequence[str], options: ReadOptions, where: str
 ) -> None:
-    doc_id, label, *texts = fields_of(options)
-    used = [(doc_id, ID_FIELD), (label, LABEL_FIELD), *((text, TEXT_FIELD) for text in texts)]
-    for field, option in [*used, *((name, KEEP) for name in kept)]:
+    used = zip(fields_of(options), (ID_FIELD, LABEL_FIELD), strict=False)
+    texts = ((name, TEXT_FIELD) for name in options.text_fields)
+    for field, option in [*used, *texts, *((name, KEEP) for name in kept)]:
         if field in repeated:
             hint = f"Rename one of them, or name another with {_as_typed(option)}."
             raise SourceError(where, f"two fields are called {field!r}", hint)

@@ -23,6 +23,7 @@ from sparsetopics.corpora.sources.arrow_batches import (
 )
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile
 
+Decode = Callable[[pa.Table, int], TextBlock]  # ``decoded`` with its first arguments
 _ROWS_AT_ONCE = 1_024
 
 
@@ -34,7 +35,8 @@ def _read(
     for file in files:
         where, left_out = str(file.path), dict[str, str]()
         choose = partial(columns_noting, left_out, options, where)
-        yield from table_blocks(pieces_of(file.path, choose), where, options, left_out)
+        decode = partial(decoded, where, options, left_out)
+        yield from table_blocks(pieces_of(file.path, choose), decode)
 
 
 read_parquet = partial(_read, parquet_pieces)
@@ -49,41 +51,37 @@ def columns_noting(
     names = column_names(schema, where)
     found = find_fields(names, options, where)
     left_out.update(found.unkept)
-    wanted = found.wanted
-    for name, position in found.kept.items():
-        kind = schema.field(position).type
-        if not _is_kept(kind):
-            problem = f"field {name!r} holds {in_words(kind)}, which cannot be kept"
-            if name in options.kept.named:
-                raise SourceError(where, problem, "Name other fields with --keep.")
-            left_out[name] = f"holds {in_words(kind)}"
-            wanted.remove(position)
-    return Wanted([names[position] for position in sorted(wanted)], _ROWS_AT_ONCE)
+    kinds = {name: schema.field(position).type for name, position in found.kept.items()}
+    odd = {name: f"holds {in_words(kind)}" for name, kind in kinds.items() if not _is_kept(kind)}
+    for name in odd.keys() & options.kept.types:
+        problem = f"field {name!r} {odd[name]}, which cannot be kept"
+        raise SourceError(where, problem, "Name other fields with --keep.")
+    left_out.update(odd)
+    wanted = [names[position] for position in sorted(found.wanted)]
+    return Wanted([name for name in wanted if name not in odd], _ROWS_AT_ONCE)
 
 
-def table_blocks(
-    pieces: Iterable[Piece], where: str, options: ReadOptions, left_out: Mapping[str, str]
-) -> Iterator[Callable[[], TextBlock]]:
-    """Join pieces into blocks of about ``BLOCK_BYTES``, in which the fields that are ``left_out``
-    have the reason for it."""
+def table_blocks(pieces: Iterable[Piece], decode: Decode) -> Iterator[Callable[[], TextBlock]]:
+    """Join pieces into blocks of about ``BLOCK_BYTES``."""
     together: list[pa.RecordBatch] = []
     n_bytes = first_row = 0
     for piece in pieces:
         if together and n_bytes + piece.n_bytes > BLOCK_BYTES:
             table = pa.Table.from_batches(together)
-            yield partial(_decode, table, where, first_row, options, left_out)
+            yield partial(decode, table, first_row)
             first_row += len(table)
             together, n_bytes = [], 0
         together.append(piece.rows)
         n_bytes += piece.n_bytes
     if together:
-        table = pa.Table.from_batches(together)
-        yield partial(_decode, table, where, first_row, options, left_out)
+        yield partial(decode, pa.Table.from_batches(together), first_row)
 
 
-def _decode(
-    table: pa.Table, where: str, first_row: int, options: ReadOptions, left_out: Mapping[str, str]
+def decoded(
+    where: str, options: ReadOptions, left_out: Mapping[str, str], table: pa.Table, first_row: int
 ) -> TextBlock:
+    """The documents in the rows of a table that follow ``first_row`` others; fields that are
+    ``left_out`` have the reason."""
     fields = find_fields(column_names(table.schema, where), options, where)
     for position in fields.texts:
         field = table.schema.field(position)
@@ -94,7 +92,7 @@ def _decode(
     def column(position: int | None) -> pa.StringArray:
         if position is None:
             return pa.nulls(len(table), pa.string())
-        name, values = table.schema.field(position).name, _decoded(table.column(position))
+        name, values = table.schema.field(position).name, _plain(table.column(position))
         return _strings(values, name, where, first_row, options)
 
     kept = {name: column(position) for name, position in fields.kept.items()}
@@ -116,7 +114,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return kind in (pa.string(), pa.large_string(), pa.string_view(), pa.null())
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The values themselves, if the column has them as numbers of a dictionary or as bytes."""
     if isinstance(column.type, pa.UuidType):
         names = (value if value is None else str(value) for value in column.to_pylist())

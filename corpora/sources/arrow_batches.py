@@ -170,22 +170,16 @@ def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
 
 def in_words(kind: pa.DataType) -> str:
     """What a column of a type holds, for messages."""
-    types = pa.types
-    if types.is_dictionary(kind):
-        return in_words(kind.value_type)
-    if types.is_struct(kind) or types.is_map(kind) or types.is_union(kind):
-        return "objects"
-    if types.is_nested(kind):
-        return "lists"
-    if types.is_temporal(kind):
-        return "dates or times"
-    if types.is_boolean(kind):
-        return "true and false"
-    if types.is_primitive(kind) or types.is_decimal(kind):
-        return "numbers"
-    if types.is_null(kind):
-        return "no values"
-    return "bytes" if types.is_binary(kind) or types.is_large_binary(kind) else "strings"
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    words = {
+        "lists or objects": pa.types.is_nested,
+        "dates or times": pa.types.is_temporal,
+        "true and false": pa.types.is_boolean,
+        "numbers": lambda kind: pa.types.is_primitive(kind) or pa.types.is_decimal(kind),
+        "bytes": lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind),
+        "no values": pa.types.is_null,
+    }
+    return next((word for word, fits in words.items() if fits(kind)), "strings")
 
 
 def _width(kind: pa.DataType) -> int | None:

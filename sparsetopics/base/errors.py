@@ -16,6 +16,8 @@ SparsetopicsError
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -23,6 +25,7 @@ from typing import TypeVar
 from sparsetopics.base.wording import printable
 
 E = TypeVar("E", bound="SparsetopicsError")
+_NOT_OF_USERS = frozenset({"sparsetopics", "sklearn", "joblib", "contextlib"})
 LONGEST_PART = 1000  # characters of a message's parts, which may come from a file
 
 
@@ -100,12 +103,20 @@ class ClusterError(SparsetopicsError):
     """A Dask cluster that does not answer, or that lost its data."""
 
 
+def warn_user(sentence: str, kind: type[UserWarning] = SparsetopicsWarning) -> None:
+    """Warn at the line of the user that called this package, perhaps through another."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_OF_USERS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, kind, stacklevel=level)
+
+
 @contextmanager
 def naming_parameters() -> Iterator[None]:
     """Name options in errors as parameters of Python, not as the commands do."""
     try:
         yield
-    except (OptionError, OutputError, SourceError) as error:
+    except (OptionError, OutputError, SourceError, VocabularyError) as error:
         where = parameter(error.where) if isinstance(error, OptionError) else error.where
         raise error.renamed(where, parameter) from None
 
