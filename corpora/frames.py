@@ -16,6 +16,7 @@ from sparsetopics.base.errors import SourceError, warn_user
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.memory_arrays import check_utf8, is_missing
 from sparsetopics.corpora.readers.options import ReadOptions, find_fields
+from sparsetopics.corpora.sources.arrow_batches import in_words
 from sparsetopics.options.option import shown
 
 _NESTED = pa.list_(pa.null())
@@ -42,8 +43,8 @@ def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  #
         key, name = frame.columns[n], names[n]
         # Numbers that Arrow cannot hold, halves of surrogate pairs and mixed types are refused.
         with suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
-            if str(frame[key].dtype) != "Object":  # of polars, which hands out their addresses
-                columns[n] = pa.table(frame[[key]]).column(0)
+            columns[n] = pa.table(frame[[key]]).column(0)
+            if in_words(columns[n].type) != "bytes":  # of UUIDs, or addresses of polars' objects
                 continue
         values = [None if is_missing(value) else value for value in frame[key]]
         if name in found.kept and name not in options.kept.types and any(map(_is_nested, values)):

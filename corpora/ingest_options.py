@@ -25,15 +25,7 @@ from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import INGEST_OPTION
-from sparsetopics.options.option import (
-    Given,
-    check_strings,
-    check_values,
-    fields_by_part,
-    made,
-    quoted,
-    taken,
-)
+from sparsetopics.options.option import Given, check_values, fields_by_part, made, quoted, taken
 from sparsetopics.options.workplace import Workplace
 
 VOCABULARY = "vocabulary"  # given as an object, or as the folder of a corpus or a run
@@ -159,8 +151,7 @@ def document_options(
     if isinstance(formats := given.get("date-format"), Mapping):
         given = {**given, "date-format": [f"{name}={how}" for name, how in formats.items()]}
     if isinstance(texts := given.get("text-field"), list | tuple):
-        check_strings("text-field", texts)
-        given = {**given, "text-field": ",".join(quoted(str(name)) for name in texts)}
+        given = {**given, "text-field": quoted("text-field", texts)}
     if isinstance(language, str):
         of_language = stop_words_of_language(language)
         if stop_words is None and vocabulary is None:

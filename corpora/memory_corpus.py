@@ -32,13 +32,7 @@ from sparsetopics.corpora.memory_arrays import (
 )
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
-from sparsetopics.corpora.readers.fields import (
-    NO_RULES,
-    FieldType,
-    FieldTypes,
-    ValueRules,
-    said_of_unkept,
-)
+from sparsetopics.corpora.readers.fields import NO_RULES, FieldType, FieldTypes, ValueRules
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
 from sparsetopics.corpora.readers.text_tables import columns_noting, decoded, table_blocks
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
@@ -141,13 +135,7 @@ def _corpus_of_blocks(
         sum((block.account for block in blocks), NO_ACCOUNT),
         skipped,
     )
-    notes = told.notes
-    doubts = (
-        f"{name} is kept as a {types[name]}, {notes[name].replace('--date-format', 'date_formats')}"
-        for name in notes
-        if name in types
-    )
-    for sentence in filter(None, (*account.warnings(), *doubts, said_of_unkept(types, notes))):
+    for sentence in (*account.warnings(), *told.doubts):
         warn_user(sentence)
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
     made = vocabulary, groups, len(skipped), n_unknown, types, account
@@ -250,10 +238,9 @@ def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # s
         table = table_of_frame(table, read, _TABLE)
     choose = partial(columns_noting, left_out, read, _TABLE)
     chosen = (batch.select(choose(batch.schema).columns) for batch in _table_batches(table))
+    decode = partial(decoded, _TABLE, read, left_out)
     try:
-        for pending in table_blocks(
-            pieces(chosen, np.inf), partial(decoded, _TABLE, read, left_out)
-        ):
+        for pending in table_blocks(pieces(chosen, np.inf), decode):
             yield pending()
     except SourceError:
         raise

@@ -274,6 +274,14 @@ class FieldTypes:
         notes = {name: clues.note(name) for name, clues in self._clues.items()} | self._unkept
         return {name: note for name, note in notes.items() if note}
 
+    @property
+    def doubts(self) -> list[str]:
+        """Sentences about them, for users of Python."""
+        types, notes = self.types, self.notes
+        kept = [f"{n} is kept as a {types[n]}, {note}" for n, note in notes.items() if n in types]
+        said = [*kept, said_of_unkept(types, notes)]
+        return [each.replace("--date-format", "date_formats") for each in said if each]
+
 
 def proposal(name: str, formats: Sequence[str], missing: Sequence[str] = ()) -> str:
     """The options that read a field as dates: ``--date-format 'day=%d/%m/%Y' --missing 'n/a'``."""

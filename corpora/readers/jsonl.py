@@ -151,11 +151,12 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
             misnamed = {n: missing_field(n, list(record), where, option) for n, option in wanted}
         misnamed = {name: error for name, error in misnamed.items() if name not in record}
         rows.append(_row(record, where, options))
-        names, unnamed = kept_among(_names(record), options, where)
-        of_all = {name for name in names if name not in options.kept.types}
-        nested = {name for name in of_all if isinstance(record[name], dict | list)}
-        left_out |= unnamed | dict.fromkeys(nested, "holds lists or objects")
-        own = [name for name in names if name not in left_out]
+        given = [*record, *(record.twice if isinstance(record, _Repetitive) else ())]
+        names, odd = kept_among(given, options, where)
+        of_all = (name for name in names if name not in options.kept.types)
+        nested = (name for name in of_all if isinstance(record[name], dict | list))
+        left_out |= odd | dict.fromkeys(nested, "holds lists or objects")
+        own = (name for name in names if name not in left_out)
         kept.append({name: _string_of(record, name, where, options) for name in own})
     if misnamed and block.first_line == 1:
         raise next(iter(misnamed.values()))
@@ -167,7 +168,7 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
 
 
 def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
-    """The object in a line; SourceError if it has one of the wanted fields twice."""
+    """The object in a line; SourceError if there is none."""
     try:
         record = _parsed(line)
     except json.JSONDecodeError as error:
@@ -180,11 +181,6 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
         problem = f"expected a JSON object, but found {_kind(record)}"
         raise SourceError(where, problem, "Write one object per line.")
     return record
-
-
-def _names(record: dict[str, Json]) -> list[str]:
-    """The names of the fields, as often as they were given."""
-    return [*record, *(record.twice if isinstance(record, _Repetitive) else ())]
 
 
 class _Repetitive(dict[str, Json]):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import without_middle
+from sparsetopics.corpora.readers.blocks import TextBlock, joined
 from sparsetopics.corpora.readers.dates import check_format
 from sparsetopics.corpora.readers.fields import (
     ALWAYS_KEPT,
@@ -18,6 +21,7 @@ from sparsetopics.corpora.readers.fields import (
     ValueRules,
     check_number_of_fields,
     kept_fields,
+    unkept,
 )
 from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, check_encoding
@@ -142,6 +146,13 @@ class Fields(NamedTuple):
         found = {self.doc_id, self.label, *self.texts, *self.kept.values()}
         return {position for position in found if position is not None}
 
+    def block(self, column: Callable[[int | None], pa.StringArray]) -> TextBlock:
+        """The documents of which ``column`` has the values of a field, null for None."""
+        fields = {name: column(position) for name, position in self.kept.items()}
+        ids, label = column(self.doc_id), column(self.label)
+        fields |= {name: unkept(len(ids), why) for name, why in self.unkept.items()}
+        return TextBlock(ids, label, joined([*map(column, self.texts)]), fields)
+
 
 def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Fields:
     """Look up the columns of a table of documents by their names.
@@ -154,11 +165,11 @@ def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Field
     for field, option in [*texts, *chosen, *((name, KEEP) for name in options.kept.named)]:
         if field is not None and field not in names:
             raise missing_field(field, names, where, option)
-    kept, unkept = kept_among(names, options, where)
+    kept, left_out = kept_among(names, options, where)
     positions = {name: position for position, name in enumerate(names)}
     doc_id, label = map(positions.get, fields_of(options)[:2])
     text = tuple(positions[name] for name in options.text_fields)
-    return Fields(doc_id, label, text, {name: positions[name] for name in kept}, unkept)
+    return Fields(doc_id, label, text, {name: positions[name] for name in kept}, left_out)
 
 
 def kept_among(
@@ -172,16 +183,16 @@ def kept_among(
     kept, used = options.kept, fields_of(options)
     repeated = [name for name, count in Counter(names).items() if count > 1]
     chosen = [name for name in kept.named if name in names]
-    unkept: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     if kept.is_all:
         for name in (*ALWAYS_KEPT, TEXT):
             if name in names and name not in used:
                 problem = f"field {name!r} would clash with the kept {name}s"
                 raise SourceError(where, problem, "Rename it, or name the fields to keep.")
         others = [name for name in dict.fromkeys(names) if name not in (*chosen, *used)]
-        unkept = {name: "there is another of this name" for name in others if name in repeated}
-        unkept |= {name: "has no name" for name in others if not name}
-        chosen += [name for name in others if name not in unkept]
+        left_out = {name: "there is another of this name" for name in others if name in repeated}
+        left_out |= {name: "has no name" for name in others if not name}
+        chosen += [name for name in others if name not in left_out]
     _refuse_repeated(repeated, chosen, options, where)
     for name in chosen:
         # JSON may escape half of a surrogate pair.
@@ -189,7 +200,7 @@ def kept_among(
             problem = f"the name of the field {name!a} is not text"
             raise SourceError(where, problem, "Rename it, or name the fields to keep.")
     check_number_of_fields(len(chosen), where)
-    return chosen, unkept
+    return chosen, left_out
 
 
 def fields_of(options: ReadOptions) -> tuple[str, ...]:

@@ -15,14 +15,7 @@ import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import (
-    PendingBlock,
-    TextBlock,
-    joined,
-    overlong,
-    text_block,
-)
-from sparsetopics.corpora.readers.fields import unkept
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
 from sparsetopics.corpora.readers.options import (
     Fields,
     ReadOptions,
@@ -174,13 +167,8 @@ def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
         copied = copy_fields(text, spans[rows[field], :n_records])
         return pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied))
 
-    doc_id, label, text_fields, kept, left_out = table.fields
-    fields = {name: column(field) for name, field in kept.items()}
-    fields |= {name: unkept(n_records, why) for name, why in left_out.items()}
-    texts = joined([column(field) for field in text_fields])
-    block = TextBlock(column(doc_id), column(label), texts, fields)
     n_left = count_line_breaks(text[n_read:])
-    return block, n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
+    return table.fields.block(column), n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
 
 
 def _refuse(table: _Table, lines: Iterable[str], n_lines: int) -> NoReturn:

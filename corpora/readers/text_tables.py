@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, joined
-from sparsetopics.corpora.readers.fields import unkept
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked
 from sparsetopics.corpora.readers.options import ReadOptions, find_fields
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
@@ -95,18 +94,14 @@ def decoded(
         name, values = table.schema.field(position).name, _plain(table.column(position))
         return _strings(values, name, where, first_row, options)
 
-    kept = {name: column(position) for name, position in fields.kept.items()}
-    kept |= {name: unkept(len(table), why) for name, why in left_out.items()}
-    texts = joined([column(position) for position in fields.texts])
-    found = TextBlock(column(fields.doc_id), column(fields.label), texts, kept)
+    found = fields._replace(unkept=left_out).block(column)
     return checked(found, lambda row: f"{where}, row {first_row + row}")
 
 
 def _is_kept(kind: pa.DataType) -> bool:
     """Whether the values can be kept: strings, numbers, dates, times, true and false."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    are_numbers = pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
-    return _is_text(kind) or are_numbers or isinstance(kind, pa.UuidType)
+    return _is_text(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -115,10 +110,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values themselves, if the column has them as numbers of a dictionary or as bytes."""
-    if isinstance(column.type, pa.UuidType):
-        names = (value if value is None else str(value) for value in column.to_pylist())
-        return pa.chunked_array([pa.array(names, pa.string())])
+    """The values themselves, if the column has them as numbers of a dictionary."""
     if not pa.types.is_dictionary(column.type):
         return column
     kind = column.type.value_type

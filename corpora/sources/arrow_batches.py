@@ -176,10 +176,10 @@ def in_words(kind: pa.DataType) -> str:
         "dates or times": pa.types.is_temporal,
         "true and false": pa.types.is_boolean,
         "numbers": lambda kind: pa.types.is_primitive(kind) or pa.types.is_decimal(kind),
-        "bytes": lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind),
         "no values": pa.types.is_null,
+        "strings": lambda kind: kind in (pa.string(), pa.large_string(), pa.string_view()),
     }
-    return next((word for word, fits in words.items() if fits(kind)), "strings")
+    return next((word for word, fits in words.items() if fits(kind)), "bytes")
 
 
 def _width(kind: pa.DataType) -> int | None:

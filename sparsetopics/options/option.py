@@ -80,9 +80,10 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(_QUOTED.sub(lambda found: found[1].replace('""', '"'), part) for part in parts)
 
 
-def quoted(name: str) -> str:
-    """A name as one of the list that ``names_in`` reads."""
-    return '"{}"'.format(name.replace('"', '""'))
+def quoted(option: str, names: Sequence[str] | Sequence[int]) -> str:
+    """The list of names that ``names_in`` reads; OptionError unless all are strings."""
+    SomeOf(None, "field").check(option, names)
+    return ",".join('"{}"'.format(str(name).replace('"', '""')) for name in names)
 
 
 def path_of(name: str, value: str | PathLike[str]) -> Path:
