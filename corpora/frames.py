@@ -6,7 +6,7 @@ converted by itself, and only if a corpus needs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -57,11 +57,11 @@ def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  #
     return pa.Table.from_arrays(columns, names)
 
 
-def _is_nested(value: Any) -> bool:  # whatever users pass
+def _is_nested(value: Hashable) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str)
 
 
-def _strings(values: list[Any], name: str, where: str, *, is_text: bool) -> pa.StringArray:
+def _strings(values: Sequence[Hashable], name: str, where: str, *, is_text: bool) -> pa.StringArray:
     """Values of a column as strings; SourceError for one that is no string or, perhaps, number."""
     for row, value in enumerate(values):
         if _is_nested(value) or (is_text and not isinstance(value, str | None)):
