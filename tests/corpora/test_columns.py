@@ -16,14 +16,21 @@ from sparsetopics.base.errors import OptionError, SourceError, SparsetopicsWarni
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_options import document_options
+from sparsetopics.corpora.readers.jsonl import read_jsonl
 from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.sources.byte_stream import SourceFile
+from sparsetopics.corpora.store.unfinished import Spool
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
+from sparsetopics.execution.executors import open_local_map
 from sparsetopics.options.option import names_in, quoted
+from sparsetopics.options.workplace import Workplace
 from worlds.collections_on_disk import documents_of
 
 FILES = ("csv", "jsonl", "parquet", "arrow")
 FRAMES = ("table", "pandas", "polars", "datasets", "duckdb")
 DOORS = (*FILES, *FRAMES)
 WORDS = {"min_df": 1, "max_df": 1.0}
+KEPT = ReadOptions(keep=("all",))
 WARNED = pytest.warns(SparsetopicsWarning)
 
 
@@ -150,7 +157,7 @@ def test_lists_of_names_are_read_as_csv(said, names):
 
 @pytest.mark.parametrize("name", ["a, b", '"x", y', "plain", ",", '""'])
 def test_a_quoted_name_is_one_name(name):
-    assert names_in(quoted("keep", [name, "b", name])) == (name, "b", name)
+    assert names_in(quoted("keep", [name, "b", "c"])) == (name, "b", "c")
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -510,3 +517,19 @@ def test_a_column_of_vectors_that_names_nothing_is_named(field, tmp_path):
     said = run(*common, status=1).stderr
 
     assert f"expected strings or numbers in column '{field}', but found lists or objects." in said
+
+
+def test_what_is_left_out_survives_the_spool(tmp_path):
+    rows = [{"id": f"d{n % 300}", "text": "the owl", "tags": [n], "n": n} for n in range(400)]
+    common = {"keep": ["all"], "min-df": 1, "max-df": 1.0}
+    options = document_options({**common, "duplicate-ids": "skip"})
+
+    summary = ingest([written(tmp_path, "jsonl", rows)], tmp_path / "c", options)
+
+    assert summary.notes == {"tags": "holds lists or objects"}
+    assert values_of(Corpus.open(tmp_path / "c"), "n") == list(range(300))
+    (block,) = [pending() for pending in read_jsonl([SourceFile(tmp_path / "a.jsonl", "a")], KEPT)]
+    spool = Spool(tmp_path, "")
+    with open_local_map(Workplace()) as here:
+        (kept,) = spool.keep([count_texts(block, TokenizerOptions(), keep_texts=True)], here)
+    assert spool.block(0).fields["tags"].equals(kept.fields["tags"])
