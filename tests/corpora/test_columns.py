@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from sparsetopics import Corpus
+from sparsetopics import Corpus, VectorCorpus
 from sparsetopics.base.errors import OptionError, SourceError, SparsetopicsWarning
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.ingest import ingest
@@ -533,3 +533,15 @@ def test_what_is_left_out_survives_the_spool(tmp_path):
     with open_local_map(Workplace()) as here:
         (kept,) = spool.keep([count_texts(block, TokenizerOptions(), keep_texts=True)], here)
     assert spool.block(0).fields["tags"].equals(kept.fields["tags"])
+
+
+def test_columns_of_vectors_and_files_of_options_name_commas_alike(tmp_path):
+    (tmp_path / "a.csv").write_text('"x, y",z,text\n1,2,the owl\n3,4,the cat\n')
+    (tmp_path / "o.toml").write_text("keep = ['\"x, y\"', 'z']\n")
+    common = ("ingest", tmp_path / "a.csv", "--quiet", "--out")
+
+    run(*common, tmp_path / "v", "--columns", '"x, y",z')
+    run(*common, tmp_path / "d", "--config", tmp_path / "o.toml")
+
+    assert VectorCorpus.open(tmp_path / "v").columns == ("x, y", "z")
+    assert list(Corpus.open(tmp_path / "d").fields) == ["x, y", "z"]
