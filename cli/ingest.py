@@ -197,7 +197,7 @@ def _vectors(
 
 
 def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
-    from sparsetopics.corpora.readers.fields import described
+    from sparsetopics.corpora.readers.fields import described, said_of_unkept
 
     sentences = [
         f"{out}: {quantity(summary.n_documents, 'document')}{added}, "
@@ -205,6 +205,7 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
     ]
     if summary.fields:
         sentences.append(f"Kept {described(summary.fields, summary.notes)}.")
+        sentences += filter(None, [said_of_unkept(summary.fields, summary.notes)])
     if (account := summary.account) is not None:
         sentences += [account.said_of_skipped] if account.skipped else []
         sentences.append(str(account))

@@ -22,6 +22,7 @@ from sparsetopics.options.option import (
     Value,
     WholeNumbers,
     made,
+    names_in,
     refuse,
 )
 from sparsetopics.options.table import OPTION
@@ -69,7 +70,7 @@ def _split(
     if given is None:
         return None
     values = [given] if isinstance(given, str) else given
-    parts = tuple(part.strip() for value in values for part in value.split(","))
+    parts = tuple(part for value in values for part in names_in(value))
     if isinstance(takes, WholeNumbers):
         if not all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts):
             refuse(typed_name(param), f"must be whole numbers such as 200,100,50, but is {given!r}")

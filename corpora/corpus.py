@@ -244,7 +244,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         cls,
         table: Any,  # the tables of six libraries share no type, only Arrow's protocol
         *,
-        text_field: str = "text",
+        text_field: str | Sequence[str] = "text",
         id_field: str | None = None,
         duplicate_ids: str = "refuse",
         label_field: str | None = None,
@@ -269,15 +269,17 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
     ) -> Corpus:
         """Make a corpus in memory from a table with one document a row, a text or a list of words.
 
-        A table is a Hugging Face dataset, or any object with ``__arrow_c_stream__`` or
+        ``text_field`` names the column of the text, or several, ``"title,body"`` or a list, which
+        are joined. A table is a Hugging Face dataset, or any object with ``__arrow_c_stream__`` or
         ``__arrow_c_array__``, such as the tables of pyarrow, pandas, polars and DuckDB. Without
         ``id_field`` and ``label_field``, columns called ``id`` and ``label`` are used where they
         exist; without a column for ids, the index of a pandas DataFrame has them. A row with the id
         of an earlier one is refused unless ``duplicate_ids`` is ``"skip"`` (to leave it out) or
         ``"keep"``. ``keep`` names further columns to keep, of which some may be given a type:
-        ``["text", "section", "year:number"]``, or ``["all"]``. ``date_formats`` says how some of
-        them write dates, ``{"date": "%d/%m/%Y"}``, and ``missing`` which values stand for a missing
-        one. The other parameters are those of ``from_texts``. Raises SourceError for another
+        ``["text", "section", "year:number"]``, or ``["all"]`` that can be kept; values of several
+        types become strings, with a warning. ``date_formats`` says how some of them write dates,
+        ``{"date": "%d/%m/%Y"}``, and ``missing`` which values stand for a missing one. The other
+        parameters are those of ``from_texts``. Raises SourceError for another
         object, for a column that is missing or holds no text, and if nothing is left.
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_table

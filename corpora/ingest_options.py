@@ -34,7 +34,7 @@ from sparsetopics.corpora.text.tokenizer_functions import GivenFunction, load_to
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 from sparsetopics.options.ingest_table import FROM_TOKENS, INGEST_OPTION
-from sparsetopics.options.option import Given, check_values, fields_by_part, made, taken
+from sparsetopics.options.option import Given, check_values, fields_by_part, made, quoted, taken
 from sparsetopics.options.workplace import Workplace
 
 VOCABULARY = "vocabulary"  # given as an object, or as the folder of a corpus or a run
@@ -190,6 +190,8 @@ def document_options(
         warn_user(f"stop_words was taken as a list of words; {hint}")
     if isinstance(formats := given.get("date-format"), Mapping):
         given = {**given, "date-format": [f"{name}={how}" for name, how in formats.items()]}
+    if isinstance(texts := given.get("text-field"), list | tuple):
+        given = {**given, "text-field": quoted("text-field", texts)}
     if isinstance(language, str):
         of_language = stop_words_of_language(language)
         if stop_words is None and vocabulary is None:

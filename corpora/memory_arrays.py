@@ -48,7 +48,7 @@ def numbers_of(values: ArrayLike, where: str) -> Numbers:
         array = np.asarray(values)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         problem = f"expected rows of equally many numbers, but is {shown(values)}"
-        raise ShapeError(where, problem, f"{error}.") from error
+        raise ShapeError(where, problem) from error
     if array.ndim == 0:
         raise ShapeError(where, f"expected a matrix of numbers, but is {shown(values)}")
     if array.dtype == object:

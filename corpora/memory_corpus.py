@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
@@ -17,7 +18,8 @@ from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import ShapeError, SourceError, warn_user
-from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.frames import is_frame, table_of_frame
 from sparsetopics.corpora.ingest_options import (
     IngestOptions,
     document_options,
@@ -40,7 +42,7 @@ from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole, wo
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
-from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
+from sparsetopics.corpora.readers.text_tables import columns_noting, decoded, table_blocks
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import (
@@ -127,11 +129,7 @@ def _corpus_of_blocks(
         account,
         skipped,
     )
-    doubts = (
-        f"{name} is kept as a {types[name]}, {note.replace('--date-format', 'date_formats')}"
-        for name, note in told.notes.items()
-    )
-    for sentence in (*word_account.warnings(), *doubts):
+    for sentence in (*word_account.warnings(), *told.doubts):
         warn_user(sentence)
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
     made = vocabulary, groups, len(skipped), n_unknown, types, word_account
@@ -262,15 +260,20 @@ def corpus_of_table(
 
 
 def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
-    batches = _table_batches(table)
-    chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
+    left_out: dict[str, str] = {}
+    if is_frame(table):
+        table = table_of_frame(table, read, _TABLE)
+    choose = partial(columns_noting, left_out, read, _TABLE)
+    chosen = (batch.select(choose(batch.schema).columns) for batch in _table_batches(table))
+    decode = partial(decoded, _TABLE, read, left_out)
     try:
-        for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read):
+        for pending in table_blocks(pieces(chosen, np.inf), decode):
             yield pending()
     except SourceError:
         raise
     except (pa.ArrowException, ValueError) as error:
-        problem = f"Arrow cannot read its columns: {reason_of(error)}"
+        is_of_arrow = isinstance(error, pa.ArrowException)
+        problem = "Arrow cannot read its columns" if is_of_arrow else str(error)
         hint = "Leave out all columns but text, id, label and those to keep."
         raise SourceError(_TABLE, problem, hint) from error
 

@@ -18,6 +18,7 @@ from sparsetopics.base.errors import SourceError, SparsetopicsError
 DOCUMENTS = "documents"
 VECTORS = "vectors"
 NO_ID = "no-id-"  # before the position of a document without an id, where others have one
+BETWEEN = "\n\n"  # the fields of a text
 LONGEST_NAME = 1 << 16  # bytes of an id or a label; those of thousands of rows are read at once
 
 #: Fields of documents as strings, (n_docs,) each, by name. Empty and null stand for no value.
@@ -113,6 +114,15 @@ def word_lists(lists: pa.Array) -> pa.ListArray:
     n_before = np.concatenate(([0], np.cumsum(np.asarray(is_word))))
     offsets = n_before[np.concatenate(([0], np.cumsum(lengths)))]
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), words.filter(is_word))
+
+
+def joined(texts: Sequence[pa.StringArray]) -> pa.StringArray:
+    """The texts of several fields, (n_docs,) each, as one with empty lines between."""
+    whole, *others = texts
+    for more in others:  # two at a time, since Arrow drops a row without any text
+        parts = given(whole), given(more)
+        whole = pc.coalesce(pc.binary_join_element_wise(*parts, BETWEEN), *parts)
+    return whole
 
 
 def overlong(names: pa.StringArray) -> int:

@@ -98,7 +98,7 @@ class Kept(NamedTuple):
 @lru_cache(maxsize=100)
 def kept_fields(keep: tuple[str, ...]) -> Kept:
     """What names such as ``text``, ``section`` and ``year:number`` ask for; OptionError for names
-    that are given twice or cannot be kept."""
+    that are given twice or cannot be kept. Ids and labels, which are always kept, may be named."""
     types: dict[str, FieldType | None] = {}
     for said in keep:
         name, _, kind = said.rpartition(":")
@@ -106,15 +106,14 @@ def kept_fields(keep: tuple[str, ...]) -> Kept:
             name, kind = said, ""
         if name in types:
             raise OptionError("keep", f"{shown(name)} is named twice")
-        if not name or name in ALWAYS_KEPT or (name == TEXT and kind):
-            always = "ids and labels are always kept"
-            problem = always if name in ALWAYS_KEPT else f"{shown(said)} is no field to keep"
+        is_usual = name in (*ALWAYS_KEPT, TEXT)
+        if not name or (is_usual and kind):
+            problem = f"{shown(name)} is always a string" if is_usual else "a field has no name"
             raise OptionError("keep", problem, "Name fields such as text, section or year:number.")
         types[name] = "text" if name == TEXT else _GIVEN_TYPES.get(kind)
     is_all = ALL in types and types[ALL] is None
-    if is_all:
-        del types[ALL]
-    return Kept(types, is_all)
+    without = {*ALWAYS_KEPT, ALL} if is_all else {*ALWAYS_KEPT}
+    return Kept({name: kind for name, kind in types.items() if name not in without}, is_all)
 
 
 def as_asked(fields: Mapping[str, FieldType]) -> tuple[str, ...]:
@@ -214,6 +213,17 @@ class _Clues:
         return ""
 
 
+def unkept(n_docs: int, why: str) -> pa.DictionaryArray:
+    """What stands in a block for a field that ``all`` cannot keep: no values, but the reason."""
+    return pa.DictionaryArray.from_arrays(pa.nulls(n_docs, pa.int8()), pa.array([why]))
+
+
+def said_of_unkept(fields: Mapping[str, FieldType], notes: Mapping[str, str]) -> str:
+    """A sentence about the fields that ``notes`` are about but which are not kept; "" for none."""
+    names = [f"{shown(name)} ({why})" for name, why in notes.items() if name not in fields]
+    return f"Left out {listed(names)}." if names else ""
+
+
 class FieldTypes:
     """Finds the types of the kept fields from their values, block by block."""
 
@@ -221,6 +231,7 @@ class FieldTypes:
         self._kept = kept
         self._rules = rules
         self._clues: dict[str, _Clues] = {}
+        self._unkept: dict[str, str] = {}  # fields that some documents cannot keep, and why
         self._n_rows = 0
 
     def watch(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
@@ -233,6 +244,9 @@ class FieldTypes:
             yield block
 
     def _look_at(self, name: str, values: pa.StringArray) -> None:
+        if pa.types.is_dictionary(values.type):
+            self._unkept.setdefault(name, values.dictionary[0].as_py())
+            return
         clues = self._clues.setdefault(name, _Clues())
         if self._given(name) is None:
             clues.look_at(values, self._rules.missing, self._n_rows)
@@ -250,13 +264,23 @@ class FieldTypes:
             refuse("date-format", f"no field {shown(name)} is kept", "Check the name, and --keep.")
         first = [TEXT] if self._kept.text else []
         order = dict.fromkeys([*first, *self._kept.types, *self._clues])
-        return {name: self._given(name) or self._clues.get(name, _Clues()).kind for name in order}
+        found = [name for name in order if name not in self._unkept]
+        return {name: self._given(name) or self._clues.get(name, _Clues()).kind for name in found}
 
     @property
     def notes(self) -> dict[str, str]:
-        """Why fields are not numbers or dates, if people may expect that they are."""
-        notes = {name: clues.note(name) for name, clues in self._clues.items()}
+        """Why fields are not numbers or dates, if people may expect that they are, or are not
+        kept, although all were to be."""
+        notes = {name: clues.note(name) for name, clues in self._clues.items()} | self._unkept
         return {name: note for name, note in notes.items() if note}
+
+    @property
+    def doubts(self) -> list[str]:
+        """Sentences about them, for users of Python."""
+        types, notes = self.types, self.notes
+        kept = [f"{n} is kept as a {types[n]}, {note}" for n, note in notes.items() if n in types]
+        said = [*kept, said_of_unkept(types, notes)]
+        return [each.replace("--date-format", "date_formats") for each in said if each]
 
 
 def proposal(name: str, formats: Sequence[str], missing: Sequence[str] = ()) -> str:

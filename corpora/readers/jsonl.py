@@ -15,16 +15,19 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import (
+    BETWEEN,
     PendingBlock,
     Row,
     TextBlock,
     checked,
+    joined,
     text_block,
     word_lists,
 )
-from sparsetopics.corpora.readers.fields import check_number_of_fields
+from sparsetopics.corpora.readers.fields import check_number_of_fields, unkept
 from sparsetopics.corpora.readers.options import (
     ID_FIELD,
+    JOINS_STRINGS,
     KEEP,
     LABEL_FIELD,
     TEXT_FIELD,
@@ -32,7 +35,6 @@ from sparsetopics.corpora.readers.options import (
     fields_of,
     kept_among,
     missing_field,
-    refuse_repeated,
 )
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
 
@@ -92,9 +94,9 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
         for name in types
         if (column := table[name].combine_chunks())
     }
-    kept = kept_among(list(types), options, block.source)
-    ids, labels, texts = (columns[name] for name in fields_of(options))
-    found = TextBlock(ids, labels, texts, {name: columns[name] for name in kept})
+    kept, _ = kept_among(list(types), options, block.source)
+    ids, labels, *texts = (columns[name] for name in fields_of(options))
+    found = TextBlock(ids, labels, joined(texts), {name: columns[name] for name in kept})
     return checked(found, lambda row: f"{block.source}, line {block.first_line + row}")
 
 
@@ -108,11 +110,12 @@ def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataTyp
         return None
     first = records[0] if records else {}
     kept = _kept_types(records, options, block.source)
-    text = first.get(options.text_field)
-    has_words = isinstance(text, list) and all(isinstance(word, str) for word in text)
-    if kept is None or not (isinstance(text, str) or has_words):
+    texts = [first.get(name) for name in options.text_fields]
+    are_lists = len(texts) == 1 and _are_words(texts[0])
+    if kept is None or not (are_lists or all(isinstance(text, str) for text in texts)):
         return None
-    types = {options.text_field: pa.list_(pa.string()) if has_words else pa.string()}
+    text_type = pa.list_(pa.string()) if are_lists else pa.string()
+    types = dict.fromkeys(options.text_fields, text_type)
     for field in fields_of(options)[:2]:
         kind = type(first.get(field))
         # Arrow refuses anything but null: odd here, or first seen in a later line.
@@ -120,13 +123,17 @@ def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataTyp
     return types | kept
 
 
+def _are_words(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+
+
 def _kept_types(
     records: Sequence[dict[str, Json]], options: ReadOptions, where: str
 ) -> dict[str, pa.DataType] | None:
     """Arrow types of the fields to keep by some records; None if Arrow cannot read them."""
     names = dict.fromkeys(name for record in records for name in record)
-    kept = kept_among(list(names), options, where)
-    if not names.keys() >= {*options.kept.named}:
+    kept, left_out = kept_among(list(names), options, where)
+    if left_out or not names.keys() >= {*options.kept.named}:
         return None
     types = {}
     for name in kept:
@@ -144,6 +151,7 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
     """Line by line; raises SourceError at the first line that is no document."""
     rows: list[Row] = []
     kept: list[dict[str, str | None]] = []
+    left_out: dict[str, str] = {}  # fields that some line cannot keep, and why
     misnamed: dict[str, SourceError] = {}  # the errors for fields that no line has
     for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
         if not line.strip():
@@ -151,25 +159,29 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
         where = f"{block.source}, line {number}"
         record = _record(line, where, options)
         if not rows:
-            wanted = [(options.text_field, TEXT_FIELD), *((n, KEEP) for n in options.kept.named)]
+            wanted = [(name, TEXT_FIELD) for name in options.text_fields]
+            wanted += [(name, KEEP) for name in options.kept.named]
             misnamed = {n: missing_field(n, list(record), where, option) for n, option in wanted}
         misnamed = {name: error for name, error in misnamed.items() if name not in record}
         rows.append(_row(record, where, options))
-        kept.append(
-            {
-                name: _string_of(record, name, where, options)
-                for name in kept_among(list(record), options, where)
-            }
-        )
+        given = [*record, *(record.twice if isinstance(record, _Repetitive) else ())]
+        names, odd = kept_among(given, options, where)
+        of_all = (name for name in names if name not in options.kept.types)
+        nested = (name for name in of_all if isinstance(record[name], dict | list))
+        left_out |= odd | dict.fromkeys(nested, "holds lists or objects")
+        own = (name for name in names if name not in left_out)
+        kept.append({name: _string_of(record, name, where, options) for name in own})
     if misnamed and block.first_line == 1:
         raise next(iter(misnamed.values()))
-    names = dict.fromkeys(name for values in kept for name in values)
-    check_number_of_fields(len(names), block.source)
-    return text_block(rows, {name: [values.get(name) for values in kept] for name in names})
+    fields = dict.fromkeys(name for values in kept for name in values if name not in left_out)
+    check_number_of_fields(len(fields), block.source)
+    found = text_block(rows, {name: [values.get(name) for values in kept] for name in fields})
+    markers = {name: unkept(len(rows), why) for name, why in left_out.items()}
+    return found._replace(fields={**found.fields, **markers})
 
 
 def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
-    """The object in a line; SourceError if it has one of the wanted fields twice."""
+    """The object in a line; SourceError if there is none."""
     try:
         record: Json = _DECODER.decode(line.decode())
     except json.JSONDecodeError as error:
@@ -183,9 +195,6 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
     if not isinstance(record, dict):
         problem = f"expected a JSON object, but found {_kind(record)}"
         raise SourceError(where, problem, "Write one object per line.")
-    if isinstance(record, _Repetitive):
-        kept = kept_among(list(record), options, where)
-        refuse_repeated(record.twice, kept, options, where)
     return record
 
 
@@ -210,19 +219,27 @@ def _row(record: dict[str, Json], where: str, options: ReadOptions) -> Row:
     for field, option in ((options.id_field, ID_FIELD), (options.label_field, LABEL_FIELD)):
         if field is not None and field not in record:
             raise missing_field(field, list(record), where, option)
-    id_field, label_field, text_field = fields_of(options)
-    found = record.get(text_field)
-    text: str | list[str] | None = None
-    if isinstance(found, list):
-        text = [_word(word, f"{where}, field {text_field!r}", options) for word in found]
-    elif isinstance(found, str):
-        text = _encodable(found, where, options)
-    elif found is not None:
-        expected = f"a string, a list of words or null in field {text_field!r}"
-        raise SourceError(where, f"expected {expected}, but found {_kind(found)}")
+    id_field, label_field, *text_fields = fields_of(options)
+    texts = [_text_of(record, field, where, options) for field in text_fields]
     doc_id = _string_of(record, id_field, where, options)
     label = _string_of(record, label_field, where, options)
+    text = BETWEEN.join(text for text in texts if text and isinstance(text, str)) or texts[0]
     return where, doc_id, label, text
+
+
+def _text_of(
+    record: dict[str, Json], field: str, where: str, options: ReadOptions
+) -> str | list[str] | None:
+    text, place = record.get(field), f"{where}, field {field!r}"
+    is_alone = len(options.text_fields) == 1
+    if is_alone and isinstance(text, list):
+        return [_word(word, place, options) for word in text]
+    if text is not None and not isinstance(text, str):
+        expected = "a string, a list of words or null" if is_alone else "a string or null"
+        hint = "" if is_alone else JOINS_STRINGS
+        problem = f"expected {expected} in field {field!r}, but found {_kind(text)}"
+        raise SourceError(where, problem, hint)
+    return None if text is None else _encodable(text, place, options)
 
 
 def _word(word: Json, where: str, options: ReadOptions) -> str:
@@ -237,11 +254,11 @@ def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOpt
     value = record.get(field)
     if isinstance(value, dict | list):
         expected = f"a string or a number in field {field!r}"
-        hint = "Name the fields to keep instead of all." if options.kept.is_all else ""
-        raise SourceError(where, f"expected {expected}, but found {_kind(value)}", hint)
+        raise SourceError(where, f"expected {expected}, but found {_kind(value)}")
     if value is None:
         return None
-    return _encodable(value, where, options) if isinstance(value, str) else json.dumps(value)
+    place = f"{where}, field {field!r}"
+    return _encodable(value, place, options) if isinstance(value, str) else json.dumps(value)
 
 
 def _encodable(text: str, where: str, options: ReadOptions) -> str:

@@ -16,7 +16,6 @@ import pyarrow.csv as pa_csv
 
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import SourceError
-from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, vector_block
 from sparsetopics.corpora.readers.options import (
     DEFAULT_ID_FIELD,
@@ -32,13 +31,17 @@ from sparsetopics.corpora.sources.arrow_batches import (
     Wanted,
     arrow_errors,
     column_names,
+    in_words,
     ipc_pieces,
     parquet_pieces,
 )
 from sparsetopics.corpora.sources.arrow_files import open_native
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile, reading
+from sparsetopics.options.option import shown
 
-_CSV_ERROR = re.compile(r"(?:In CSV column #\d+: )?(?:CSV parse error: )?Row #(\d+): (.*)")
+# What Arrow says of a value that is no number, and of a record with too few or too many.
+_ODD_VALUE = re.compile(r"(?s)In CSV column #(\d+): Row #(\d+): .*: invalid value '(.*)'")
+_ODD_RECORD = re.compile(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)")
 
 
 class NumberFields(NamedTuple):
@@ -63,14 +66,14 @@ def read_csv_numbers(
     """
     for file in files:
         where = str(file.path)
-        with _csv_errors(file.path), open_native(file.path) as source:
+        with _csv_errors(file.path, ()), open_native(file.path) as source:
             schema = _open_csv(source, file.path, {}).schema
             if not any(map(_is_number, schema.types)):
                 check_delimiter(column_names(schema, where), file.path)
             fields = find_numbers(schema, options, where)
         strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
         types = strings | dict.fromkeys(fields.values, pa.float64())
-        with _csv_errors(file.path), open_native(file.path) as source:
+        with _csv_errors(file.path, schema.names), open_native(file.path) as source:
             yield from _blocks(_open_csv(source, file.path, types), options, where)
 
 
@@ -110,6 +113,10 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
             raise SourceError(where, f"expected a column {name!r}, but found {listed(names)}")
     item_id = options.id_field or (DEFAULT_ID_FIELD if DEFAULT_ID_FIELD in names else None)
     label = options.label_field or (DEFAULT_LABEL_FIELD if DEFAULT_LABEL_FIELD in names else None)
+    for name in filter(None, (item_id, label)):
+        if pa.types.is_nested(kind := schema.field(name).type):
+            problem = f"expected strings or numbers in column {name!r}, but found {in_words(kind)}"
+            raise SourceError(where, problem)
     numeric = [name for name in names if _is_number(schema.field(name).type)]
     if options.columns is None:
         values = tuple(name for name in numeric if name not in (item_id, label))
@@ -120,7 +127,8 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
     for name in options.columns:
         alone = len(options.columns) == 1 and _is_list(schema.field(name).type)
         if name not in numeric and not alone:
-            problem = f"expected numbers in column {name!r}, but found {schema.field(name).type}"
+            found = in_words(schema.field(name).type)
+            problem = f"expected numbers in column {name!r}, but found {found}"
             raise SourceError(where, problem)
     return NumberFields(item_id, label, options.columns)
 
@@ -151,17 +159,21 @@ def _open_csv(
 
 
 @contextmanager
-def _csv_errors(path: Place) -> Iterator[None]:
-    """As ``arrow_errors``, with the number of the record; the header is record 1."""
+def _csv_errors(path: Place, names: Sequence[str]) -> Iterator[None]:
+    """As ``arrow_errors``, with the record, where the header is record 1, and the column."""
     with reading(path):
         try:
             yield
         except pa.ArrowException as error:
-            place = _CSV_ERROR.match(str(error))
-            where = f"{path}, record {place[1]}" if place else str(path)
-            reason = place[2] if place else reason_of(error)
-            expected = "CSV with a header line and numbers in the chosen columns"
-            raise SourceError(where, f"not {expected} ({reason})") from error
+            where, problem = str(path), "not CSV with a header line"
+            if value := _ODD_VALUE.match(str(error)):
+                name = dict(enumerate(names)).get(int(value[1]), value[1])
+                where = f"{path}, record {value[2]}, column {name!r}"
+                problem = f"expected a number, but found {shown(value[3])}"
+            elif found := _ODD_RECORD.match(str(error)):
+                where = f"{path}, record {found[1]}"
+                problem = f"expected {found[2]} columns, as in the header, but found {found[3]}"
+            raise SourceError(where, problem) from error
 
 
 def _blocks(

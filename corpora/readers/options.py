@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import without_middle
+from sparsetopics.corpora.readers.blocks import TextBlock, joined
 from sparsetopics.corpora.readers.dates import check_format
 from sparsetopics.corpora.readers.fields import (
     ALWAYS_KEPT,
@@ -18,16 +21,18 @@ from sparsetopics.corpora.readers.fields import (
     ValueRules,
     check_number_of_fields,
     kept_fields,
+    unkept,
 )
 from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, check_encoding
 from sparsetopics.corpora.sources.source_files import bare_suffix
 from sparsetopics.options.ingest_table import INGEST_OPTION
-from sparsetopics.options.option import check_values, refuse, shown
+from sparsetopics.options.option import check_values, names_in, refuse, shown
 
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
 DUPLICATE_IDS = "duplicate_ids"
 DATE_FORMAT = "date-format"
+JOINS_STRINGS = "Several fields of a text must be strings."
 # How messages name what may separate columns, and what to do about a file that has it.
 _DELIMITERS = {
     "\t": ("tabs", "Name the file .tsv."),
@@ -43,12 +48,13 @@ DEFAULT_LABEL_FIELD = "label"
 class ReadOptions:
     """Where documents are in their files, and how to decode their bytes.
 
-    Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
+    ``text_field`` names the field of the text, or several, which are joined, as ``names_in`` reads
+    them. Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
     they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
     A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
-    the text, and ``all`` stands for every field. ``duplicate_ids`` says what happens to a document
-    with the id of an earlier one. ``date_format`` says how kept fields write dates
-    (``date=%d/%m/%Y``), and ``missing`` which values of kept fields stand for a missing one.
+    the text, and ``all`` stands for every field that can be kept. ``duplicate_ids`` says what
+    happens to a document with the id of an earlier one. ``date_format`` says how kept fields write
+    dates (``date=%d/%m/%Y``), and ``missing`` which of their values stand for a missing one.
     """
 
     text_field: str = "text"
@@ -72,9 +78,16 @@ class ReadOptions:
             check_format(DATE_FORMAT, how)
             if self.kept.types.get(name) not in ("date", None):
                 refuse(DATE_FORMAT, f"{shown(name)} is kept as a {self.kept.types[name]}")
+        if len({*self.text_fields}) < len(self.text_fields):
+            refuse(TEXT_FIELD, f"names a field twice: {self.text_field}")
         if self.text_field in self.kept.named:
             problem = f"{self.text_field!r} holds the text"
             raise OptionError(KEEP, problem, "Keep it under the name text.")
+
+    @property
+    def text_fields(self) -> tuple[str, ...]:
+        """The fields that hold the text, in the order in which they are joined."""
+        return names_in(self.text_field)
 
     @property
     def kept(self) -> Kept:
@@ -124,15 +137,23 @@ class Fields(NamedTuple):
 
     doc_id: int | None
     label: int | None
-    text: int
+    texts: tuple[int, ...]
     kept: Mapping[str, int]  # other fields to keep
+    unkept: Mapping[str, str]  # those that ``all`` cannot keep, and why
     n_columns: int
 
     @property
     def wanted(self) -> set[int]:
         """All of them."""
-        found = {self.doc_id, self.label, self.text, *self.kept.values()}
+        found = {self.doc_id, self.label, *self.texts, *self.kept.values()}
         return {position for position in found if position is not None}
+
+    def block(self, column: Callable[[int | None], pa.StringArray]) -> TextBlock:
+        """The documents of which ``column`` has the values of a field, null for None."""
+        fields = {name: column(position) for name, position in self.kept.items()}
+        ids, label = column(self.doc_id), column(self.label)
+        fields |= {name: unkept(len(ids), why) for name, why in self.unkept.items()}
+        return TextBlock(ids, label, joined([*map(column, self.texts)]), fields)
 
 
 def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Fields:
@@ -141,55 +162,65 @@ def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Field
     Raises SourceError if the text or a named column is missing, if two columns share a name, or if
     there are too many.
     """
-    chosen = [(getattr(options, option), option) for option in (TEXT_FIELD, ID_FIELD, LABEL_FIELD)]
-    for field, option in [*chosen, *((name, KEEP) for name in options.kept.named)]:
+    chosen = [(options.id_field, ID_FIELD), (options.label_field, LABEL_FIELD)]
+    texts = [(name, TEXT_FIELD) for name in options.text_fields]
+    for field, option in [*texts, *chosen, *((name, KEEP) for name in options.kept.named)]:
         if field is not None and field not in names:
             raise missing_field(field, names, where, option)
-    kept = kept_among(names, options, where)
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    refuse_repeated(repeated, kept, options, where)
+    kept, left_out = kept_among(names, options, where)
     positions = {name: position for position, name in enumerate(names)}
-    doc_id, label, text = map(positions.get, fields_of(options))
-    assert text is not None  # checked above
-    return Fields(doc_id, label, text, {name: positions[name] for name in kept}, len(names))
+    doc_id, label = map(positions.get, fields_of(options)[:2])
+    text = tuple(positions[name] for name in options.text_fields)
+    own = {name: positions[name] for name in kept}
+    return Fields(doc_id, label, text, own, left_out, len(names))
 
 
-def kept_among(names: Sequence[str], options: ReadOptions, where: str) -> list[str]:
-    """The fields to keep besides the text, of a record that has the fields ``names``; SourceError
-    for too many, and for one that has the name of another column of ``Corpus.documents``."""
+def kept_among(
+    names: Sequence[str], options: ReadOptions, where: str
+) -> tuple[list[str], dict[str, str]]:
+    """The fields to keep besides the text, of a record that has the fields ``names``, and those
+    that ``all`` cannot keep, each with the reason.
+
+    SourceError for too many, and if a used field is there twice: it is unclear which is meant.
+    """
     kept, used = options.kept, fields_of(options)
+    repeated = [name for name, count in Counter(names).items() if count > 1]
     chosen = [name for name in kept.named if name in names]
+    left_out: dict[str, str] = {}
     if kept.is_all:
         for name in (*ALWAYS_KEPT, TEXT):
             if name in names and name not in used:
                 problem = f"field {name!r} would clash with the kept {name}s"
                 raise SourceError(where, problem, "Rename it, or name the fields to keep.")
-        left_out = {*chosen, *ALWAYS_KEPT, options.text_field}
-        chosen += [name for name in dict.fromkeys(names) if name not in left_out]
+        others = [name for name in dict.fromkeys(names) if name not in (*chosen, *used)]
+        left_out = {name: "there is another of this name" for name in others if name in repeated}
+        left_out |= {name: "has no name" for name in others if not name}
+        chosen += [name for name in others if name not in left_out]
+    _refuse_repeated(repeated, chosen, options, where)
     for name in chosen:
         # JSON may escape half of a surrogate pair.
         if name.encode(errors="replace").decode() != name:
             problem = f"the name of the field {name!a} is not text"
             raise SourceError(where, problem, "Rename it, or name the fields to keep.")
     check_number_of_fields(len(chosen), where)
-    return chosen
+    return chosen, left_out
 
 
-def fields_of(options: ReadOptions) -> tuple[str, str, str]:
-    """The names of the fields that hold id, label and text."""
+def fields_of(options: ReadOptions) -> tuple[str, ...]:
+    """The names of the fields that hold id, label and text, of which there may be several."""
     return (
         options.id_field or DEFAULT_ID_FIELD,
         options.label_field or DEFAULT_LABEL_FIELD,
-        options.text_field,
+        *options.text_fields,
     )
 
 
-def refuse_repeated(
+def _refuse_repeated(
     repeated: Collection[str], kept: Sequence[str], options: ReadOptions, where: str
 ) -> None:
-    """SourceError if a used field is ``repeated``, because it is unclear which one is meant."""
-    used = zip(fields_of(options), (ID_FIELD, LABEL_FIELD, TEXT_FIELD), strict=True)
-    for field, option in [*used, *((name, KEEP) for name in kept)]:
+    used = zip(fields_of(options), (ID_FIELD, LABEL_FIELD), strict=False)
+    texts = ((name, TEXT_FIELD) for name in options.text_fields)
+    for field, option in [*used, *texts, *((name, KEEP) for name in kept)]:
         if field in repeated:
             hint = f"Rename one of them, or name another with {_as_typed(option)}."
             raise SourceError(where, f"two fields are called {field!r}", hint)
@@ -198,6 +229,8 @@ def refuse_repeated(
 def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:
     """The error for a field, chosen by ``option``, that is not among ``names``."""
     hint = f"Name another with {_as_typed(option)}."
+    if any("," in name for name in names):
+        hint += " Write names with commas in quotes: '\"a, b\"'."
     if option == KEEP:
         hint = "Check --keep."
         name, _, kind = field.rpartition(":")

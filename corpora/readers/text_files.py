@@ -115,7 +115,7 @@ def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
             blocks = (block.data for block in lines)
             first = io.StringIO(next(blocks, b"").decode(), newline="")
             for header, n_lines in islice(csv_rows(first, file.path, 0), 1):
-                if options.text_field not in header:
+                if not {*options.text_fields}.issubset(header):
                     check_delimiter(header, file.path)
                 fields = find_fields(header, options, str(file.path))
                 rest = first.read().encode()
@@ -159,11 +159,8 @@ def _columns(path: Place, fields: Fields, data: bytes) -> tuple[TextBlock, int, 
         copied = copy_fields(text, spans[rows[field], :n_records])
         return pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied))
 
-    kept = {name: column(field) for name, field in fields.kept.items()}
-    ids, labels, texts = map(column, fields[:3])
-    block = TextBlock(ids, labels, texts, kept)
     n_left = count_line_breaks(text[n_read:])
-    return block, n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
+    return fields.block(column), n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
 
 
 def _refuse(path: Place, fields: Fields, lines: Iterable[str], n_lines: int) -> NoReturn:
@@ -175,8 +172,8 @@ def _refuse(path: Place, fields: Fields, lines: Iterable[str], n_lines: int) -> 
             expected = f"{fields.n_columns} fields, as in the header"
             raise SourceError(where, f"expected {expected}, but found {len(record)}")
         if record:
-            doc_id, label, text = (None if f is None else record[f] for f in fields[:3])
-            text_block([(where, doc_id, label, text)], {})
+            doc_id, label = (None if f is None else record[f] for f in fields[:2])
+            text_block([(where, doc_id, label, "")], {})
     raise SourceError(f"{path}, line {number}", "not a CSV record", "Check the quotes.")
 
 

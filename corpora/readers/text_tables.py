@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, word_lists
-from sparsetopics.corpora.readers.options import ReadOptions, find_fields
+from sparsetopics.corpora.readers.options import JOINS_STRINGS, ReadOptions, find_fields
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
     Piece,
     Wanted,
     column_names,
+    in_words,
     ipc_pieces,
     is_list_of_texts,
     is_text,
@@ -23,6 +24,7 @@ from sparsetopics.corpora.sources.arrow_batches import (
 )
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile
 
+Decode = Callable[[pa.Table, int], TextBlock]  # ``decoded`` with its first arguments
 _ROWS_AT_ONCE = 1_024
 
 
@@ -32,61 +34,74 @@ def _read(
     options: ReadOptions,
 ) -> Iterator[PendingBlock]:
     for file in files:
-        where = str(file.path)
-        choose = partial(text_columns, options=options, where=where)
-        yield from table_blocks(pieces_of(file.path, choose), where, options)
+        where, left_out = str(file.path), dict[str, str]()
+        choose = partial(columns_noting, left_out, options, where)
+        decode = partial(decoded, where, options, left_out)
+        yield from table_blocks(pieces_of(file.path, choose), decode)
 
 
 read_parquet = partial(_read, parquet_pieces)
 read_ipc = partial(_read, ipc_pieces)
 
 
-def text_columns(schema: pa.Schema, options: ReadOptions, where: str) -> Wanted:
-    """The columns of id, label and text that exist."""
+def columns_noting(
+    left_out: dict[str, str], options: ReadOptions, where: str, schema: pa.Schema
+) -> Wanted:
+    """The columns of id, label, text and kept fields; those that ``all`` cannot keep are noted in
+    ``left_out``, with the reason."""
     names = column_names(schema, where)
-    positions = find_fields(names, options, where)
-    for name in positions.kept:
-        if not _is_kept(schema.field(name).type):
-            problem = f"field {name!r} holds {schema.field(name).type}, which cannot be kept"
-            raise SourceError(where, problem, "Name other fields with --keep.")
-    return Wanted([names[position] for position in sorted(positions.wanted)], _ROWS_AT_ONCE)
+    found = find_fields(names, options, where)
+    left_out.update(found.unkept)
+    kinds = {name: schema.field(position).type for name, position in found.kept.items()}
+    odd = {name: f"holds {in_words(kind)}" for name, kind in kinds.items() if not _is_kept(kind)}
+    for name in odd.keys() & options.kept.types:
+        problem = f"field {name!r} {odd[name]}, which cannot be kept"
+        raise SourceError(where, problem, "Name other fields with --keep.")
+    left_out.update(odd)
+    wanted = [names[position] for position in sorted(found.wanted)]
+    return Wanted([name for name in wanted if name not in odd], _ROWS_AT_ONCE)
 
 
-def table_blocks(
-    pieces: Iterable[Piece], where: str, options: ReadOptions
-) -> Iterator[Callable[[], TextBlock]]:
+def table_blocks(pieces: Iterable[Piece], decode: Decode) -> Iterator[Callable[[], TextBlock]]:
     """Join pieces into blocks of about ``BLOCK_BYTES``."""
     together: list[pa.RecordBatch] = []
     n_bytes = first_row = 0
     for piece in pieces:
         if together and n_bytes + piece.n_bytes > BLOCK_BYTES:
             table = pa.Table.from_batches(together)
-            yield partial(_decode, table, where, first_row, options)
+            yield partial(decode, table, first_row)
             first_row += len(table)
             together, n_bytes = [], 0
         together.append(piece.rows)
         n_bytes += piece.n_bytes
     if together:
-        yield partial(_decode, pa.Table.from_batches(together), where, first_row, options)
+        yield partial(decode, pa.Table.from_batches(together), first_row)
 
 
-def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -> TextBlock:
+def decoded(
+    where: str, options: ReadOptions, left_out: Mapping[str, str], table: pa.Table, first_row: int
+) -> TextBlock:
+    """The documents in the rows of a table that follow ``first_row`` others; fields that are
+    ``left_out`` have the reason."""
     fields = find_fields(column_names(table.schema, where), options, where)
-    text_type = table.schema.field(fields.text).type
-    has_lists = is_list_of_texts(text_type)
-    if not (has_lists or is_text(text_type)):
-        expected = f"strings or lists of strings in field {options.text_field!r}"
-        raise SourceError(where, f"expected {expected}, but found {text_type}")
+    takes_lists = len(fields.texts) == 1
+    for position in fields.texts:
+        field = table.schema.field(position)
+        if not (is_text(field.type) or (takes_lists and is_list_of_texts(field.type))):
+            expected = "strings or lists of strings" if takes_lists else "strings"
+            hint = "" if takes_lists else JOINS_STRINGS
+            wanted = f"expected {expected} in field {field.name!r}"
+            raise SourceError(where, f"{wanted}, but found {in_words(field.type)}", hint)
 
     def column(position: int | None) -> pa.StringArray:
         if position is None:
             return pa.nulls(len(table), pa.string())
-        return _strings(table.column(position), where, first_row, options)
+        name, values = table.schema.field(position).name, _plain(table.column(position))
+        if position in fields.texts and not is_text(values.type):
+            return word_lists(values.combine_chunks())
+        return _strings(values, name, where, first_row, options)
 
-    kept = {name: column(position) for name, position in fields.kept.items()}
-    whole = table.column(fields.text)
-    texts = word_lists(whole.combine_chunks()) if has_lists else column(fields.text)
-    found = TextBlock(column(fields.doc_id), column(fields.label), texts, kept)
+    found = fields._replace(unkept=left_out).block(column)
     return checked(found, lambda row: f"{where}, row {first_row + row}")
 
 
@@ -96,8 +111,18 @@ def _is_kept(kind: pa.DataType) -> bool:
     return is_text(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
 
 
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values themselves, if the column has them as numbers of a dictionary."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    kind = column.type.value_type
+    kind = pa.large_string() if pa.types.is_string_view(kind) else kind  # for ``take``
+    chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks, kind)
+
+
 def _strings(
-    column: pa.ChunkedArray, where: str, first_row: int, options: ReadOptions
+    column: pa.ChunkedArray, name: str, where: str, first_row: int, options: ReadOptions
 ) -> pa.StringArray:
     """The column as strings of valid UTF-8, which Arrow itself does not check."""
     if pa.types.is_timestamp(column.type):  # to the microsecond, with the offset of its zone
@@ -109,17 +134,19 @@ def _strings(
     try:
         strings = column.cast(pa.string()).combine_chunks()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        problem = f"expected strings or numbers as ids and labels, but found {column.type}"
+        problem = (
+            f"expected strings or numbers in field {name!r}, but found {in_words(column.type)}"
+        )
         raise SourceError(where, problem) from error
     try:
         strings.validate(full=True)
         return strings
     except pa.ArrowInvalid:
-        return pa.array(_decoded(strings, where, first_row, options), pa.string())
+        return pa.array(_repaired(strings, name, where, first_row, options), pa.string())
 
 
-def _decoded(
-    strings: pa.StringArray, where: str, first_row: int, options: ReadOptions
+def _repaired(
+    strings: pa.StringArray, name: str, where: str, first_row: int, options: ReadOptions
 ) -> Iterator[str | None]:
     """The strings, of which one is not UTF-8."""
     for row, value in enumerate(strings.cast(pa.binary()).to_pylist(), first_row):
@@ -128,4 +155,4 @@ def _decoded(
         except UnicodeDecodeError as error:
             problem = f"byte 0x{value[error.start]:02x} is not UTF-8"
             hint = "Write the column as UTF-8, or use --encoding-errors replace."
-            raise SourceError(f"{where}, row {row}", problem, hint) from error
+            raise SourceError(f"{where}, row {row}, field {name!r}", problem, hint) from error

@@ -103,8 +103,8 @@ def pieces(batches: Iterable[pa.RecordBatch], n_packed: float) -> Iterator[Piece
     for batch in batches:
         n_rows += len(batch)
         check_ratio(_BYTES_OF_ROW * n_rows, n_packed, MOST_UNPACKED)
-        for column in batch.columns:
-            _check_column(column)
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            _check_column(name, column)
         sizes = sum(map(_bytes_of, batch.columns), np.zeros(len(batch), np.int64))
         n_bytes += int(sizes.sum())
         check_ratio(n_bytes, n_packed, _MOST_VALUES)
@@ -127,7 +127,7 @@ def _cut(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[Piece]:
         start, n_before = stop, n_before + n_bytes
 
 
-def _check_column(column: pa.Array) -> None:
+def _check_column(name: str, column: pa.Array) -> None:
     """Validate a column, since Arrow follows offsets from a damaged file unchecked."""
     try:
         if pa.types.is_dictionary(column.type):
@@ -135,7 +135,7 @@ def _check_column(column: pa.Array) -> None:
             column = pa.DictionaryArray.from_arrays(column.indices, dictionary)
         _as_bytes(column).validate(full=True)
     except (pa.ArrowException, IndexError) as error:
-        raise ValueError(f"a column is damaged ({reason_of(error)})") from error
+        raise ValueError(f"column {name!r} is damaged") from error
 
 
 def _as_bytes(array: pa.Array) -> pa.Array:
@@ -186,6 +186,20 @@ def is_text(kind: pa.DataType) -> bool:
 def is_list_of_texts(kind: pa.DataType) -> bool:
     """Whether the values are lists of strings, of any number."""
     return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and is_text(kind.value_type)
+
+
+def in_words(kind: pa.DataType) -> str:
+    """What a column of a type holds, for messages."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    words = {
+        "lists or objects": pa.types.is_nested,
+        "dates or times": pa.types.is_temporal,
+        "true and false": pa.types.is_boolean,
+        "numbers": lambda kind: pa.types.is_primitive(kind) or pa.types.is_decimal(kind),
+        "no values": pa.types.is_null,
+        "strings": lambda kind: kind in (pa.string(), pa.large_string(), pa.string_view()),
+    }
+    return next((word for word, fits in words.items() if fits(kind)), "bytes")
 
 
 def _width(kind: pa.DataType) -> int | None:

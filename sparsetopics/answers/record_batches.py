@@ -22,7 +22,7 @@ from sparsetopics.corpora.readers.options import ReadOptions, listed
 from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, renumbered
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
 from sparsetopics.model.statistics import tokens_of_documents
-from sparsetopics.options.option import check_type, counts_from, path_of, shown
+from sparsetopics.options.option import check_type, counts_from, path_of, quoted, shown
 from sparsetopics.runs.run import AnyRun, check_folder, load_run
 from sparsetopics.runs.run_files import SETTINGS_FILE
 
@@ -88,7 +88,7 @@ class _Inference(NamedTuple):
 
     def topics(self, texts: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
         """The topics of ``texts`` (n_texts,), in pieces."""
-        read = ReadOptions(text_field=self.text)
+        read = ReadOptions(text_field=quoted("text", [self.text]))
         for block in blocks_of_table(pa.table({self.text: texts}), read):
             counted = count_texts(block, self.tokenizer)
             # Arrow's index_in would hash all words of the run again for each batch.

@@ -106,8 +106,9 @@ _ROWS = in_sections({
             "jsonl, csv, parquet, arrow, uci, lda-c or matrix-market. Vectors: npy, npz, csv, "
             "parquet, arrow or image. Default: given by the file name extension.")),
         Option("text-field", str, "text", "read.text_field", only_for=_DOCUMENTS,
-               doors=(*_RECORDS, EVALUATE), everyday=True, help=(
-            "Field with the text, or with a list of words.")),
+               doors=(*_RECORDS, EVALUATE), everyday=True, metavar="A,B,...", help=(
+            "Field with the text, or with a list of words; or several: title,body joins texts with "
+            "an empty line between.")),
         Option("id-field", str, None, "read.id_field", doors=_RECORDS, everyday=True, help=(
             "Field with the name of a document or item. Default: id, if present.")),
         Option("duplicate-ids", OneOf(("refuse", "skip", "keep")), "refuse", "read.duplicate_ids",
@@ -119,9 +120,9 @@ _ROWS = in_sections({
         Option("keep", SomeOf(None, "field", repeated=True), (), "read.keep", only_for=_DOCUMENTS,
                everyday=True, metavar="all|A,B:TYPE,...", help=(
             "Fields to keep in the corpus besides ids and labels: text (the texts), others by "
-            "name, or all. The type of a field (number, date or string) is inferred from its "
-            "values unless you give TYPE. Can be given several times. Texts may be private: "
-            "nothing is kept by default.")),
+            "name, or all that can be kept. Names with a comma go in quotes: '\"a, b\",text'. The "
+            "type of a field (number, date or string) is inferred from its values unless you give "
+            "TYPE. Can be given several times. Texts may be private: nothing is kept by default.")),
         Option("date-format", frozenset, frozenset(), "read.date_format", only_for=_DOCUMENTS,
                doors=_RECORDS, argument="date_formats", everyday=True,
                metavar="FIELD=FORMAT", help=(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from math import inf, isnan
 from numbers import Integral, Real
 from os import PathLike, fsencode, fspath
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 NO_NAMES = "none"  # what a user types for an empty list of names
 MOST = 2**31 - 1  # kernels count in 32 bits
 LONGEST_VALUE = 60  # characters of a value in a message
+_QUOTED = re.compile(r'^"((?:[^"]|"")*)"')
+_LISTED = re.compile(r',(\s*"(?:[^"]|"")*"[^,]*|[^,]*)')
 
 TokenizerFunction = Callable[[str], Iterable[str]]
 Tokenizer = str | TokenizerFunction | None  # a function, or its MODULE:NAME
@@ -70,6 +74,19 @@ def check_strings(name: str, values: Sequence[str] | Set[str]) -> None:
         check_type(name, value, str, "a list of strings only")
         if value.encode(errors="replace").decode() != value:
             refuse(name, f"holds {shown(value)}, which has half of a surrogate pair")
+
+
+@lru_cache(maxsize=100)
+def names_in(text: str) -> tuple[str, ...]:
+    """The names in a list such as ``title,"Smith, John"``: quotes hold a name with commas."""
+    parts = (part.strip() for part in _LISTED.findall(f",{text}"))
+    return tuple(_QUOTED.sub(lambda found: found[1].replace('""', '"'), part) for part in parts)
+
+
+def quoted(option: str, names: Sequence[str] | Sequence[int]) -> str:
+    """The list of names that ``names_in`` reads; OptionError unless all are strings."""
+    SomeOf(None, "field").check(option, names)
+    return ",".join('"{}"'.format(str(name).replace('"', '""')) for name in names)
 
 
 def path_of(name: str, value: str | PathLike[str]) -> Path:

@@ -75,6 +75,14 @@ def long(topics, name="proportion"):
     return rows
 
 
+def test_a_name_with_a_comma_is_one_column(run_folder, table):
+    named = table.rename_columns(["id", 'a, "b"'])
+
+    found = sparsetopics.infer_batches(run_folder, text='a, "b"')(named)
+
+    assert found["proportions"] == sparsetopics.infer_batches(run_folder, "body")(table).column(2)
+
+
 def test_batches_get_the_bytes_that_infer_writes(run_folder, table, written):
     answer = sparsetopics.infer_batches(run_folder, text="body")
 

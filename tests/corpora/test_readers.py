@@ -190,7 +190,7 @@ def test_an_id_may_be_spelled_with_an_escape(tmp_path):
 def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
     path = written(tmp_path / "a.jsonl", '{"text": "fine"}\n{"text": "half \\ud800"}\n')
 
-    with pytest.raises(SourceError, match="line 2: an escaped half"):
+    with pytest.raises(SourceError, match="line 2, field 'text': an escaped half"):
         read([path])
     assert read([path], ReadOptions(encoding_errors="replace"))[1] == (None, None, "half \ufffd")
 
@@ -387,7 +387,7 @@ def test_a_parquet_string_that_is_not_utf8(tmp_path):
     texts = pa.array([b"fine", None, b"caf\xe9"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet")
 
-    with pytest.raises(SourceError, match="row 2: byte 0xe9 is not UTF-8"):
+    with pytest.raises(SourceError, match="row 2, field 'text': byte 0xe9 is not UTF-8"):
         read([tmp_path / "a.parquet"])
     rows = read([tmp_path / "a.parquet"], ReadOptions(encoding_errors="replace"))
     assert [text for _, _, text in rows] == ["fine", None, "caf\ufffd"]
@@ -407,9 +407,8 @@ def test_other_string_types_of_arrow(tmp_path):
 def test_a_column_that_is_no_text(tmp_path):
     pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "a.parquet")
 
-    with pytest.raises(
-        SourceError, match="expected strings or lists of strings in field 'text', but found int64"
-    ):
+    expected = "expected strings or lists of strings in field 'text', but found numbers"
+    with pytest.raises(SourceError, match=expected):
         read([tmp_path / "a.parquet"])
 
 
@@ -537,7 +536,7 @@ def test_a_table_whose_offsets_lead_nowhere_is_named(text, tmp_path):
         with pa.ipc.new_stream(sink, table.schema) as stream:
             stream.write_batch(table)
 
-    with pytest.raises(SourceError, match=r"a\.arrows: .*a column is damaged"):
+    with pytest.raises(SourceError, match=r"a\.arrows: .*column 'text' is damaged\)"):
         read([tmp_path / "a.arrows"])
 
 
@@ -645,7 +644,7 @@ def test_columns_that_are_separated_otherwise(name, header, found, tmp_path):
         read([path])
     with pytest.raises(SourceError, match=f"expected columns {found}"):
         ingest_vectors([path], tmp_path / "out")
-    assert read([path], ReadOptions(header)) == [(None, None, f"1{header[2]}owl")]
+    assert read([path], ReadOptions(f'"{header}"')) == [(None, None, f"1{header[2]}owl")]
 
 
 def test_long_names_of_fields_are_cut(tmp_path):

@@ -377,7 +377,7 @@ def test_unusual_matrices_are_read_as_any_other(form):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([[1, 2], [3]], "X: expected rows of equally many numbers, but is"),
+        ([[1, 2], [3]], r"X: expected rows of equally many numbers, but is \[\[1, 2\], \[3\]\]\.$"),
         (np.array([[1, 2], [3, "a"]], object), "X, row 1, column 1: expected a number, but is 'a'"),
         (np.array([[1, [2]]], object), r"X, row 0, column 1: expected a number, but is \[2\]"),
         (

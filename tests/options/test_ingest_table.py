@@ -78,11 +78,11 @@ VALUES = {
     "tokenizer": ("shlex:split", "--tokenizer shlex:split"),
     "lowercase": (False, "--no-lowercase"),
     "vocabulary": (None, "--vocabulary words"),
-    "text_field": ("body", "--text-field body"),
+    "text_field": (["key", "body"], "--text-field key,body"),
     "id_field": ("key", "--id-field key"),
     "duplicate_ids": ("skip", "--duplicate-ids skip --id-field kind"),
     "label_field": ("kind", "--label-field kind"),
-    "keep": (["text"], "--keep text"),
+    "keep": (["text", "label", "id"], "--keep text,label,id"),
     "date_formats": ({"day": "%d/%m/%Y"}, "--keep day --date-format day=%d/%m/%Y"),
     "missing": (["b"], "--keep kind --missing b"),
 }
