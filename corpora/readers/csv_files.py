@@ -1,0 +1,186 @@
+"""CSV, TSV and their relatives: a document per record, columns separated by one character."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import chain
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from sparsetopics.base.errors import SourceError
+from sparsetopics.base.wording import reason_of
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
+from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
+from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields, listed
+from sparsetopics.corpora.readers.records import (
+    MOST_LINES,
+    copy_fields,
+    count_line_breaks,
+    find_fields_of_records,
+)
+from sparsetopics.corpora.sources.byte_stream import (
+    LONGEST_TEXT,
+    LineBlock,
+    Place,
+    SourceFile,
+    line_blocks,
+)
+
+_MOST_COLUMNS = 1 << 16  # among which a quote that does not close is looked for
+
+
+def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+    """Read records, which may span lines inside quotes and have as many fields as the header.
+
+    Kernels read them; ``csv`` says what is wrong with the first odd record.
+    """
+    csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
+    for file in files:
+        with closing(line_blocks(file.path, options.decoding)) as lines:
+            text, delimiter, n_lines = beginning(lines, file.path, options)
+            first, header = io.StringIO(text, newline=""), list(options.header or ())
+            if not header:
+                rows = csv_rows(first, file.path, n_lines, delimiter)
+                header, n_lines = next(rows, (header, n_lines))
+            if header:
+                fields = _fields_of(header, delimiter, file.path, options)
+                table = _Table(file.path, delimiter, len(header), fields)
+                blocks = (block.data for block in lines)
+                yield from _read_records(table, first.read().encode(), blocks, n_lines)
+
+
+def beginning(
+    lines: Iterator[LineBlock], path: Place, options: ReadOptions
+) -> tuple[str, str, int]:
+    """The text of the first block from the first record on, what separates columns, and how many
+    lines stand before."""
+    text = next((block.data for block in lines), b"").decode()
+    delimiter, n_said = delimiter_of(path, text, options.delimiter)
+    return text[n_said:], delimiter, min(n_said, 1)
+
+
+def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: ReadOptions) -> Fields:
+    """The columns to read; SourceError if the first record seems to be no header."""
+    if options.text_field not in header:
+        check_separated(header, delimiter, path)
+    if options.text_field not in header and options.header is None:
+        expected = f"expected a field {options.text_field!r}, but found {listed(header)}"
+        hint = "Name another with --text-field, or all with --header if the file has no names."
+        raise SourceError(str(path), expected, hint)
+    return find_fields(header, options, str(path))
+
+
+class _Table(NamedTuple):
+    """A CSV file whose header has been read."""
+
+    path: Place
+    delimiter: str
+    n_fields: int
+    fields: Fields
+
+
+def _read_records(
+    table: _Table, rest: bytes, blocks: Iterator[bytes], n_lines: int
+) -> Iterator[PendingBlock]:
+    """The records in ``rest`` and ``blocks``, which follow after ``n_lines`` lines."""
+    for block in chain([b""], blocks):
+        rest += block
+        found, n_read, n_lines_read, is_odd = _columns(table, rest)
+        if max(overlong(found.ids), overlong(found.labels)) >= 0:
+            break
+        if len(found.texts):
+            yield partial(TextBlock, *found)
+        n_lines += n_lines_read
+        rest = rest[n_read:]
+        if is_odd or len(rest) > LONGEST_TEXT:
+            break
+    if rest:
+        _refuse(table, text_lines(chain([rest], blocks)), n_lines)
+
+
+def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
+    """The documents of whole records; how many bytes and lines they take, and whether an odd one
+    follows."""
+    text = np.frombuffer(bytearray(data), np.uint8)  # writable, so that kernels compile once
+    rows = np.full(table.n_fields, -1, np.int64)
+    wanted = sorted(table.fields.wanted)
+    rows[wanted] = range(len(wanted))
+    n_lines = count_line_breaks(text)
+    spans = np.empty((len(wanted), n_lines, 2), np.int32)
+    delimiter = ord(table.delimiter)
+    n_records, n_read, is_odd, _ = find_fields_of_records(text, delimiter, rows, spans)
+
+    def column(field: int | None) -> pa.StringArray:
+        if field is None:
+            return pa.nulls(n_records, pa.string())
+        copied = copy_fields(text, spans[rows[field], :n_records])
+        return pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied))
+
+    doc_id, label, text_field, kept = table.fields
+    fields = {name: column(field) for name, field in kept.items()}
+    block = TextBlock(column(doc_id), column(label), column(text_field), fields)
+    n_left = count_line_breaks(text[n_read:])
+    return block, n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
+
+
+def _refuse(table: _Table, lines: Iterable[str], n_lines: int) -> NoReturn:
+    """Raise the SourceError of the first odd record."""
+    number = n_lines
+    for record, number in csv_rows(lines, table.path, n_lines, table.delimiter):
+        where = f"{table.path}, line {number}"
+        if record and len(record) != table.n_fields:
+            expected = f"{table.n_fields} fields, as in the header"
+            raise SourceError(where, f"expected {expected}, but found {len(record)}")
+        if record:
+            doc_id, label, text = (None if f is None else record[f] for f in table.fields[:3])
+            text_block([(where, doc_id, label, text)], {})
+    raise SourceError(f"{table.path}, line {number}", "not a CSV record", "Check the quotes.")
+
+
+def text_lines(blocks: Iterable[bytes]) -> Iterator[str]:
+    """Lines with their breaks, as ``csv`` wants them."""
+    texts = (io.StringIO(data.decode(), newline="") for data in blocks)
+    return chain.from_iterable(texts)
+
+
+def csv_rows(
+    lines: Iterable[str], path: Place, n_lines: int, delimiter: str
+) -> Iterator[tuple[list[str], int]]:
+    """The records after ``n_lines`` lines, each with the number of its last line.
+
+    SourceError at the line where a quote opens that is not closed well.
+    """
+    own: list[str] = []  # the lines of the record that is being read
+
+    def noted(lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            if len(own) == MOST_LINES:
+                raise csv.Error(f"more than {MOST_LINES:,} lines")
+            own.append(line)
+            yield line
+
+    reader = csv.reader(noted(lines), delimiter=delimiter, strict=True)
+    try:
+        for record in reader:
+            yield record, n_lines + reader.line_num
+            own.clear()
+    except csv.Error as error:
+        last = n_lines + reader.line_num
+        first = last - len(own) + 1 + _n_lines_before_last_field("".join(own), delimiter)
+        reason = reason_of(error) + (f" at line {last}" if first < last else "")
+        hint = f"Check the quote that opens in line {first}."
+        raise SourceError(f"{path}, line {first}", f"not a CSV record ({reason})", hint) from error
+
+
+def _n_lines_before_last_field(record: str, delimiter: str) -> int:
+    """The number of lines of a record that is not complete, before the field where it ends."""
+    text = np.frombuffer(bytearray(record.encode()), np.uint8)
+    rows, spans = np.full(_MOST_COLUMNS, -1, np.int64), np.empty((0, 0, 2), np.int32)
+    *_, n_before = find_fields_of_records(text, ord(delimiter), rows, spans)
+    return count_line_breaks(text[:n_before])
