@@ -17,7 +17,7 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
 from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
-from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields, listed
+from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields
 from sparsetopics.corpora.readers.records import (
     MOST_LINES,
     copy_fields,
@@ -66,14 +66,17 @@ def beginning(
 
 
 def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: ReadOptions) -> Fields:
-    """The columns to read; SourceError if the first record seems to be no header."""
-    if options.text_field not in header:
+    """The columns to read; SourceError if the first record is no header, perhaps because columns
+    are separated otherwise."""
+    try:
+        return find_fields(header, options, str(path))
+    except SourceError as error:
         check_separated(header, delimiter, path)
-    if options.text_field not in header and options.header is None:
-        expected = f"expected a field {options.text_field!r}, but found {listed(header)}"
-        hint = "Name another with --text-field, or all with --header if the file has no names."
-        raise SourceError(str(path), expected, hint)
-    return find_fields(header, options, str(path))
+        if options.header is not None:
+            raise
+        problem, _, hint = error.text.partition(". ")
+        hint += " If the file has no header, name its columns with --header."
+        raise SourceError(error.where, problem, hint) from None
 
 
 class _Table(NamedTuple):

@@ -18,6 +18,7 @@ from sparsetopics.corpora.readers.csv_files import read_csv
 from sparsetopics.corpora.readers.delimiters import CSV_SUFFIXES
 from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
+from sparsetopics.corpora.readers.json_files import object_blocks, read_json
 from sparsetopics.corpora.readers.jsonl import read_jsonl
 from sparsetopics.corpora.readers.number_tables import (
     read_csv_numbers,
@@ -91,12 +92,14 @@ _OF_FIELDS = {TEXT_FIELD, ID_FIELD, LABEL_FIELD, DUPLICATE_IDS, "date_format", "
 _OF_RECORDS = _OF_LINES | _OF_FIELDS
 _OF_ROWS = _OF_TEXT | _OF_FIELDS
 _FILLED = partial(places.lines, blank=False)
+_OBJECTS = partial(places.lines, blocks=object_blocks)
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
     "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=places.files),
     "mallet": Format(read_mallet, (), _OF_FILES, by_file=True, places=_FILLED),
     "lines": Format(read_lines, (".lines",), _OF_LINES, by_file=True, places=places.lines),
     "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True, places=_FILLED),
+    "json": Format(read_json, (".json",), _OF_RECORDS, by_file=True, places=_OBJECTS),
     "csv": Format(
         read_csv, CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, by_file=True, places=places.records
     ),
@@ -109,8 +112,8 @@ FORMATS: dict[str, TextFormat] = {
         _OF_COUNTS,
         matrix_market.vocabulary_names,
     ),
-    # Recognised by the name docword.NAME.txt.
-    UCI: Format(read_uci, (), _OF_COUNTS, uci_vocabulary_names),
+    # Also recognised by the name docword.NAME.txt.
+    UCI: Format(read_uci, (".uci",), _OF_COUNTS, uci_vocabulary_names),
 }
 VECTOR_FORMATS: dict[str, VectorFormat] = {
     "npy": Format(read_npy, (".npy",)),

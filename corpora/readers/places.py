@@ -8,7 +8,8 @@ from itertools import chain
 from sparsetopics.corpora.readers.blocks import PendingBlock
 from sparsetopics.corpora.readers.csv_files import beginning, csv_rows, text_lines
 from sparsetopics.corpora.readers.options import ReadOptions
-from sparsetopics.corpora.sources.byte_stream import SourceFile, line_blocks
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, SourceFile, line_blocks
+from sparsetopics.corpora.sources.encodings import Decoding
 
 #: The places of the documents of a file, in their order.
 Places = Callable[[SourceFile, ReadOptions], Iterator[str]]
@@ -29,12 +30,18 @@ def files(file: SourceFile, options: ReadOptions) -> Iterator[str]:
     yield str(file.path)
 
 
-def lines(file: SourceFile, options: ReadOptions, *, blank: bool = True) -> Iterator[str]:
+def lines(
+    file: SourceFile,
+    options: ReadOptions,
+    *,
+    blank: bool = True,
+    blocks: Callable[[Place, Decoding], Iterator[LineBlock]] = line_blocks,
+) -> Iterator[str]:
     """Each line is one document; without ``blank``, only lines that are not blank."""
-    for block in line_blocks(file.path, options.decoding):
+    for block in blocks(file.path, options.decoding):
         for number, line in enumerate(block.data.split(b"\n")[:-1], start=block.first_line):
             if blank or line.strip():
-                yield f"{block.source}, line {number}"
+                yield f"{block.source}, {block.noun} {number}"
 
 
 def records(file: SourceFile, options: ReadOptions) -> Iterator[str]:

@@ -198,9 +198,9 @@ def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("not json", "the line is not JSON"),
-        ("[1, 2]", r"expected a JSON object, but found a list\. Write one object per line\.$"),
-        ('{"text": "x}', r"the line is not JSON \(unterminated string\)\.$"),
+        ("not json", "not JSON"),
+        ("[1, 2]", r"expected a JSON object, but found a list\. Write one object per line\. If .* --format json\.$"),
+        ('{"text": "x}', r"not JSON \(unterminated string\)\.$"),
         ('{"text": 5}', "expected a string or null in field 'text', but found a number"),
         (
             '{"text": {"a": 1, "a": 2}}',
@@ -214,7 +214,7 @@ def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
             '{"text": "x", "label": ["y"]}',
             "expected .* a number in field 'label', but found a list",
         ),
-        ('{"text": "x"} {"text": "y"}', "the line is not JSON"),
+        ('{"text": "x"} {"text": "y"}', "not JSON"),
     ],
 )
 @pytest.mark.parametrize("n_before", [0, 3])
