@@ -35,7 +35,7 @@ from sparsetopics.corpora.readers.fields import NO_RULES, FieldType, FieldTypes,
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
-from sparsetopics.corpora.sources.arrow_batches import pieces
+from sparsetopics.corpora.sources.arrow_batches import pieces, selected
 from sparsetopics.corpora.store.document_rows import (
     DOCS_PER_ROW_GROUP,
     encode,
@@ -237,7 +237,9 @@ def corpus_of_table(
 
 def _blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
     batches = _table_batches(table)
-    chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
+    chosen = (
+        selected(batch, text_columns(batch.schema, read, _TABLE).columns) for batch in batches
+    )
     try:
         for pending in table_blocks(pieces(chosen, np.inf), _TABLE, read):
             yield pending()

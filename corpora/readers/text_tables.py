@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked
-from sparsetopics.corpora.readers.options import ReadOptions, find_fields
+from sparsetopics.corpora.readers.options import ReadOptions, fields_of, find_fields
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
     Piece,
@@ -18,6 +18,7 @@ from sparsetopics.corpora.sources.arrow_batches import (
     column_names,
     ipc_pieces,
     parquet_pieces,
+    type_of,
 )
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile
 
@@ -42,10 +43,12 @@ read_ipc = partial(_read, ipc_pieces)
 def text_columns(schema: pa.Schema, options: ReadOptions, where: str) -> Wanted:
     """The columns of id, label and text that exist."""
     names = column_names(schema, where)
+    asked = dict.fromkeys([*fields_of(options), *options.kept.named])
+    names += [name for name in asked if name not in names and type_of(schema, name) is not None]
     positions = find_fields(names, options, where)
     for name in positions.kept:
-        if not _is_kept(schema.field(name).type):
-            problem = f"field {name!r} holds {schema.field(name).type}, which cannot be kept"
+        if not _is_kept(kind := type_of(schema, name)):
+            problem = f"field {name!r} holds {kind}, which cannot be kept"
             raise SourceError(where, problem, "Name other fields with --keep.")
     return Wanted([names[position] for position in sorted(positions.wanted)], _ROWS_AT_ONCE)
 

@@ -12,6 +12,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -27,6 +28,12 @@ MOST_DECODED = 1 << 26  # bytes of a batch that Arrow decodes from Parquet
 _MOST_VALUES = 128 << 20  # bytes of values that a small file may expand to: blocks are held
 _BYTES_OF_ROW = 32  # per row besides its values: offsets, an id
 _BYTES_OF_NUMBER = 8
+# Text that a program wrote without saying that it is text.
+_AS_TEXT = {
+    pa.binary(): pa.string(),
+    pa.large_binary(): pa.large_string(),
+    pa.binary_view(): pa.string_view(),
+}
 
 #: Maps the schema of a file to the columns to read and the number of rows per batch.
 Choose = Callable[[pa.Schema], "Wanted"]
@@ -61,19 +68,21 @@ def parquet_batches(
     Raises ValueError for a file that unpacks to too much.
     """
     shared = check_sizes(source)
-    n_bytes = 1  # upper bound per row
+    schema, n_bytes = table.schema_arrow, 1  # upper bound per row
     for name in wanted.columns:
-        width = _width(table.schema_arrow.field(name).type)
-        n_bytes += longest_shared(source, shared.get(name, ())) if width is None else width
+        width = _width(type_of(schema, name))
+        column = name if name in schema.names else name.partition(".")[0]
+        n_bytes += longest_shared(source, shared.get(column, ())) if width is None else width
     n_rows = max(1, min(wanted.n_rows, MOST_DECODED // n_bytes))
-    yield from table.iter_batches(n_rows, columns=list(wanted.columns), use_threads=False)
+    for batch in table.iter_batches(n_rows, columns=list(wanted.columns), use_threads=False):
+        yield selected(batch, wanted.columns)
 
 
 def ipc_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
     """The rows of an Arrow IPC file or stream; SourceError if it is damaged or a bomb."""
     with arrow_errors(path), open_native(path) as source:
         check_ipc_sizes(source)
-        batches = (batch.select(choose(batch.schema).columns) for batch in _ipc_batches(source))
+        batches = (selected(batch, choose(batch.schema).columns) for batch in _ipc_batches(source))
         yield from pieces(batches, source.size())
 
 
@@ -84,6 +93,33 @@ def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
     else:
         source.seek(0)
         yield from pa.ipc.open_stream(source)
+
+
+def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
+    """The type of a column, where strings stand for bytes; None if there is none.
+
+    ``user.name`` may be a column, or what the structs in column ``user`` call ``name``.
+    """
+    column, *way = [name] if name in schema.names else name.split(".")
+    kind = schema.field(column).type if column in schema.names else None
+    for part in way:
+        is_there = kind is not None and pa.types.is_struct(kind) and kind.get_field_index(part) >= 0
+        kind = kind.field(part).type if is_there else None
+    return _AS_TEXT.get(kind, kind)
+
+
+def selected(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    """The columns of these names, as ``type_of`` has them; unchecked."""
+    columns = []
+    for name in names:
+        column, *way = [name] if name in batch.schema.names else name.split(".")
+        array = batch.column(column)
+        if way:
+            array.validate()  # the lengths of what structs hold
+            array = pc.struct_field(array, way)
+        as_text = _AS_TEXT.get(array.type)
+        columns.append(array if as_text is None else array.view(as_text))
+    return pa.RecordBatch.from_arrays(columns, list(names))
 
 
 def pieces(batches: Iterable[pa.RecordBatch], n_packed: float) -> Iterator[Piece]:
