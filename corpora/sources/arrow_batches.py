@@ -101,10 +101,13 @@ def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
     ``user.name`` may be a column, or what the structs in column ``user`` call ``name``.
     """
     column, *way = [name] if name in schema.names else name.split(".")
-    kind = schema.field(column).type if column in schema.names else None
+    if column not in schema.names:
+        return None
+    kind = schema.field(column).type
     for part in way:
-        is_there = kind is not None and pa.types.is_struct(kind) and kind.get_field_index(part) >= 0
-        kind = kind.field(part).type if is_there else None
+        if not pa.types.is_struct(kind) or kind.get_field_index(part) < 0:
+            return None
+        kind = kind.field(part).type
     return _AS_TEXT.get(kind, kind)
 
 

@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
@@ -70,11 +70,6 @@ def packing_of(path: Place) -> str:
 
 
 _READ_AHEAD = 1 << 17  # bytes
-_UNPACKED: Mapping[str, Callable[[io.BufferedReader], IO[bytes]]] = {
-    ".gz": lambda packed: gzip.GzipFile(fileobj=packed),
-    ".zst": lambda packed: pa.CompressedInputStream(pa.PythonFile(packed), "zstd"),
-    ".bz2": bz2.BZ2File,
-}
 
 
 class _UnpackedStream(ReadStream):
@@ -89,7 +84,13 @@ class _UnpackedStream(ReadStream):
             self._share = path.info.compress_size / max(path.info.file_size, 1)
         self._packed = ReadStream(open_place(path))
         packed = io.BufferedReader(self._packed, _READ_AHEAD)
-        super().__init__(cast(IO[bytes], _UNPACKED[packing_of(path)](packed)))
+        packing = packing_of(path)
+        unpacked: gzip.GzipFile | bz2.BZ2File | pa.NativeFile
+        if packing == ".zst":
+            unpacked = pa.CompressedInputStream(pa.PythonFile(packed), "zstd")
+        else:
+            unpacked = bz2.BZ2File(packed) if packing == ".bz2" else gzip.GzipFile(fileobj=packed)
+        super().__init__(cast(IO[bytes], unpacked))
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         n_read = super().readinto(buffer)
