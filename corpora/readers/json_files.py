@@ -35,31 +35,26 @@ def read_json(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pen
 
 def object_blocks(path: Place, decoding: Decoding | None) -> Iterator[LineBlock]:
     """The objects of a file as lines of JSON; SourceError for anything else beside them."""
-    rest, n_objects = b"", 0
-    wanted: tuple[bytes, ...] = (b"", b"[")  # what may stand before an object
-    last: tuple[bytes, ...] = (b"", b"[]")  # and at the end
+    rest, outside, n_objects = b"", b"", 0
     for block in line_blocks(path, decoding, end=b"}"):
-        objects, gaps, rest = _cut(rest + block.data)
-        for number, gap in enumerate(gaps, n_objects + 1):
-            if gap not in wanted:
-                expected = "nothing but commas between the objects of an array"
-                raise _unexpected(path, number, expected, gap)
-            if number == 1:
-                wanted, last = ((b",",), (b"]",)) if gap else ((b"",), (b"",))
+        objects, between, rest = _cut(rest + block.data)
+        outside += between
+        if outside.strip(b"[,"):
+            raise _unexpected(outside.lstrip(b"[,"), f"{path}, object {n_objects + 1} or later")
+        if len(rest) > LONGEST_TEXT:
+            raise too_long(path, "object")
         if objects:
             lines = b"\n".join([*objects, b""])
             yield LineBlock(str(path), n_objects + 1, lines, "object")
         n_objects += len(objects)
-        if len(rest) > LONGEST_TEXT:
-            raise too_long(path, "object")
-    if _squeezed(rest) not in last:
-        expected = "a closed array" if last == (b"]",) else "an object, or an array of objects,"
-        raise _unexpected(path, n_objects + 1, f"{expected} at the end of the file", rest)
+    outside += _squeezed(rest)
+    if outside not in (b"", b"[" + b"," * (n_objects - 1) + b"]"):
+        raise _unexpected(outside.lstrip(b"[,"), f"{path}, after object {n_objects}")
 
 
-def _cut(data: bytes) -> tuple[list[bytes], list[bytes], bytes]:
-    """The objects, each as a line; what stands before each; and what follows the last."""
-    objects, gaps = [], []
+def _cut(data: bytes) -> tuple[list[bytes], bytes, bytes]:
+    """The objects, each as a line; what stands before them; and what follows the last."""
+    objects, between = [], []
     depth = start = end = 0
     for token in _TOKEN.finditer(data):
         if token[0] == b"{":
@@ -68,17 +63,17 @@ def _cut(data: bytes) -> tuple[list[bytes], list[bytes], bytes]:
         elif token[0] == b"}" and depth:
             depth -= 1
             if not depth:
-                gaps.append(_squeezed(data[end:start]))
+                between.append(data[end:start])
                 end = token.end()
                 objects.append(data[start:end].translate(_TO_ONE_LINE))
-    return objects, gaps, data[end:]
+    return objects, _squeezed(b"".join(between)), data[end:]
 
 
 def _squeezed(data: bytes) -> bytes:
     return b"".join(data.split())
 
 
-def _unexpected(path: Place, number: int, expected: str, found: bytes) -> SourceError:
-    start = found.strip()[:_LONGEST_SHOWN].decode(errors="replace")
-    problem = f"expected {expected}, but found {start!r}"
-    return SourceError(f"{path}, object {number}", problem)
+def _unexpected(found: bytes, where: str) -> SourceError:
+    start = found[:_LONGEST_SHOWN].decode(errors="replace")
+    problem = f"expected objects, or an array of them that is closed, but found {start!r}"
+    return SourceError(where, problem)

@@ -51,19 +51,13 @@ def doubts_about_text(files: Sequence[SourceFile], *, by_line: bool) -> Iterator
     if ``by_line``, else files."""
     samples = [_first_lines(file.path) for file in files[:_FIRST_FILES]]
     are_many = all(len(lines) >= _MANY_LINES for lines in samples)
+    said = ""
     if are_many and all(map(_have_labels, samples)):
-        yield (
-            f"{names_of(files)}: each line seems to begin with an id and a label, which are read "
-            "as words. If so, use --format mallet."
-        )
-    elif are_many and len(files) == 1 and not by_line:
-        own = "is one document. If each of its lines is one, use --format lines."
-        yield f"{files[0].path} {own}"
-    elif are_many and not by_line and all(map(_are_long, samples)):
-        yield (
-            f"{names_of(files)}: each is one document, although it has many long lines. If each "
-            "line is a document, use --format lines."
-        )
+        said = "each line seems to begin with an id and a label. If so, use --format mallet."
+    elif are_many and not by_line and (len(files) == 1 or all(map(_are_long, samples))):
+        said = "each file is one document. If each line is one, use --format lines."
+    if said:
+        yield f"{names_of(files)}: {said}"
     for file in files if len(files) > 1 and not by_line else ():
         name = file.path.name
         if name.startswith(("vocab.", "vocabulary.")) or bare_suffix(file.path) == ".vocab":

@@ -628,9 +628,9 @@ def test_the_hint_names_the_option_of_a_repeated_field(option, line, tmp_path):
 @pytest.mark.parametrize(
     ("name", "header", "found"),
     [
-        ("a.csv", "id;text", r"separated by ',', but found ';'\. Convert the file"),
-        ("a.csv", "id\ttext", r"separated by ',', but found tabs\. Name the file \.tsv"),
-        ("a.tsv", "id,text", r"separated by tabs, but found ','\. Name the file \.csv"),
+        ("a.csv", "id;text", r"separated by ',', but found ';'\. Use --delimiter ';'"),
+        ("a.csv", "id\ttext", r"separated by ',', but found tabs\. Use --delimiter tab"),
+        ("a.tsv", "id,text", r"separated by tabs, but found ','\. Use --delimiter ','"),
     ],
 )
 def test_columns_that_are_separated_otherwise(name, header, found, tmp_path):
