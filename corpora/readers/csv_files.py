@@ -72,7 +72,7 @@ def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: Read
         return find_fields(header, options, str(path))
     except SourceError as error:
         check_separated(header, delimiter, path)
-        if options.header is not None:
+        if options.header is not None or options.text_field in header:
             raise
         problem, _, hint = error.text.partition(". ")
         hint += " If the file has no header, name its columns with --header."

@@ -97,8 +97,8 @@ _OBJECTS = partial(places.lines, blocks=object_blocks)
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
     "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=places.files),
-    "mallet": Format(read_mallet, (), _OF_FILES, by_file=True, places=_FILLED),
     "lines": Format(read_lines, (".lines",), _OF_LINES, by_file=True, places=places.lines),
+    "mallet": Format(read_mallet, (), _OF_FILES, by_file=True, places=_FILLED),
     "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True, places=_FILLED),
     "json": Format(read_json, (".json",), _OF_RECORDS, by_file=True, places=_OBJECTS),
     "csv": Format(
