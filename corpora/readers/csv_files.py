@@ -44,11 +44,12 @@ def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
     for file in files:
         with closing(line_blocks(file.path, options.decoding)) as lines:
             text, delimiter, n_lines = beginning(lines, file.path, options)
-            first, header = io.StringIO(text, newline=""), list(options.header or ())
-            if not header:
+            first = io.StringIO(text, newline="")
+            header: Sequence[str] | None = options.header
+            if header is None:
                 rows = csv_rows(first, file.path, n_lines, delimiter)
-                header, n_lines = next(rows, (header, n_lines))
-            if header:
+                header, n_lines = next(rows, (None, n_lines))
+            if header is not None:
                 fields = _fields_of(header, delimiter, file.path, options)
                 table = _Table(file.path, delimiter, len(header), fields)
                 blocks = (block.data for block in lines)

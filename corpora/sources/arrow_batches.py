@@ -101,7 +101,7 @@ def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
     ``user.name`` may be a column, or what the structs in column ``user`` call ``name``.
     """
     column, *way = [name] if name in schema.names else name.split(".")
-    if column not in schema.names:
+    if schema.get_field_index(column) < 0:  # it is missing, or there are two
         return None
     kind = schema.field(column).type
     for part in way:

@@ -218,7 +218,7 @@ def test_counts_with_the_longest_name(tmp_path):
     assert rows(tmp_path / "corpus") == COUNTS
 
 
-@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.rar", "a.jsonl.bz2", "A.TAR.XZ"])
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.rar", "a.jsonl.xz", "A.TAR.XZ"])
 @pytest.mark.parametrize(
     "options", [(), ("--patches", 8), ("--format", "image"), ("--stop-words", "english")]
 )

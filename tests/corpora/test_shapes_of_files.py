@@ -370,10 +370,10 @@ def test_bytes_may_be_text(tmp_path, name, kind):
         {n: pa.array([t and t.encode() for t in texts]).cast(kind) for n in ("text", "label", "x")}
     )
     if name == "table":
-        rows = rows.drop_null()
+        rows = rows.slice(0, 1)
         corpus = Corpus.from_table(rows, keep=["text", "x"])
         assert [t.to_pydict() for t in corpus.read_fields(["text", "x"])] == [
-            {"text": ["élan owl", "cat"], "x": ["élan owl", "cat"]}
+            {"text": ["élan owl"], "x": ["élan owl"]}
         ]
         return
     path = tmp_path / name
