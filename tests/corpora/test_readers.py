@@ -201,7 +201,7 @@ def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
         ("not json", "not JSON"),
         (
             "[1, 2]",
-            r"object, but found a list\. Write one object per line\. If .* --format json\.$",
+            r"expected a JSON object, but found a list\. Write one .* use --format json\.$",
         ),
         ('{"text": "x}', r"not JSON \(unterminated string\)\.$"),
         ('{"text": 5}', "expected a string or null in field 'text', but found a number"),
