@@ -21,7 +21,8 @@ _NOT_OF_FILES = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined"
 _N_LOOKED_AT = 1 << 16  # bytes
 _OTHER_FILES = re.compile(
     rb"(?P<a_PDF_document>%PDF-)|(?P<an_Office_document>\xd0\xcf\x11\xe0)"
-    rb"|(?P<a_Word_document>PK\x03\x04.*?word/)|(?P<an_Excel_workbook>PK\x03\x04.*?xl/)"
+    rb"|(?P<a_Word_document>PK\x03\x04.*?word/(?:document|_rels))"
+    rb"|(?P<an_Excel_workbook>PK\x03\x04.*?xl/(?:workbook|_rels))"
     rb"|(?P<a_zip_archive_or_an_Office_document>PK\x03\x04)|(?P<a_tar_archive>.{257}ustar)"
     rb"|(?P<compressed>\x1f\x8b|BZh[1-9]1AY|\xfd7zXZ|7z\xbc\xaf|Rar!\x1a|\x28\xb5\x2f\xfd)"
     rb"|(?P<a_pickled_dictionary_of_gensim>(?:\x80[\x02-\x05].{0,40}|c)gensim\.corpora\.dictionary)"
@@ -31,6 +32,7 @@ _OTHER_FILES = re.compile(
 _TO_TEXT = "Convert it to text, or leave it out."
 _WHAT_TO_DO = {
     "a PDF document": "Convert it to text, for example with pdftotext, or leave it out.",
+    "an Office document": "Save it as .xlsx, .csv or plain text, or leave it out.",
     "a Word document": "Save it as plain text (.txt), for example with pandoc, or leave it out.",
     "an Excel workbook": "Name it .xlsx, or save it as .csv.",
     "compressed": (
@@ -79,8 +81,9 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
     """The encoding of a text that begins with ``start``: that of its byte order mark, the given
     one, UTF-16 or UTF-32 if it looks so, or UTF-8. NotTextError for files of other kinds."""
     sample = start[:_N_LOOKED_AT]
-    if other := kind_of_other(sample):
-        raise _other_file(path, *other)
+    kind, hint = kind_of_other(sample)
+    if kind:
+        raise _other_file(path, kind, hint)
     for name in (UTF_8, *_WIDE):
         if start.startswith("\ufeff".encode(name)):
             return name
@@ -96,12 +99,10 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
     return name
 
 
-def kind_of_other(start: bytes) -> tuple[str, str] | None:
-    """What a file that is not text seems to be, and what to do about it; None if not known."""
+def kind_of_other(start: bytes) -> tuple[str, str]:
+    """What a file that is not text seems to be, and what to do about it; "" if not known."""
     found = _OTHER_FILES.match(start[:_N_LOOKED_AT])
-    if found is None:
-        return None
-    kind = str(found.lastgroup).replace("_", " ")
+    kind = str(found.lastgroup).replace("_", " ") if found else ""
     return kind, _WHAT_TO_DO.get(kind, _TO_TEXT)
 
 

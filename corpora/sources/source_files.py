@@ -180,8 +180,9 @@ def _known_format(path: Place, table: FormatTable) -> str:
     name = table.format_of(path)
     if name is None:
         with reading(path), open_bytes(path) as stream:
-            if other := kind_of_other(stream.read(_FIRST_BYTES)):
-                raise SourceError(str(path), f"the file is {other[0]}", other[1])
+            kind, hint = kind_of_other(stream.read(_FIRST_BYTES))
+        if kind and "zip" not in kind:  # many formats are zip archives
+            raise SourceError(str(path), f"the file is {kind}", hint)
         suffix = bare_suffix(path)
         problem = f"{suffix} is not a known format of {table.kind}"
         hint = f"Convert it, or name its format with --format: {', '.join(table.names)}."

@@ -529,7 +529,7 @@ OTHERS = {
     "a.docx": (word_document, "a Word document. Save it as plain text (.txt), for example with"),
     "a.xls": (
         lambda path: written(path, b"\xd0\xcf\x11\xe0" + bytes(9)),
-        "an Office document. Convert it to text",
+        "an Office document. Save it as .xlsx",
     ),
 }
 
