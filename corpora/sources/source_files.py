@@ -213,8 +213,8 @@ def find_files(
 
     def chosen(listed: list[SourceFile]) -> list[SourceFile]:
         own = [file for file in listed if belongs(file.path)]
-        if not or_all:  # settings and notes on documents may lie beside these
-            own = [file for file in own if bare_suffix(file.path) not in _BESIDE] or own
+        # Settings and notes may lie beside documents and images.
+        own = [file for file in own if bare_suffix(file.path) not in _BESIDE] or own
         if or_all and not own:
             return listed
         taken = set(own)

@@ -23,7 +23,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.readers.formats import find_collection, place_of
+from sparsetopics.corpora.readers.formats import find_collection, kind_of_sources, place_of
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources import byte_stream
 from worlds.workbooks import workbook
@@ -302,6 +302,14 @@ def test_settings_beside_documents_are_left_out(tmp_path):
     assert collection.account.left_out[0].names == ("settings.json",)
 
 
+def test_settings_beside_vectors_make_no_documents(tmp_path):
+    np.save(tmp_path / "a.npy", np.eye(3))
+    written(tmp_path / "settings.json", "{}")
+
+    assert kind_of_sources([tmp_path], None, wants_vectors=False) == "vectors"
+    assert kind_of_sources([tmp_path], "json", wants_vectors=False) == "documents"
+
+
 # --- nested fields --------------------------------------------------------------------------------
 NESTED = [
     {"meta": {"id": row[0], "more": {"label": row[1]}}, "post": {"body": row[2]}} for row in ROWS
@@ -348,6 +356,14 @@ def test_a_name_with_a_dot_comes_first(tmp_path):
 
     for path in (lines, tmp_path / "a.parquet"):
         assert [text for *_, text in read(path, text_field="a.b")] == ["owl cat"]
+
+
+def test_a_struct_that_is_there_twice_has_no_members(tmp_path):
+    users = pa.array([{"name": "ann"}])
+    rows = pa.table([pa.array(["owl"]), users, users], ["text", "user", "user"])
+    pq.write_table(rows, tmp_path / "a.parquet")
+
+    assert "expected a field 'user.name'" in refused(tmp_path / "a.parquet", id_field="user.name")
 
 
 def test_missing_structs_have_no_members(tmp_path):
