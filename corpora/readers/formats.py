@@ -54,7 +54,7 @@ class Format(NamedTuple, Generic[Options, Pending]):
     """One input format of documents or of vectors."""
 
     read: Callable[[Sequence[SourceFile], Options], Iterator[Pending]]
-    suffixes: tuple[str, ...]  # extensions that mean this format, before any .gz or .zst
+    suffixes: tuple[str, ...]  # extensions that mean this format, before any such as .gz
     options: frozenset[str] = frozenset()  # fields of its options for reading that it uses
     # Of counts: what the file with the words may be called, best first, given their own name.
     vocabulary_names: Callable[[str], list[str]] | None = None
