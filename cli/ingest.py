@@ -74,7 +74,7 @@ def command(
     **values: Value | None,
 ) -> None:
     """Make a corpus of documents or vectors. A SOURCE is a file, a folder, a .zip archive, a URL or
-    a pattern; files may be compressed (.gz, .zst).
+    a pattern; files may be compressed (.gz, .zst, .bz2).
 
     Documents without a word of the vocabulary are skipped and counted. The corpus holds their word
     counts, ids and labels; --keep adds their texts, which may be private, and other fields. Vectors

@@ -15,8 +15,8 @@ import pyarrow as pa
 from sparsetopics.base.errors import SourceError, warn_user
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.memory_arrays import check_utf8, is_missing
-from sparsetopics.corpora.readers.options import ReadOptions, find_fields
-from sparsetopics.corpora.sources.arrow_batches import in_words
+from sparsetopics.corpora.readers.options import ReadOptions, fields_of, find_fields
+from sparsetopics.corpora.sources.arrow_batches import AS_TEXT, in_words
 from sparsetopics.options.option import shown
 
 _NESTED = pa.list_(pa.null())
@@ -37,14 +37,19 @@ def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  #
         is_unnamed = {None, *frame.columns}.intersection(frame.index.names)
         frame = frame.reset_index(drop=bool(is_unnamed))
     names = [str(key) for key in frame.columns]
-    found = find_fields(names, options, where)
+    asked = [*fields_of(options), *options.kept.named]
+    parents = {name: name.partition(".")[0] for name in asked if name not in names}
+    nested = {name: names.index(own) for name, own in parents.items() if own in names}
+    found = find_fields([*names, *nested], options, where)
     columns = [pa.nulls(len(frame))] * len(names)
-    for n in found.wanted:
+    for n in {n for n in found.wanted if n < len(names)}.union(nested.values()):
         key, name = frame.columns[n], names[n]
         # Numbers that Arrow cannot hold, halves of surrogate pairs and mixed types are refused.
         with suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
             columns[n] = pa.table(frame[[key]]).column(0)
-            if in_words(columns[n].type) != "bytes":  # of UUIDs, or addresses of polars' objects
+            kind = columns[n].type
+            # Other bytes are UUIDs, or addresses of polars' objects.
+            if kind in AS_TEXT or in_words(kind) != "bytes":
                 continue
         values = [None if is_missing(value) else value for value in frame[key]]
         if name in found.kept and name not in options.kept.types and any(map(_is_nested, values)):

@@ -35,7 +35,7 @@ from sparsetopics.corpora.readers.blocks import (
 )
 from sparsetopics.corpora.readers.fields import NO_NOTES, FieldType, FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection, place_of
-from sparsetopics.corpora.readers.options import ID_FIELD, ReadOptions
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, SKIP, Extended, GivenIds
 from sparsetopics.corpora.sources.account import FileAccount
@@ -148,7 +148,7 @@ class Reading(NamedTuple):
 
     def given_ids(self, folder: Path, spool: Spool | None, before: Extended) -> GivenIds:
         """The ids of the documents; digests go to ``folder``, blocks to the ``spool`` if any."""
-        read, is_field = self.options.read, ID_FIELD in self.collection.format.options
+        read, is_field = self.options.read, self.collection.format.gives_ids
         ids = GivenIds(
             # Several folders may have files of the same name; readers of counts number documents.
             read.duplicate_ids if is_field or read.duplicate_ids == SKIP else KEEP_ALL,
@@ -188,8 +188,9 @@ def ingest(
     output = corpus_output(out, sources, other, overwrite=options.overwrite)
     collection = options.find(sources, say)
     refuse_inputs(output.path, paths_of(collection.files))
-    if options.format is None and collection.format_name == "text":
-        for sentence in doubts_about_text(collection.files):
+    by_line = collection.format_name == "lines"
+    if by_line or (options.format is None and collection.format_name == "text"):
+        for sentence in doubts_about_text(collection.files, by_line=by_line):
             say(sentence)
     # Counts are parsed while blocks are cut, and nothing is spooled if the vocabulary is given.
     starts_over = collection.format.counted or options.vocabulary is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
@@ -42,9 +41,9 @@ from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole, wo
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
-from sparsetopics.corpora.readers.text_tables import columns_noting, decoded, table_blocks
+from sparsetopics.corpora.readers.text_tables import table_blocks
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
-from sparsetopics.corpora.sources.arrow_batches import pieces
+from sparsetopics.corpora.sources.arrow_batches import Choose, Piece, pieces, selected
 from sparsetopics.corpora.store.document_rows import (
     DOCS_PER_ROW_GROUP,
     Documents,
@@ -260,14 +259,15 @@ def corpus_of_table(
 
 
 def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
-    left_out: dict[str, str] = {}
     if is_frame(table):
         table = table_of_frame(table, read, _TABLE)
-    choose = partial(columns_noting, left_out, read, _TABLE)
-    chosen = (batch.select(choose(batch.schema).columns) for batch in _table_batches(table))
-    decode = partial(decoded, _TABLE, read, left_out)
+
+    def chosen(choose: Choose) -> Iterator[Piece]:
+        batches = _table_batches(table)
+        return pieces((selected(batch, choose) for batch in batches), np.inf)
+
     try:
-        for pending in table_blocks(pieces(chosen, np.inf), decode):
+        for pending in table_blocks(chosen, _TABLE, read):
             yield pending()
     except SourceError:
         raise

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,6 +32,7 @@ from sparsetopics.corpora.sources.byte_stream import (
     SourceFile,
     is_file,
     line_blocks,
+    packing_of,
     read_utf8,
 )
 
@@ -351,10 +353,12 @@ _HEADER_NUMBER = re.compile(rb"\s*\d{1,18}\s*")
 
 
 def uci_vocabulary_names(name: str) -> list[str]:
-    """The names under which the words of ``docword.A.B.txt[.gz]`` are looked for, best first:
-    ``vocab.A.B.txt``, ``vocab.A.txt`` and ``vocab.txt``."""
-    parts = [part for part in name.split(".")[1:] if part not in ("txt", "gz", "zst")]
-    return [*(f"vocab.{'.'.join(parts[:n])}.txt" for n in range(len(parts), 0, -1)), "vocab.txt"]
+    """The names under which the words of ``docword.A.B.txt`` or ``A.B.uci``, perhaps packed, are
+    looked for, best first: ``vocab.A.B.txt``, ``A.B.vocab``, ``vocab.A.txt`` and so on."""
+    bare = name.removesuffix(packing_of(Path(name))).removeprefix("docword.")
+    parts = [part for part in bare.split(".") if part not in ("docword", "txt", "uci")]
+    stems = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+    return [*chain.from_iterable((f"vocab.{s}.txt", f"{s}.vocab") for s in stems), "vocab.txt"]
 
 
 def _uci_opened(

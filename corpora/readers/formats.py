@@ -14,8 +14,12 @@ from sparsetopics.corpora.readers import ldac, matrix_market, places
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
 from sparsetopics.corpora.readers.counts import packed_or_not, read_uci, uci_vocabulary_names
+from sparsetopics.corpora.readers.csv_files import read_csv
+from sparsetopics.corpora.readers.delimiters import CSV_SUFFIXES
+from sparsetopics.corpora.readers.excel import read_xlsx
 from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
+from sparsetopics.corpora.readers.json_files import object_blocks, read_json
 from sparsetopics.corpora.readers.jsonl import read_jsonl
 from sparsetopics.corpora.readers.number_tables import (
     read_csv_numbers,
@@ -31,7 +35,7 @@ from sparsetopics.corpora.readers.options import (
     ReadOptions,
     VectorReadOptions,
 )
-from sparsetopics.corpora.readers.text_files import read_csv, read_lines, read_text
+from sparsetopics.corpora.readers.text_files import read_lines, read_mallet, read_text
 from sparsetopics.corpora.readers.text_tables import read_ipc, read_parquet
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.byte_stream import Place, SourceFile
@@ -50,7 +54,7 @@ class Format(NamedTuple, Generic[Options, Pending]):
     """One input format of documents or of vectors."""
 
     read: Callable[[Sequence[SourceFile], Options], Iterator[Pending]]
-    suffixes: tuple[str, ...]  # extensions that mean this format, before any .gz or .zst
+    suffixes: tuple[str, ...]  # extensions that mean this format, before any such as .gz
     options: frozenset[str] = frozenset()  # fields of its options for reading that it uses
     # Of counts: what the file with the words may be called, best first, given their own name.
     vocabulary_names: Callable[[str], list[str]] | None = None
@@ -61,6 +65,11 @@ class Format(NamedTuple, Generic[Options, Pending]):
     def counted(self) -> bool:
         """Whether documents come as word counts, not as text."""
         return self.vocabulary_names is not None
+
+    @property
+    def gives_ids(self) -> bool:
+        """Whether ids are written in the files; names of files may repeat in several folders."""
+        return DUPLICATE_IDS in self.options and self.places is not places.files
 
     def has(self, kept: Kept) -> bool:
         """Whether documents can have these fields: plain text has nothing but itself."""
@@ -75,6 +84,7 @@ _OLD_NAMES = {"ldac": "lda-c"}
 IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
+_OF_CSV = frozenset({"delimiter", "header"})
 _OF_TABLES = frozenset({"columns", ID_FIELD, LABEL_FIELD})
 _OF_TEXT = frozenset({"encoding_errors", KEEP})
 _OF_LINES = _OF_TEXT | {"encoding"}  # Parquet and Arrow have their own
@@ -82,13 +92,19 @@ _OF_FILES = _OF_LINES | {DUPLICATE_IDS}
 _OF_FIELDS = {TEXT_FIELD, ID_FIELD, LABEL_FIELD, DUPLICATE_IDS, "date_format", "missing"}
 _OF_RECORDS = _OF_LINES | _OF_FIELDS
 _OF_ROWS = _OF_TEXT | _OF_FIELDS
-_OBJECTS = partial(places.lines, blank=False)
+_FILLED = partial(places.lines, blank=False)
+_OBJECTS = partial(places.lines, blocks=object_blocks)
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
     "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=places.files),
     "lines": Format(read_lines, (".lines",), _OF_LINES, by_file=True, places=places.lines),
-    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True, places=_OBJECTS),
-    "csv": Format(read_csv, (".csv", ".tsv"), _OF_RECORDS, by_file=True, places=places.records),
+    "mallet": Format(read_mallet, (), _OF_FILES, by_file=True, places=_FILLED),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True, places=_FILLED),
+    "json": Format(read_json, (".json",), _OF_RECORDS, by_file=True, places=_OBJECTS),
+    "csv": Format(
+        read_csv, CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, by_file=True, places=places.records
+    ),
+    "xlsx": Format(read_xlsx, (".xlsx",), _OF_ROWS | {"header"}, by_file=True),
     "parquet": Format(read_parquet, (".parquet",), _OF_ROWS, by_file=True),
     "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_ROWS, by_file=True),
     "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
@@ -98,13 +114,13 @@ FORMATS: dict[str, TextFormat] = {
         _OF_COUNTS,
         matrix_market.vocabulary_names,
     ),
-    # Recognised by the name docword.NAME.txt.
-    UCI: Format(read_uci, (), _OF_COUNTS, uci_vocabulary_names),
+    # Also recognised by the name docword.NAME.txt.
+    UCI: Format(read_uci, (".uci",), _OF_COUNTS, uci_vocabulary_names),
 }
 VECTOR_FORMATS: dict[str, VectorFormat] = {
     "npy": Format(read_npy, (".npy",)),
     "npz": Format(read_npz, (".npz",), frozenset({"values_field", ID_FIELD, LABEL_FIELD})),
-    "csv": Format(read_csv_numbers, (".csv", ".tsv"), _OF_TABLES),
+    "csv": Format(read_csv_numbers, CSV_SUFFIXES, _OF_TABLES | _OF_CSV),
     "parquet": Format(read_parquet_numbers, (".parquet",), _OF_TABLES),
     "arrow": Format(read_ipc_numbers, _ARROW_SUFFIXES, _OF_TABLES),
     IMAGE: Format(read_images, _IMAGE_SUFFIXES, frozenset({"patches", "stride"})),

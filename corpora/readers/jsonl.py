@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -47,6 +47,7 @@ _ARROW_TYPES = {
     type(None): pa.null(),  # Arrow refuses anything but null: first seen in a later line
 }
 _EXPONENTS = 1e10  # Arrow writes such floats with exponents; whole numbers have lost digits
+_JSON_HINT = "If the file is an array or has objects of several lines, use --format json."
 _FIRST_LINES = 100  # that are looked at for the types of fields
 
 
@@ -57,10 +58,10 @@ def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pe
     """
     for file in files:
         for block in line_blocks(file.path, options.decoding):
-            yield partial(_decode, block, options)
+            yield partial(decode, block, options)
 
 
-def _decode(block: LineBlock, options: ReadOptions) -> TextBlock:
+def decode(block: LineBlock, options: ReadOptions) -> TextBlock:
     """The documents of a block: by Arrow where the lines are regular, else one by one."""
     return _decode_regular(block, options) or _decode_each(block, options)
 
@@ -97,7 +98,7 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     kept, _ = kept_among(list(types), options, block.source)
     ids, labels, *texts = (columns[name] for name in fields_of(options))
     found = TextBlock(ids, labels, joined(texts), {name: columns[name] for name in kept})
-    return checked(found, lambda row: f"{block.source}, line {block.first_line + row}")
+    return checked(found, lambda row: f"{block.source}, {block.noun} {block.first_line + row}")
 
 
 def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataType] | None:
@@ -156,8 +157,9 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
     for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
         if not line.strip():
             continue
-        where = f"{block.source}, line {number}"
+        where = f"{block.source}, {block.noun} {number}"
         record = _record(line, where, options)
+        _lift_in_place(record, (*fields_of(options), *options.kept.named))
         if not rows:
             wanted = [(name, TEXT_FIELD) for name in options.text_fields]
             wanted += [(name, KEEP) for name in options.kept.named]
@@ -186,16 +188,29 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
         record: Json = _DECODER.decode(line.decode())
     except json.JSONDecodeError as error:
         said = error.msg.removesuffix(" at").removesuffix(" starting")
-        problem = f"the line is not JSON ({said[0].lower()}{said[1:]})"
-        raise SourceError(f"{where}, column {error.colno}", problem) from error
+        problem = f"not JSON ({said[0].lower()}{said[1:]})"
+        hint = _JSON_HINT if error.pos >= len(error.doc.rstrip()) else ""
+        raise SourceError(f"{where}, column {error.colno}", problem, hint) from error
     except (ValueError, RecursionError) as error:
         deep = isinstance(error, RecursionError)
         reason = "nested too deeply" if deep else reason_of(error)
-        raise SourceError(where, f"the line is not JSON ({reason})") from error
+        raise SourceError(where, f"not JSON ({reason})") from error
     if not isinstance(record, dict):
         problem = f"expected a JSON object, but found {_kind(record)}"
-        raise SourceError(where, problem, "Write one object per line.")
+        raise SourceError(where, problem, f"Write one object per line. {_JSON_HINT}")
     return record
+
+
+def _lift_in_place(record: dict[str, Json], names: Iterable[str]) -> None:
+    """Add fields such as ``user.name`` that lie in other objects."""
+    for name in names:
+        if "." in name and name not in record:
+            *way, last = name.split(".")
+            place: Json = record
+            for part in way:
+                place = place.get(part) if isinstance(place, dict) else None
+            if isinstance(place, dict) and last in place:
+                record[name] = place[last]
 
 
 class _Repetitive(dict[str, Json]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ from sparsetopics.corpora.readers.counts import (
     words_beside,
 )
 from sparsetopics.corpora.readers.options import ReadOptions
-from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
+from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks, packing_of
 
 _LINE = rb"[ \t]*\d{1,18}(?:[ \t]+\d{1,18}:\d{1,18})*[ \t\r]*\n"
 _BAD_LINE = re.compile(rb"^(?!\Z|%b).*" % _LINE, re.MULTILINE)
@@ -42,7 +43,7 @@ def read_ldac(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pen
 
 def vocabulary_names(name: str) -> list[str]:
     """The names under which the words of a file are looked for, best first."""
-    bare = name.removesuffix(".gz").removesuffix(".zst")
+    bare = name.removesuffix(packing_of(Path(name)))
     stem = bare.rpartition(".")[0] or bare
     return [f"{bare}.vocab", f"{stem}.vocab", f"vocab.{stem}.txt", "vocab.txt"]
 

@@ -32,7 +32,7 @@ from sparsetopics.corpora.readers.counts import (
     parse,
     read_triples,
 )
-from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, line_blocks
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, line_blocks, packing_of
 
 _BANNER = re.compile(
     rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(integer|real|double|pattern)\s+general\s*",
@@ -102,7 +102,7 @@ def _of_entries(numbers: FloatArray, head: Head) -> FloatArray:
 
 def vocabulary_names(name: str) -> list[str]:
     """The names under which the words of a file are looked for, best first."""
-    bare = name.removesuffix(".gz").removesuffix(".zst")
+    bare = name.removesuffix(packing_of(Path(name)))
     stem = bare.rpartition(".")[0]
     start = stem.removesuffix("_bow").removesuffix("_tfidf")  # as gensim names them
     names = [f"{bare}.vocab", f"{stem}.vocab", f"{stem}.dict.txt", f"{stem}_wordids.txt"]

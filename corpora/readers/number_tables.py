@@ -17,12 +17,11 @@ import pyarrow.csv as pa_csv
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, vector_block
+from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
 from sparsetopics.corpora.readers.options import (
     DEFAULT_ID_FIELD,
     DEFAULT_LABEL_FIELD,
     VectorReadOptions,
-    check_delimiter,
-    delimiter_of,
     listed,
 )
 from sparsetopics.corpora.sources.arrow_batches import (
@@ -39,6 +38,7 @@ from sparsetopics.corpora.sources.arrow_files import open_native
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile, reading
 from sparsetopics.options.option import shown
 
+_FIRST_BYTES = 16  # that a line such as sep=; may take
 # What Arrow says of a value that is no number, and of a record with too few or too many.
 _ODD_VALUE = re.compile(r"(?s)In CSV column #(\d+): Row #(\d+): .*: invalid value '(.*)'")
 _ODD_RECORD = re.compile(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)")
@@ -67,14 +67,17 @@ def read_csv_numbers(
     for file in files:
         where = str(file.path)
         with _csv_errors(file.path, ()), open_native(file.path) as source:
-            schema = _open_csv(source, file.path, {}).schema
+            start = source.read(_FIRST_BYTES).decode(errors="replace")
+            layout = delimiter_of(file.path, start, options.delimiter)
+            source.seek(0)
+            schema = _open_csv(source, layout, {}, options).schema
             if not any(map(_is_number, schema.types)):
-                check_delimiter(column_names(schema, where), file.path)
+                check_separated(column_names(schema, where), layout[0], file.path)
             fields = find_numbers(schema, options, where)
         strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
         types = strings | dict.fromkeys(fields.values, pa.float64())
         with _csv_errors(file.path, schema.names), open_native(file.path) as source:
-            yield from _blocks(_open_csv(source, file.path, types), options, where)
+            yield from _blocks(_open_csv(source, layout, types, options), options, where)
 
 
 def _read(
@@ -145,13 +148,22 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _open_csv(
-    stream: object, path: Place, types: dict[str, pa.DataType]
+    stream: object,
+    layout: tuple[str, int],  # from ``delimiter_of``
+    types: dict[str, pa.DataType],
+    options: VectorReadOptions,
 ) -> pa_csv.CSVStreamingReader:
     """Open the columns of ``types``, or all columns to see which are numeric."""
+    delimiter, n_said = layout
     return pa_csv.open_csv(
         stream,
-        read_options=pa_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
-        parse_options=pa_csv.ParseOptions(delimiter=delimiter_of(path), newlines_in_values=True),
+        read_options=pa_csv.ReadOptions(
+            use_threads=False,
+            block_size=BLOCK_BYTES,
+            skip_rows=min(n_said, 1),
+            column_names=list(options.header or ()),
+        ),
+        parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(
             column_types=types, include_columns=list(types), null_values=[""]
         ),

@@ -14,6 +14,7 @@ from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import without_middle
 from sparsetopics.corpora.readers.blocks import TextBlock, joined
 from sparsetopics.corpora.readers.dates import check_format
+from sparsetopics.corpora.readers.delimiters import check_delimiter
 from sparsetopics.corpora.readers.fields import (
     ALWAYS_KEPT,
     TEXT,
@@ -23,9 +24,7 @@ from sparsetopics.corpora.readers.fields import (
     kept_fields,
     unkept,
 )
-from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, check_encoding
-from sparsetopics.corpora.sources.source_files import bare_suffix
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values, names_in, refuse, shown
 
@@ -33,12 +32,6 @@ TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field
 DUPLICATE_IDS = "duplicate_ids"
 DATE_FORMAT = "date-format"
 JOINS_STRINGS = "Several fields of a text must be strings."
-# How messages name what may separate columns, and what to do about a file that has it.
-_DELIMITERS = {
-    "\t": ("tabs", "Name the file .tsv."),
-    ";": ("';'", "Convert the file."),
-    ",": ("','", "Name the file .csv."),
-}
 _LONGEST_NAME = 40  # characters of the name of a field in messages
 DEFAULT_ID_FIELD = "id"
 DEFAULT_LABEL_FIELD = "label"
@@ -67,10 +60,13 @@ class ReadOptions:
     duplicate_ids: str = "refuse"  # or "skip" or "keep"
     date_format: Collection[str] = frozenset()
     missing: frozenset[str] = frozenset()
+    delimiter: str | None = None  # of CSV; None: by the name of the file, or its first line
+    header: tuple[str, ...] | None = None  # names of columns, for CSV without a header line
 
     def __post_init__(self) -> None:
         check_values(INGEST_OPTION, "read", self)
         check_encoding(self.encoding or UTF_8)
+        check_delimiter(self.delimiter)
         formats = self.rules.date_formats
         for name, how in formats.items():
             if not name or len(formats) < len(self.date_format):
@@ -123,9 +119,12 @@ class VectorReadOptions:
     label_field: str | None = None
     patches: int | None = None  # side, pixels
     stride: int | None = None  # pixels
+    delimiter: str | None = None  # of CSV, as in ``ReadOptions``
+    header: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         check_values(INGEST_OPTION, "read", self)
+        check_delimiter(self.delimiter)
         if self.columns is not None and (not self.columns or "" in self.columns):
             raise OptionError("columns", "the names must not be empty")
         if self.stride is not None and self.patches is None:
@@ -246,20 +245,3 @@ def _as_typed(option: str) -> str:
 def listed(names: Sequence[str]) -> str:
     """The names of fields for a message; long ones are cut."""
     return ", ".join(repr(without_middle(name, _LONGEST_NAME)) for name in names) or "none"
-
-
-def delimiter_of(path: Place) -> str:
-    """What separates the columns of a CSV file."""
-    return "\t" if bare_suffix(path) == ".tsv" else ","
-
-
-def check_delimiter(header: Sequence[str], path: Place) -> None:
-    """SourceError for a header whose only field seems to hold several, separated otherwise."""
-    if len(header) != 1:
-        return
-    expected = delimiter_of(path)
-    for delimiter, (_, hint) in _DELIMITERS.items():
-        if delimiter != expected and delimiter in header[0]:
-            wanted, found = _DELIMITERS[expected][0], _DELIMITERS[delimiter][0]
-            problem = f"expected columns separated by {wanted}, but found {found}"
-            raise SourceError(str(path), problem, hint)

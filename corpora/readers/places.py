@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from sparsetopics.corpora.readers.blocks import PendingBlock
+from sparsetopics.corpora.readers.csv_files import beginning, csv_rows, text_lines
 from sparsetopics.corpora.readers.options import ReadOptions
-from sparsetopics.corpora.readers.text_files import csv_rows, text_lines
-from sparsetopics.corpora.sources.byte_stream import SourceFile, line_blocks
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, SourceFile, line_blocks
+from sparsetopics.corpora.sources.encodings import Decoding
 
 #: The places of the documents of a file, in their order.
 Places = Callable[[SourceFile, ReadOptions], Iterator[str]]
@@ -29,19 +30,27 @@ def files(file: SourceFile, options: ReadOptions) -> Iterator[str]:
     yield str(file.path)
 
 
-def lines(file: SourceFile, options: ReadOptions, *, blank: bool = True) -> Iterator[str]:
+def lines(
+    file: SourceFile,
+    options: ReadOptions,
+    *,
+    blank: bool = True,
+    blocks: Callable[[Place, Decoding], Iterator[LineBlock]] = line_blocks,
+) -> Iterator[str]:
     """Each line is one document; without ``blank``, only lines that are not blank."""
-    for block in line_blocks(file.path, options.decoding):
+    for block in blocks(file.path, options.decoding):
         for number, line in enumerate(block.data.split(b"\n")[:-1], start=block.first_line):
             if blank or line.strip():
-                yield f"{block.source}, line {number}"
+                yield f"{block.source}, {block.noun} {number}"
 
 
 def records(file: SourceFile, options: ReadOptions) -> Iterator[str]:
     """Each record after the header is one document; its place is its first line."""
-    lines = text_lines(block.data for block in line_blocks(file.path, options.decoding))
-    n_before = 0
-    for number, (record, last) in enumerate(csv_rows(lines, file.path, 0)):
-        if record and number:
+    blocks = line_blocks(file.path, options.decoding)
+    text, delimiter, n_before = beginning(blocks, file.path, options)
+    lines = text_lines(chain([text.encode()], (block.data for block in blocks)))
+    has_header = options.header is None
+    for number, (record, last) in enumerate(csv_rows(lines, file.path, n_before, delimiter)):
+        if record and (number or not has_header):
             yield f"{file.path}, line {n_before + 1}"
         n_before = last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, word_lists
-from sparsetopics.corpora.readers.options import JOINS_STRINGS, ReadOptions, find_fields
+from sparsetopics.corpora.readers.options import JOINS_STRINGS, ReadOptions, fields_of, find_fields
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
     Piece,
@@ -21,10 +21,10 @@ from sparsetopics.corpora.sources.arrow_batches import (
     is_list_of_texts,
     is_text,
     parquet_pieces,
+    type_of,
 )
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile
 
-Decode = Callable[[pa.Table, int], TextBlock]  # ``decoded`` with its first arguments
 _ROWS_AT_ONCE = 1_024
 
 
@@ -34,25 +34,24 @@ def _read(
     options: ReadOptions,
 ) -> Iterator[PendingBlock]:
     for file in files:
-        where, left_out = str(file.path), dict[str, str]()
-        choose = partial(columns_noting, left_out, options, where)
-        decode = partial(decoded, where, options, left_out)
-        yield from table_blocks(pieces_of(file.path, choose), decode)
+        yield from table_blocks(partial(pieces_of, file.path), str(file.path), options)
 
 
 read_parquet = partial(_read, parquet_pieces)
 read_ipc = partial(_read, ipc_pieces)
 
 
-def columns_noting(
+def _columns_noting(
     left_out: dict[str, str], options: ReadOptions, where: str, schema: pa.Schema
 ) -> Wanted:
     """The columns of id, label, text and kept fields; those that ``all`` cannot keep are noted in
     ``left_out``, with the reason."""
     names = column_names(schema, where)
+    asked = dict.fromkeys([*fields_of(options), *options.kept.named])
+    names += [name for name in asked if name not in names and type_of(schema, name) is not None]
     found = find_fields(names, options, where)
     left_out.update(found.unkept)
-    kinds = {name: schema.field(position).type for name, position in found.kept.items()}
+    kinds = {name: type_of(schema, name) for name in found.kept}
     odd = {name: f"holds {in_words(kind)}" for name, kind in kinds.items() if not _is_kept(kind)}
     for name in odd.keys() & options.kept.types:
         problem = f"field {name!r} {odd[name]}, which cannot be kept"
@@ -62,11 +61,16 @@ def columns_noting(
     return Wanted([name for name in wanted if name not in odd], _ROWS_AT_ONCE)
 
 
-def table_blocks(pieces: Iterable[Piece], decode: Decode) -> Iterator[Callable[[], TextBlock]]:
-    """Join pieces into blocks of about ``BLOCK_BYTES``."""
+def table_blocks(
+    pieces_of: Callable[[Choose], Iterator[Piece]], where: str, options: ReadOptions
+) -> Iterator[Callable[[], TextBlock]]:
+    """The documents of a table, of which ``pieces_of`` gives the columns that are chosen, in blocks
+    of about ``BLOCK_BYTES``."""
+    left_out: dict[str, str] = {}
+    decode = partial(_decoded, where, options, left_out)
     together: list[pa.RecordBatch] = []
     n_bytes = first_row = 0
-    for piece in pieces:
+    for piece in pieces_of(partial(_columns_noting, left_out, options, where)):
         if together and n_bytes + piece.n_bytes > BLOCK_BYTES:
             table = pa.Table.from_batches(together)
             yield partial(decode, table, first_row)
@@ -78,7 +82,7 @@ def table_blocks(pieces: Iterable[Piece], decode: Decode) -> Iterator[Callable[[
         yield partial(decode, pa.Table.from_batches(together), first_row)
 
 
-def decoded(
+def _decoded(
     where: str, options: ReadOptions, left_out: Mapping[str, str], table: pa.Table, first_row: int
 ) -> TextBlock:
     """The documents in the rows of a table that follow ``first_row`` others; fields that are

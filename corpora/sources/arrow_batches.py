@@ -12,6 +12,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -27,6 +28,12 @@ MOST_DECODED = 1 << 26  # bytes of a batch that Arrow decodes from Parquet
 _MOST_VALUES = 128 << 20  # bytes of values that a small file may expand to: blocks are held
 _BYTES_OF_ROW = 32  # per row besides its values: offsets, an id
 _BYTES_OF_NUMBER = 8
+# Text that a program wrote without saying that it is text.
+AS_TEXT = {
+    pa.binary(): pa.string(),
+    pa.large_binary(): pa.large_string(),
+    pa.binary_view(): pa.string_view(),
+}
 
 #: Maps the schema of a file to the columns to read and the number of rows per batch.
 Choose = Callable[[pa.Schema], "Wanted"]
@@ -51,7 +58,7 @@ def parquet_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
     with arrow_errors(path), open_native(path) as source, open_parquet(source) as table:
         wanted = choose(table.schema_arrow)
         # Words of lists stay encoded, because the lists may repeat a long word at no cost.
-        lists = [n for n in wanted.columns if is_list_of_texts(table.schema_arrow.field(n).type)]
+        lists = [n for n in wanted.columns if is_list_of_texts(type_of(table.schema_arrow, n))]
         paths = [table.schema.column(n).path for n in range(len(table.schema))] if lists else []
         encoded = [path for path in paths if path.startswith(tuple(f"{n}." for n in lists))]
         with open_parquet(source, dictionary_columns=encoded) as table:
@@ -66,19 +73,21 @@ def parquet_batches(
     Raises ValueError for a file that unpacks to too much.
     """
     shared = check_sizes(source)
-    n_bytes = 1  # upper bound per row
+    schema, n_bytes = table.schema_arrow, 1  # upper bound per row
     for name in wanted.columns:
-        width = _width(table.schema_arrow.field(name).type)
-        n_bytes += longest_shared(source, shared.get(name, ())) if width is None else width
+        width = _width(type_of(schema, name))
+        column = name if name in schema.names else name.partition(".")[0]
+        n_bytes += longest_shared(source, shared.get(column, ())) if width is None else width
     n_rows = max(1, min(wanted.n_rows, MOST_DECODED // n_bytes))
-    yield from table.iter_batches(n_rows, columns=list(wanted.columns), use_threads=False)
+    for batch in table.iter_batches(n_rows, columns=list(wanted.columns), use_threads=False):
+        yield selected(batch, lambda _: wanted)
 
 
 def ipc_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
     """The rows of an Arrow IPC file or stream; SourceError if it is damaged or a bomb."""
     with arrow_errors(path), open_native(path) as source:
         check_ipc_sizes(source)
-        batches = (batch.select(choose(batch.schema).columns) for batch in _ipc_batches(source))
+        batches = (selected(batch, choose) for batch in _ipc_batches(source))
         yield from pieces(batches, source.size())
 
 
@@ -89,6 +98,36 @@ def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
     else:
         source.seek(0)
         yield from pa.ipc.open_stream(source)
+
+
+def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
+    """The type of a column, where strings stand for bytes; None if there is none.
+
+    ``user.name`` may be a column, or what the structs in column ``user`` call ``name``.
+    """
+    column, *way = [name] if name in schema.names else name.split(".")
+    if schema.get_field_index(column) < 0:  # it is missing, or there are two
+        return None
+    kind = schema.field(column).type
+    for part in way:
+        if not pa.types.is_struct(kind) or kind.get_field_index(part) < 0:
+            return None
+        kind = kind.field(part).type
+    return AS_TEXT.get(kind, kind)
+
+
+def selected(batch: pa.RecordBatch, choose: Choose) -> pa.RecordBatch:
+    """The chosen columns, as ``type_of`` has them; unchecked."""
+    names, columns = choose(batch.schema).columns, []
+    for name in names:
+        column, *way = [name] if name in batch.schema.names else name.split(".")
+        array = batch.column(column)
+        if way:
+            array.validate()  # the lengths of what structs hold
+            array = pc.struct_field(array, way)
+        as_text = AS_TEXT.get(array.type)
+        columns.append(array if as_text is None else array.view(as_text))
+    return pa.RecordBatch.from_arrays(columns, list(names))
 
 
 def pieces(batches: Iterable[pa.RecordBatch], n_packed: float) -> Iterator[Piece]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import os
@@ -58,7 +59,8 @@ def n_bytes_of(place: Place) -> int:
     return place.stat().st_size if isinstance(place, Path) else place.n_bytes
 
 
-PACKED_SUFFIXES = (".gz", ".zst")
+_NAMES = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2"}
+PACKED_SUFFIXES = tuple(_NAMES)
 
 
 def packing_of(path: Place) -> str:
@@ -82,10 +84,12 @@ class _UnpackedStream(ReadStream):
             self._share = path.info.compress_size / max(path.info.file_size, 1)
         self._packed = ReadStream(open_place(path))
         packed = io.BufferedReader(self._packed, _READ_AHEAD)
-        if packing_of(path) == ".gz":
-            unpacked = gzip.GzipFile(fileobj=packed)
-        else:
+        packing = packing_of(path)
+        unpacked: gzip.GzipFile | bz2.BZ2File | pa.NativeFile
+        if packing == ".zst":
             unpacked = pa.CompressedInputStream(pa.PythonFile(packed), "zstd")
+        else:
+            unpacked = bz2.BZ2File(packed) if packing == ".bz2" else gzip.GzipFile(fileobj=packed)
         super().__init__(cast(IO[bytes], unpacked))
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
@@ -110,6 +114,7 @@ class LineBlock(NamedTuple):
     source: str  # the file, for errors
     first_line: int  # number of the first line in the file, from 1
     data: bytes
+    noun: str = "line"  # what a line is in the file
 
 
 @contextmanager
@@ -118,12 +123,12 @@ def reading(path: Place) -> Iterator[None]:
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged(path, "gzip" if packing_of(path) == ".gz" else "zip", error) from error
+        raise _damaged(path, _NAMES.get(packing_of(path), "zip"), error) from error
     except (zipfile.BadZipFile, NotImplementedError, struct.error) as error:
         raise _damaged(path, "zip", error) from error
     except OSError as error:
-        if packing_of(path) == ".zst" and error.errno is None:  # raised by Arrow, not by the system
-            raise _damaged(path, "zstd", error) from error
+        if error.errno is None and packing_of(path):  # raised by a library, not by the system
+            raise _damaged(path, _NAMES[packing_of(path)], error) from error
         raise SourceError(str(path), f"cannot be read ({reason_of(error)})") from error
 
 
@@ -141,7 +146,7 @@ def is_file(place: Place) -> bool:
 
 
 def open_bytes(path: Place) -> IO[bytes]:
-    """The bytes of a file, unpacked if its name ends in .gz or .zst; reading a bomb raises
+    """The bytes of a file, unpacked if its name says that they are packed; reading a bomb raises
     SourceError."""
     if packing_of(path):
         return io.BufferedReader(_UnpackedStream(path), _READ_AHEAD)
@@ -180,35 +185,38 @@ def _joined(pieces: Iterable[bytes], path: Place) -> bytes:
         found.append(piece)
         n_bytes += len(piece)
         if n_bytes > LONGEST_TEXT:
-            raise _too_long(path, "file")
+            raise too_long(path, "file")
     return b"".join(found)
 
 
-def line_blocks(path: Place, decoding: Decoding | None) -> Generator[LineBlock, None, None]:
-    """The lines of a file in blocks of about ``BLOCK_BYTES``.
+def line_blocks(
+    path: Place, decoding: Decoding | None, end: bytes = b"\n"
+) -> Generator[LineBlock, None, None]:
+    """The lines of a file in blocks of about ``BLOCK_BYTES``; blocks end with another byte if
+    ``end`` is given.
 
     ``decoding`` is None where the options of decoding are not for the file. Raises SourceError if
     the file cannot be read; NotTextError if it is something else than text, and at the first line
     that cannot be decoded unless such bytes are replaced.
     """
     first_line = 1
-    for data in _whole_lines(path, decoding):
+    for data in _whole_lines(path, decoding, end):
         data = checked_utf8(data, path, first_line, decoding)
         yield LineBlock(str(path), first_line, data)
         first_line += data.count(b"\n")
 
 
-def _whole_lines(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
+def _whole_lines(path: Place, decoding: Decoding | None, last: bytes) -> Iterator[bytes]:
     rest = b""
     for piece in _utf8_pieces(path, decoding):
-        end = piece.rfind(b"\n") + 1
+        end = piece.rfind(last) + 1
         if end:
             yield rest + piece[:end]
             rest = piece[end:]
         else:
             rest += piece
             if len(rest) > LONGEST_TEXT:
-                raise _too_long(path, "line")
+                raise too_long(path, "line")
     if rest:
         yield rest + b"\n"
 
@@ -226,7 +234,7 @@ def _utf8_pieces(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
         yield from pieces
 
 
-def _too_long(path: Place, what: str) -> SourceError:
+def too_long(path: Place, what: str) -> SourceError:
     problem = f"a {what} may have at most {LONGEST_TEXT:,} bytes, but this one has more"
     hint = "Choose the format with --format, or divide the document."
     return SourceError(str(path), problem, hint)

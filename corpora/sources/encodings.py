@@ -21,14 +21,28 @@ _NOT_OF_FILES = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined"
 _N_LOOKED_AT = 1 << 16  # bytes
 _OTHER_FILES = re.compile(
     rb"(?P<a_PDF_document>%PDF-)|(?P<an_Office_document>\xd0\xcf\x11\xe0)"
+    rb"|(?P<a_Word_document>PK\x03\x04.*?word/(?:document|_rels))"
+    rb"|(?P<an_Excel_workbook>PK\x03\x04.*?xl/(?:workbook|_rels))"
     rb"|(?P<a_zip_archive_or_an_Office_document>PK\x03\x04)|(?P<a_tar_archive>.{257}ustar)"
-    rb"|(?P<compressed>\x1f\x8b|BZh[1-9]1AY|\xfd7zXZ|7z\xbc\xaf|Rar!\x1a|\x28\xb5\x2f\xfd)",
+    rb"|(?P<compressed>\x1f\x8b|BZh[1-9]1AY|\xfd7zXZ|7z\xbc\xaf|Rar!\x1a|\x28\xb5\x2f\xfd)"
+    rb"|(?P<a_pickled_dictionary_of_gensim>(?:\x80[\x02-\x05].{0,40}|c)gensim\.corpora\.dictionary)"
+    rb"|(?P<a_pickle_of_Python>\x80[\x02-\x05])",
     re.DOTALL,
 )
+_TO_TEXT = "Convert it to text, or leave it out."
+_WHAT_TO_DO = {
+    "a PDF document": "Convert it to text, for example with pdftotext, or leave it out.",
+    "an Office document": "Save it as .xlsx, .csv or plain text, or leave it out.",
+    "a Word document": "Save it as plain text (.txt), for example with pandoc, or leave it out.",
+    "an Excel workbook": "Name it .xlsx, or save it as .csv.",
+    "compressed": (
+        "Unpack it, give it the extension .gz, .zst or .bz2 if it has that format, or leave it out."
+    ),
+    "a pickled dictionary of gensim": "In Python, save it with dictionary.save_as_text(path).",
+    "a pickle of Python": "Pickles can run any code. Save what it holds as text or JSON lines.",
+}
 _KINDS_IN_TEXTS = 8
 _BINARY = "binary, with many control characters"
-_TO_TEXT = "Convert it to text, or leave it out."
-_UNPACK = "Unpack it, give it the extension .gz or .zst if it has that format, or leave it out."
 # All bytes of texts: the escape is there for terminals, and byte 26 ends files of DOS.
 _OF_TEXTS = bytes([*range(7, 14), 26, 27, *range(32, 256)])
 # Stretches of escape-coded text. An English mail with a name in them is text for all that.
@@ -67,9 +81,9 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
     """The encoding of a text that begins with ``start``: that of its byte order mark, the given
     one, UTF-16 or UTF-32 if it looks so, or UTF-8. NotTextError for files of other kinds."""
     sample = start[:_N_LOOKED_AT]
-    if kind := _OTHER_FILES.match(sample):
-        found = str(kind.lastgroup).replace("_", " ")
-        raise _other_file(path, found, _UNPACK if "compressed" in found else _TO_TEXT)
+    kind, hint = kind_of_other(sample)
+    if kind:
+        raise _other_file(path, kind, hint)
     for name in (UTF_8, *_WIDE):
         if start.startswith("\ufeff".encode(name)):
             return name
@@ -83,6 +97,13 @@ def encoding_of(start: bytes, given: str | None, path: str) -> str:
             return wide
         raise _other_file(path, _BINARY)
     return name
+
+
+def kind_of_other(start: bytes) -> tuple[str, str]:
+    """What a file that is not text seems to be, and what to do about it; "" if not known."""
+    found = _OTHER_FILES.match(start[:_N_LOOKED_AT])
+    kind = str(found.lastgroup).replace("_", " ") if found else ""
+    return kind, _WHAT_TO_DO.get(kind, _TO_TEXT)
 
 
 def _escape_coded(sample: bytes) -> str | None:

@@ -25,14 +25,19 @@ from sparsetopics.corpora.sources.byte_stream import (
     SourceFile,
     absolute,
     is_file,
+    open_bytes,
     packing_of,
+    reading,
 )
+from sparsetopics.corpora.sources.encodings import kind_of_other
 from sparsetopics.corpora.sources.remote import RemoteFile, find_remote, is_url
 
 # Of archives and packed files that cannot be read piece by piece.
 _UNREAD_PACKINGS = frozenset(
-    (".7z", ".bz2", ".lz4", ".lzma", ".rar", ".tar", ".tbz2", ".tgz", ".txz", ".xz", ".z")
+    (".7z", ".lz4", ".lzma", ".rar", ".tar", ".tbz2", ".tgz", ".txz", ".xz", ".z")
 )
+_FIRST_BYTES = 1 << 16  # that may tell what a file is
+_BESIDE = (".json", ".xlsx")  # read in folders where there are no other documents
 
 
 def bare_suffix(path: Place) -> str:
@@ -174,14 +179,16 @@ def _common_format(files: Sequence[SourceFile], table: FormatTable) -> str:
 def _known_format(path: Place, table: FormatTable) -> str:
     name = table.format_of(path)
     if name is None:
+        with reading(path), open_bytes(path) as stream:
+            kind, hint = kind_of_other(stream.read(_FIRST_BYTES))
+        if kind and "zip" not in kind:  # many formats are zip archives
+            raise SourceError(str(path), f"the file is {kind}", hint)
         suffix = bare_suffix(path)
         problem = f"{suffix} is not a known format of {table.kind}"
         hint = f"Convert it, or name its format with --format: {', '.join(table.names)}."
         if not suffix:
             problem = "the name has no extension, which would tell the format"
             hint = f"Name the format with --format: {', '.join(table.names)}."
-        elif suffix == ".json" and "jsonl" in table.names:
-            hint = "Write one object per line. Then name the file .jsonl, or use --format jsonl."
         raise SourceError(str(path), problem, hint)
     return name
 
@@ -206,9 +213,12 @@ def find_files(
 
     def chosen(listed: list[SourceFile]) -> list[SourceFile]:
         own = [file for file in listed if belongs(file.path)]
+        # Settings and notes may lie beside documents and images.
+        own = [file for file in own if bare_suffix(file.path) not in _BESIDE] or own
         if or_all and not own:
             return listed
-        found.left_out.extend(file for file in listed if not belongs(file.path))
+        taken = set(own)
+        found.left_out.extend(file for file in listed if file not in taken)
         return own
 
     for source in sources:
@@ -239,7 +249,7 @@ def _check_name(path: Place) -> None:
         raise SourceError(str(path), "the path is not UTF-8", "Rename the file.")
     packing = bare_suffix(path)
     if packing in _UNREAD_PACKINGS:
-        hint = "Unpack it, or pack an archive as .zip and a single file as .gz or .zst."
+        hint = "Unpack it, or pack an archive as .zip and a single file as .gz, .zst or .bz2."
         raise SourceError(str(path), f"files packed as {packing} are not read", hint)
 
 

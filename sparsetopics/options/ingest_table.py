@@ -103,8 +103,9 @@ _ROWS = in_sections({
         Option("format", str, None, "format", doors=_TEXTS, everyday=True,
                metavar="NAME", help=(
             "Format of the sources. Documents: text (one document per file), lines (one per line), "
-            "jsonl, csv, parquet, arrow, uci, lda-c or matrix-market. Vectors: npy, npz, csv, "
-            "parquet, arrow or image. Default: given by the file name extension.")),
+            "mallet (id, label and text on each line), jsonl, json, csv, xlsx, parquet, arrow, "
+            "uci, lda-c or matrix-market. Vectors: npy, npz, csv, parquet, arrow or image. "
+            "Default: given by the file name extension.")),
         Option("text-field", str, "text", "read.text_field", only_for=_DOCUMENTS,
                doors=(*_RECORDS, EVALUATE), everyday=True, metavar="A,B,...", help=(
             "Field with the text, or with a list of words; or several: title,body joins texts with "
@@ -139,6 +140,12 @@ _ROWS = in_sections({
             "Words for a collection of counts (uci, lda-c, matrix-market): one per line, or a "
             "gensim dictionary saved as text. Default: a file such as vocab.txt, vocab.NAME.txt "
             "or NAME.vocab in the same folder.")),
+        Option("delimiter", str, None, "read.delimiter", doors=_TEXTS, metavar="CHARACTER", help=(
+            "What separates the columns of CSV files: one character, or tab. Default: what a first "
+            "line such as sep=; says, tab for .tsv and .tab, | for .psv, else a comma.")),
+        Option("header", SomeOf(None, "column"), None, "read.header", doors=_TEXTS,
+               metavar="A,B,...", help=(
+            "Names of the columns of CSV files without a header line, in their order.")),
         Option("encoding", str, None, "read.encoding", only_for=_DOCUMENTS, doors=_TEXTS,
                metavar="NAME", help=(
             "Encoding of texts, JSON lines and CSV files, by its name in Python: cp1252, latin-1, "

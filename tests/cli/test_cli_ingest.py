@@ -204,7 +204,7 @@ def test_split_makes_two_corpora(corpus, tmp_path):
     ("arguments", "found"),
     [
         (("gone.jsonl",), "no file or folder has this name"),
-        (("SOURCE", "--format", "xml"), "must be one of text, lines, jsonl"),
+        (("SOURCE", "--format", "xml"), "must be one of text, lines, mallet"),
         (
             ("SOURCE", "--stop-words", "german"),
             "--stop-words: must be english, none, the code of a language or a file, but is "

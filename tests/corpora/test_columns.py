@@ -123,6 +123,17 @@ def test_a_list_of_words_is_not_joined_with_a_text(door, tmp_path):
         made(door, tmp_path, rows, text_field="title,words")
 
 
+@pytest.mark.parametrize("door", FRAMES)
+def test_members_of_objects_and_bytes_are_read_from_frames(door, tmp_path):
+    rows = [{"post": {"by": "ann", "body": "the owl"}, "raw": b"\xc3\xa9lan", "mixed": 1}]
+
+    corpus = made(door, tmp_path, rows, text_field="post.body,raw", id_field="post.by")
+
+    assert documents_of(corpus) == {"ann": {"the": 1, "owl": 1, "\xe9lan": 1}}
+    with pytest.raises(SourceError, match=r"expected a field 'post\.title', but found 'post'"):
+        made(door, tmp_path, rows, text_field="post.title")
+
+
 def test_fields_of_text_are_not_kept_as_other_fields_unless_they_are_named(tmp_path):
     corpus = made("jsonl", tmp_path, ROWS, text_field="title,text", keep=["all"])
 
@@ -489,7 +500,7 @@ def test_categories_of_frames_are_decoded():
         (pa.array([True]), "true and false"),
         (pa.array([datetime.date(2024, 1, 1)]), "dates or times"),
         (pa.array([1]).dictionary_encode(), "numbers"),
-        (pa.array([b"x"]), "bytes"),
+        (pa.array([b"x"], pa.binary(1)), "bytes"),
     ],
 )
 def test_the_type_of_a_column_is_said_in_words(column, found):

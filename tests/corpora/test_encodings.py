@@ -143,8 +143,8 @@ def test_formats_with_an_encoding_of_their_own_refuse_the_option(tmp_path):
     ).stderr
 
     assert said == (
-        "Error: --encoding: is for text, lines, jsonl or csv, but the format is parquet. "
-        "Leave it out.\n"
+        "Error: --encoding: is for text, lines, mallet, jsonl, json or csv, but the format is "
+        "parquet. Leave it out.\n"
     )
 
 

@@ -218,7 +218,7 @@ def test_counts_with_the_longest_name(tmp_path):
     assert rows(tmp_path / "corpus") == COUNTS
 
 
-@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.rar", "a.jsonl.bz2", "A.TAR.XZ"])
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.tgz", "a.rar", "a.jsonl.xz", "A.TAR.XZ"])
 @pytest.mark.parametrize(
     "options", [(), ("--patches", 8), ("--format", "image"), ("--stop-words", "english")]
 )
@@ -263,7 +263,7 @@ def test_many_words_beside_counts_become_no_document(tmp_path):
 def test_a_text_file_of_many_lines_may_be_meant_as_documents(tmp_path):
     path = tmp_path / "t.txt"
     path.write_text("owl cat\n" * 10)
-    sentence = f"{path} is one document. If each of its lines is one, use --format lines.\n"
+    sentence = f"{path}: each file is one document. If each line is one, use --format lines.\n"
 
     said = run("ingest", path, "--out", tmp_path / "a").stderr
     chosen = run("ingest", path, "--out", tmp_path / "b", "--format", "text").stderr

@@ -310,7 +310,7 @@ def test_lines_read_by_arrow_and_one_by_one_are_the_same(rows, n_first):
     block = byte_stream.LineBlock("a.jsonl", 2, data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(read_jsonl, "_FIRST_LINES", n_first)
-        at_once = read_jsonl._decode(block, options)
+        at_once = read_jsonl.decode(block, options)
 
     expected = read_jsonl._decode_each(block, options)
 

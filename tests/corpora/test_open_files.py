@@ -30,6 +30,9 @@ from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.options.workplace import Workplace
+from worlds.workbooks import workbook
+
+pytest.importorskip("python_calamine")
 
 DESCRIPTORS = Path("/proc/self/fd")
 if not DESCRIPTORS.is_dir():
@@ -100,7 +103,9 @@ GOOD = {  # of documents
     "text": Case("a.txt", PLAIN),
     "lines": Case("a.lines", PLAIN),
     "jsonl": Case("a.jsonl", JSONL),
+    "json": Case("a.json", b"[" + JSONL.strip().replace(b"\n", b",\n") + b"]"),
     "csv": Case("a.csv", CSV),
+    "xlsx": Case("a.xlsx", workbook([("text",), *((text,) for text in TEXTS)])),
     "parquet": Case("a.parquet", parquet(TABLE)),
     "arrow": Case("a.arrow", arrow(TABLE)),
     "lda-c": Case("a.ldac", LDAC, WORDS),
@@ -115,6 +120,19 @@ BAD = {  # what is no text, what is wrong from the start, and what is found late
         with_line(JSONL, b"{\n", 0),
         with_line(JSONL, b"{\n"),
         with_line(JSONL, b"\xff\n"),
+    ],
+    "json": [
+        JSONL.replace(b"text", b"word"),
+        with_line(JSONL, b"{\n", 0),
+        with_line(JSONL, b"}\n"),
+        with_line(JSONL, b"\xff\n"),
+    ],
+    "xlsx": [
+        b"",
+        GOOD["xlsx"].data[:900],
+        damaged(GOOD["xlsx"].data),
+        workbook([("word",), ("owl",)]),
+        workbook([("text",), ("owl",)], "<c>"),
     ],
     "csv": [
         CSV.replace(b"text", b"word"),
@@ -228,7 +246,8 @@ ITEMS = pytest.mark.parametrize(("case", "is_sound"), cases(GOOD_VECTORS, BAD_VE
 
 
 def test_every_format_is_here():
-    assert GOOD.keys() == BAD.keys() == FORMATS.keys()
+    # MALLET's lines have no extension, and are read as other lines.
+    assert GOOD.keys() == BAD.keys() == FORMATS.keys() - {"mallet"}
     assert GOOD_VECTORS.keys() == BAD_VECTORS.keys() == VECTOR_FORMATS.keys()
 
 

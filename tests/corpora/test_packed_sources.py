@@ -12,6 +12,7 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
+from sparsetopics.corpora.readers import text_files
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.sources.source_files import find_files
 from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
@@ -205,6 +206,7 @@ def test_what_unpacks_without_end_is_refused_before_it_fills_memory(
 ):
     monkeypatch.setattr(byte_stream, "LONGEST_TEXT", 1_000)
     monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(text_files, "_FIRST_BYTES", 100)
     read = []
     stream_read = zipfile.ZipExtFile.read
     monkeypatch.setattr(

@@ -136,7 +136,9 @@ def test_an_empty_file(folder, tmp_path):
 def test_a_missing_vocabulary(folder, tmp_path):
     path = docword(folder, name="docword.other.txt")
 
-    with pytest.raises(SourceError, match=r"no vocab.other.txt or vocab.txt beside it"):
+    with pytest.raises(
+        SourceError, match=r"no vocab.other.txt or other.vocab or vocab.txt beside it"
+    ):
         ingest([path], tmp_path / "corpus")
 
     options = IngestOptions(read=ReadOptions(vocabulary_file=folder / "vocab.pets.txt"))

@@ -382,8 +382,8 @@ def test_plain_lines_have_no_ids(tmp_path):
     )
 
     assert (
-        "duplicate-ids: is for text, jsonl, csv, parquet or arrow, but the format is lines"
-        in said.stderr
+        "duplicate-ids: is for text, mallet, jsonl, json, csv, xlsx, parquet or arrow, but the "
+        "format is lines" in said.stderr
     )
 
 

@@ -1,31 +1,35 @@
 """Readers of documents, packed or not."""
 
+import bz2
 import gzip
 import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fuzz.mutation import Change, mutate
-from fuzz.structure import change_json_lines, change_members
+from fuzz.structure import change_json, change_json_lines, change_members
 from fuzz.subject import Subject
 from fuzz.tables import change_ipc, change_parquet, change_stream
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.readers.fields import FieldTypes
-from sparsetopics.corpora.readers.formats import find_collection
-from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.readers.formats import TextCollection, find_collection
+from sparsetopics.corpora.readers.options import TEXT_FIELD, ReadOptions
 from sparsetopics.corpora.store.document_rows import encode
 from sparsetopics.corpora.text.stop_words import read_stop_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
 from sparsetopics.corpora.validate import validate
+from worlds.workbooks import workbook
 
 WORDS = ("owl", "cat", "dog", "newt", "élan")
 TEXTS = ("An owl, a cat; and the dog.", 'newt "owl" owl', "élan élan newt\tcat", "dog dog dog cat")
@@ -34,16 +38,32 @@ JSON_TOKENS = (
     *(b'"text"', b'"id"', b'"label"', b"null", b"NaN", b"-Infinity", b"1e999", b'"\\ud83d"'),
     *(b'"\\u0000"', b'{"text": 3}', b'{"text": "a", "text": "b"}', b"\n\n"),
 )
+DELIMITERS = (*TEXT_TOKENS, b"sep=;\n", b"sep=|\r\n", b"sep=\t\n", b'"sep=,"\n', b";", b"sep=")
+XML_TOKENS = (
+    *(b'<c r="XFD1048576"><v>1</v></c>', b'<c t="s"><v>', b'r="A0"', b'r="ZZZZZZZ9"', b"<row>"),
+    *(b"</row>", b't="s"', b"t='s'", b"<si>", b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"&b;", b"<v>"),
+    *(b"<v>99999999999</v>", b"<v>-1</v>", b's="9"', b"numFmtId=", b"Target=", b"/xl/../", b"<!--"),
+)
+NESTED = {"text_field": "post.more.text", "id_field": "user.name", "label_field": "post.more.label"}
+LABELLED = "\n".join(f"d{n}\t{n % 2} {text}" for n, text in enumerate(TEXTS)).encode()
+SHEET = (
+    ("id", "text", "date", "label"),
+    *(
+        (f"d{n}", text.replace('"', ""), datetime(2024, 5, n + 1), n)
+        for n, text in enumerate(TEXTS)
+    ),
+)
 COUNT_TOKENS = (b"1 1 1\n", b" ", b":", b"-", b"%", b"\t", b"0:0", b"3 0:1", b"4 4 4\n", b"1.0")
 ZIP_TOKENS = (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")
 BANNER = b"%%MatrixMarket matrix coordinate integer general\n"
 
 
-def read_documents(name: str, folder: Path) -> None:
+def read_documents(
+    name: str, folder: Path, format_name: str | None = None, more: Mapping[str, str] = {}
+) -> None:
     """Read, count and number what a source holds, as ingest does."""
     words = pa.array(WORDS, pa.string())
-    collection = find_collection([folder / name], None)
-    read = ReadOptions(keep=() if collection.format.counted else ("all",))
+    collection, read = _collection(name, folder, format_name, more)
     told = FieldTypes(read.kept)
     for pending in collection.format.read(collection.files, read):
         block = pending()
@@ -53,14 +73,26 @@ def read_documents(name: str, folder: Path) -> None:
             encode(counted, words, told.types)
 
 
-def ingest_documents(name: str, folder: Path) -> None:
+def ingest_documents(
+    name: str, folder: Path, format_name: str | None = None, more: Mapping[str, str] = {}
+) -> None:
     """What is ingested is a sound corpus."""
     with TemporaryDirectory() as out:
-        counted = find_collection([folder / name], None).format.counted
-        read = ReadOptions(keep=() if counted else ("all",))
-        ingest([folder / name], Path(out) / "corpus", IngestOptions(read=read))
+        _, read = _collection(name, folder, format_name, more)
+        options = IngestOptions(read=read, format=format_name)
+        ingest([folder / name], Path(out) / "corpus", options)
         assert validate(Path(out) / "corpus") == []
         Corpus.open(Path(out) / "corpus")
+
+
+def _collection(
+    name: str, folder: Path, format_name: str | None, more: Mapping[str, str]
+) -> tuple[TextCollection, ReadOptions]:
+    """The files, and how they are read; all is kept, unless ``more`` names the fields."""
+    collection = find_collection([folder / name], format_name)
+    is_text = TEXT_FIELD in collection.format.options
+    keep = ("all",) if is_text and not more else () if collection.format.counted else ("text",)
+    return collection, ReadOptions(keep=keep, **more)
 
 
 def _source(
@@ -69,13 +101,16 @@ def _source(
     *,
     tokens: tuple[bytes, ...] = (),
     change: Change | None = None,
+    format_name: str | None = None,
+    more: Mapping[str, str] = {},
 ) -> Subject:
+    own = {"format_name": format_name, "more": more}
     return Subject(
         files,
-        partial(read_documents, name),
+        partial(read_documents, name, **own),
         changes={} if change is None else {name: change},
         tokens=tokens,
-        read_rarely=partial(ingest_documents, name),
+        read_rarely=partial(ingest_documents, name, **own),
     )
 
 
@@ -91,6 +126,26 @@ def _jsonl(texts: Sequence[str | list[str | None]] = TEXTS, initial: str = "d") 
         for n, text in enumerate(texts)
     ]
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def _json(*, nested: bool = False) -> bytes:
+    rows = [json.loads(line) for line in _jsonl().splitlines()]
+    if nested:
+        rows = [{"user": {"name": row["id"]}, "post": {"more": row}} for row in rows]
+    return json.dumps(rows, indent=1).encode()
+
+
+def bytes_in_structs() -> pa.Table:
+    """Texts as bytes in structs of structs."""
+    rows = [
+        {"user": {"name": row["id"]}, "post": {"more": row | {"text": row["text"].encode()}}}
+        for row in map(json.loads, _jsonl().splitlines())
+    ]
+    return pa.Table.from_pylist([*rows, {"user": None, "post": None}])
+
+
+def _xml(data: bytes, rng: np.random.Generator) -> bytes:
+    return mutate(data, rng, XML_TOKENS)
 
 
 def _csv() -> bytes:
@@ -175,6 +230,37 @@ SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {
         "a.arrow", {"a.arrow": change_ipc(_lists())}, change=change_ipc.damaged
     ),
     "csv": lambda scratch: _source("a.csv", {"a.csv": _csv()}, tokens=TEXT_TOKENS),
+    "csv-sep": lambda scratch: _source(
+        "a.csv", {"a.csv": b"sep=;\n" + _csv().replace(b",", b";")}, tokens=DELIMITERS
+    ),
+    "mallet": lambda scratch: _source(
+        "a.txt", {"a.txt": LABELLED}, tokens=TEXT_TOKENS, format_name="mallet"
+    ),
+    "json": lambda scratch: _source(
+        "a.json", {"a.json": _json()}, tokens=JSON_TOKENS, change=change_json
+    ),
+    "json-nested": lambda scratch: _source(
+        "a.json",
+        {"a.json": _json(nested=True)},
+        tokens=JSON_TOKENS,
+        change=change_json,
+        more=NESTED,
+    ),
+    "xlsx": lambda scratch: _source(
+        "a.xlsx", {"a.xlsx": workbook(SHEET)}, tokens=ZIP_TOKENS, change=change_members(_xml)
+    ),
+    "parquet-bytes": lambda scratch: _source(
+        "a.parquet",
+        {"a.parquet": _written(bytes_in_structs())},
+        change=change_parquet,
+        more=NESTED,
+    ),
+    "arrow-bytes": lambda scratch: _source(
+        "a.arrow",
+        {"a.arrow": change_ipc(bytes_in_structs())},
+        change=change_ipc.damaged,
+        more=NESTED,
+    ),
     "parquet": lambda scratch: _source(
         "a.parquet", {"a.parquet": _written(table())}, change=change_parquet
     ),
@@ -187,6 +273,9 @@ SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {
     "ldac": lambda scratch: _source(
         "a.ldac", {"a.ldac": LDA_C, "a.vocab": _words()}, tokens=COUNT_TOKENS
     ),
+    "uci-suffix": lambda scratch: _source(
+        "a.uci", {"a.uci": UCI, "a.vocab": _words()}, tokens=COUNT_TOKENS
+    ),
     "uci": lambda scratch: _source(
         "docword.a.txt", {"docword.a.txt": UCI, "vocab.a.txt": _words()}, tokens=COUNT_TOKENS
     ),
@@ -198,6 +287,9 @@ SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {
     ),
     "zstd": lambda scratch: _source(
         "a.jsonl.zst", {"a.jsonl.zst": _zstd(_jsonl())}, change=_damaged_inside(_zstd)
+    ),
+    "bzip2": lambda scratch: _source(
+        "a.jsonl.bz2", {"a.jsonl.bz2": bz2.compress(_jsonl())}, change=_damaged_inside(bz2.compress)
     ),
     "zip": lambda scratch: _source(
         "a.zip", {"a.zip": _zip()}, tokens=ZIP_TOKENS, change=change_members(change_json_lines)

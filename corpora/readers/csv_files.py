@@ -1,0 +1,184 @@
+"""CSV, TSV and their relatives: a document per record, columns separated by one character."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import chain
+from typing import NoReturn
+
+import numpy as np
+import pyarrow as pa
+
+from sparsetopics.base.errors import SourceError
+from sparsetopics.base.wording import reason_of
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
+from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
+from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields
+from sparsetopics.corpora.readers.records import (
+    MOST_LINES,
+    copy_fields,
+    count_line_breaks,
+    find_fields_of_records,
+)
+from sparsetopics.corpora.sources.byte_stream import (
+    LONGEST_TEXT,
+    LineBlock,
+    Place,
+    SourceFile,
+    line_blocks,
+)
+
+_MOST_COLUMNS = 1 << 16  # among which a quote that does not close is looked for
+
+
+def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+    """Read records, which may span lines inside quotes and have as many fields as the header.
+
+    Kernels read them; ``csv`` says what is wrong with the first odd record.
+    """
+    csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
+    for file in files:
+        with closing(line_blocks(file.path, options.decoding)) as lines:
+            text, delimiter, n_lines = beginning(lines, file.path, options)
+            first = io.StringIO(text, newline="")
+            header: Sequence[str] | None = options.header
+            if header is None:
+                rows = csv_rows(first, file.path, n_lines, delimiter)
+                header, n_lines = next(rows, (None, n_lines))
+            if header is not None:
+                fields = _fields_of(header, delimiter, file.path, options)
+                blocks = (block.data for block in lines)
+                rest = first.read().encode()
+                yield from _read_records(file.path, delimiter, fields, rest, blocks, n_lines)
+
+
+def beginning(
+    lines: Iterator[LineBlock], path: Place, options: ReadOptions
+) -> tuple[str, str, int]:
+    """The text of the first block from the first record on, what separates columns, and how many
+    lines stand before."""
+    text = next((block.data for block in lines), b"").decode()
+    delimiter, n_said = delimiter_of(path, text, options.delimiter)
+    return text[n_said:], delimiter, min(n_said, 1)
+
+
+def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: ReadOptions) -> Fields:
+    """The columns to read; SourceError if the first record is no header, perhaps because columns
+    are separated otherwise."""
+    try:
+        return find_fields(header, options, str(path))
+    except SourceError as error:
+        check_separated(header, delimiter, path)
+        if options.header is not None or {*options.text_fields}.issubset(header):
+            raise
+        problem, _, hint = error.text.partition(". ")
+        hint += " If the file has no header, name its columns with --header."
+        raise SourceError(error.where, problem, hint) from None
+
+
+def _read_records(
+    path: Place,
+    delimiter: str,
+    fields: Fields,
+    rest: bytes,
+    blocks: Iterator[bytes],
+    n_lines: int,
+) -> Iterator[PendingBlock]:
+    """The records in ``rest`` and ``blocks``, which follow after ``n_lines`` lines."""
+    for block in chain([b""], blocks):
+        rest += block
+        found, n_read, n_lines_read, is_odd = _columns(delimiter, fields, rest)
+        if max(overlong(found.ids), overlong(found.labels)) >= 0:
+            break
+        if len(found.texts):
+            yield partial(TextBlock, *found)
+        n_lines += n_lines_read
+        rest = rest[n_read:]
+        if is_odd or len(rest) > LONGEST_TEXT:
+            break
+    if rest:
+        _refuse(path, delimiter, fields, text_lines(chain([rest], blocks)), n_lines)
+
+
+def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, int, int, bool]:
+    """The documents of whole records; how many bytes and lines they take, and whether an odd one
+    follows."""
+    text = np.frombuffer(bytearray(data), np.uint8)  # writable, so that kernels compile once
+    rows = np.full(fields.n_columns, -1, np.int64)
+    wanted = sorted(fields.wanted)
+    rows[wanted] = range(len(wanted))
+    n_lines = count_line_breaks(text)
+    spans = np.empty((len(wanted), n_lines, 2), np.int32)
+    n_records, n_read, is_odd, _ = find_fields_of_records(text, ord(delimiter), rows, spans)
+
+    def column(field: int | None) -> pa.StringArray:
+        if field is None:
+            return pa.nulls(n_records, pa.string())
+        copied = copy_fields(text, spans[rows[field], :n_records])
+        return pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied))
+
+    n_left = count_line_breaks(text[n_read:])
+    return fields.block(column), n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
+
+
+def _refuse(
+    path: Place, delimiter: str, fields: Fields, lines: Iterable[str], n_lines: int
+) -> NoReturn:
+    """Raise the SourceError of the first odd record."""
+    number = n_lines
+    for record, number in csv_rows(lines, path, n_lines, delimiter):
+        where = f"{path}, line {number}"
+        if record and len(record) != fields.n_columns:
+            expected = f"{fields.n_columns} fields, as in the header"
+            raise SourceError(where, f"expected {expected}, but found {len(record)}")
+        if record:
+            doc_id, label = (None if f is None else record[f] for f in fields[:2])
+            text_block([(where, doc_id, label, "")], {})
+    raise SourceError(f"{path}, line {number}", "not a CSV record", "Check the quotes.")
+
+
+def text_lines(blocks: Iterable[bytes]) -> Iterator[str]:
+    """Lines with their breaks, as ``csv`` wants them."""
+    texts = (io.StringIO(data.decode(), newline="") for data in blocks)
+    return chain.from_iterable(texts)
+
+
+def csv_rows(
+    lines: Iterable[str], path: Place, n_lines: int, delimiter: str
+) -> Iterator[tuple[list[str], int]]:
+    """The records after ``n_lines`` lines, each with the number of its last line.
+
+    SourceError at the line where a quote opens that is not closed well.
+    """
+    own: list[str] = []  # the lines of the record that is being read
+
+    def noted(lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            if len(own) == MOST_LINES:
+                raise csv.Error(f"more than {MOST_LINES:,} lines")
+            own.append(line)
+            yield line
+
+    reader = csv.reader(noted(lines), delimiter=delimiter, strict=True)
+    try:
+        for record in reader:
+            yield record, n_lines + reader.line_num
+            own.clear()
+    except csv.Error as error:
+        last = n_lines + reader.line_num
+        first = last - len(own) + 1 + _n_lines_before_last_field("".join(own), delimiter)
+        reason = reason_of(error) + (f" at line {last}" if first < last else "")
+        hint = f"Check the quote that opens in line {first}."
+        raise SourceError(f"{path}, line {first}", f"not a CSV record ({reason})", hint) from error
+
+
+def _n_lines_before_last_field(record: str, delimiter: str) -> int:
+    """The number of lines of a record that is not complete, before the field where it ends."""
+    text = np.frombuffer(bytearray(record.encode()), np.uint8)
+    rows, spans = np.full(_MOST_COLUMNS, -1, np.int64), np.empty((0, 0, 2), np.int32)
+    *_, n_before = find_fields_of_records(text, ord(delimiter), rows, spans)
+    return count_line_breaks(text[:n_before])
