@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
@@ -43,7 +44,7 @@ from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
-from sparsetopics.corpora.sources.arrow_batches import Choose, Piece, pieces, selected
+from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import (
     DOCS_PER_ROW_GROUP,
     Documents,
@@ -262,12 +263,9 @@ def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # se
     if is_frame(table):
         table = table_of_frame(table, read, _TABLE)
 
-    def chosen(choose: Choose) -> Iterator[Piece]:
-        batches = _table_batches(table)
-        return pieces((selected(batch, choose) for batch in batches), np.inf)
-
+    pieces_of = partial(pieces, _table_batches(table), np.inf)
     try:
-        for pending in table_blocks(chosen, _TABLE, read):
+        for pending in table_blocks(pieces_of, _TABLE, read):
             yield pending()
     except SourceError:
         raise

@@ -62,7 +62,8 @@ def parquet_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
         paths = [table.schema.column(n).path for n in range(len(table.schema))] if lists else []
         encoded = [path for path in paths if path.startswith(tuple(f"{n}." for n in lists))]
         with open_parquet(source, dictionary_columns=encoded) as table:
-            yield from pieces(parquet_batches(source, table, wanted), source.size())
+            batches = parquet_batches(source, table, wanted)
+            yield from pieces(batches, source.size(), lambda _: wanted)
 
 
 def parquet_batches(
@@ -79,16 +80,14 @@ def parquet_batches(
         column = name if name in schema.names else name.partition(".")[0]
         n_bytes += longest_shared(source, shared.get(column, ())) if width is None else width
     n_rows = max(1, min(wanted.n_rows, MOST_DECODED // n_bytes))
-    for batch in table.iter_batches(n_rows, columns=list(wanted.columns), use_threads=False):
-        yield selected(batch, lambda _: wanted)
+    yield from table.iter_batches(n_rows, columns=list(wanted.columns), use_threads=False)
 
 
 def ipc_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
     """The rows of an Arrow IPC file or stream; SourceError if it is damaged or a bomb."""
     with arrow_errors(path), open_native(path) as source:
         check_ipc_sizes(source)
-        batches = (selected(batch, choose) for batch in _ipc_batches(source))
-        yield from pieces(batches, source.size())
+        yield from pieces(_ipc_batches(source), source.size(), choose)
 
 
 def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
@@ -116,7 +115,7 @@ def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
     return AS_TEXT.get(kind, kind)
 
 
-def selected(batch: pa.RecordBatch, choose: Choose) -> pa.RecordBatch:
+def _selected(batch: pa.RecordBatch, choose: Choose) -> pa.RecordBatch:
     """The chosen columns, as ``type_of`` has them; unchecked."""
     names, columns = choose(batch.schema).columns, []
     for name in names:
@@ -130,8 +129,10 @@ def selected(batch: pa.RecordBatch, choose: Choose) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, list(names))
 
 
-def pieces(batches: Iterable[pa.RecordBatch], n_packed: float) -> Iterator[Piece]:
-    """The rows of all batches, in pieces of about ``BLOCK_BYTES``.
+def pieces(
+    batches: Iterable[pa.RecordBatch], n_packed: float, choose: Choose | None = None
+) -> Iterator[Piece]:
+    """The chosen columns, or all, of all batches, in pieces of about ``BLOCK_BYTES``.
 
     ``n_packed`` is the size of the file; infinite for a table in memory, which may be of any size.
     Raises ValueError for a damaged column, a row of more than ``LONGEST_TEXT``, and rows that
@@ -139,7 +140,8 @@ def pieces(batches: Iterable[pa.RecordBatch], n_packed: float) -> Iterator[Piece
     or, for offsets and ids alone, more than a gibibyte.
     """
     n_rows = n_bytes = 0
-    for batch in batches:
+    for each in batches:
+        batch = each if choose is None else _selected(each, choose)
         n_rows += len(batch)
         check_ratio(_BYTES_OF_ROW * n_rows, n_packed, MOST_UNPACKED)
         for name, column in zip(batch.schema.names, batch.columns, strict=True):

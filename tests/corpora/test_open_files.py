@@ -32,7 +32,7 @@ from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.options.workplace import Workplace
 from worlds.workbooks import workbook
 
-pytest.importorskip("python_calamine")
+pytest.importorskip("openpyxl")
 
 DESCRIPTORS = Path("/proc/self/fd")
 if not DESCRIPTORS.is_dir():

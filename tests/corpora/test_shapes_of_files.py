@@ -469,7 +469,7 @@ OF_SHEET = [
 
 
 def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path):
-    pytest.importorskip("python_calamine")
+    pytest.importorskip("openpyxl")
     path = written(tmp_path / "a.xlsx", workbook(SHEET))
 
     assert read(path, keep=KEPT) == OF_SHEET
@@ -481,7 +481,7 @@ def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path):
 
 
 def test_a_sheet_without_the_field_is_refused(tmp_path):
-    pytest.importorskip("python_calamine")
+    pytest.importorskip("openpyxl")
     path = written(tmp_path / "a.xlsx", workbook([("a", "b"), (1, 2)]))
 
     assert refused(path).startswith(f"{path}: expected a field 'text', but found 'a', 'b'.")
@@ -491,21 +491,29 @@ def test_a_sheet_without_the_field_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "more", "message"),
     [
-        (SHEET, '<c r="XFD1048576"><v>1</v></c>', "at most 16,777,216 cells, but found 17,179"),
-        ([("text",), ("owl " * 90_000,)], '<c t="s"><v>1</v></c>' * 900, "characters in cells"),
-        (SHEET, '<c r="1A"><v>1</v></c>', "expected a place such as A1, but found '1A'"),
-        (SHEET, "<c>", "not XML"),
+        (SHEET, '<c r="XFD9"><v>1</v></c>', "columns, as the first row names, but found 16384"),
+        (SHEET, '</row><row r="2000000000"><c><v>1</v></c>', "expected at most 1,048,576 rows"),
+        (SHEET, '<c r="1A"><v>1</v></c>', "not a workbook of Excel"),
+        (SHEET, "<c>", "not a workbook of Excel"),
     ],
 )
-def test_workbooks_that_would_take_much_memory_are_refused(tmp_path, rows, more, message):
+def test_odd_workbooks_are_refused(tmp_path, rows, more, message):
+    pytest.importorskip("openpyxl")
     path = written(tmp_path / "a.xlsx", workbook(rows, more))
 
     assert message in refused(path)
 
 
+def test_a_bomb_of_a_workbook_is_refused(tmp_path):
+    pytest.importorskip("openpyxl")
+    path = written(tmp_path / "a.xlsx", workbook([("text",), (" " * (1 << 28),)]))
+
+    assert "expected at most 268,435,456 bytes of XML" in refused(path)
+
+
 @pytest.mark.parametrize("name", ["no.xlsx", "empty.xlsx", "csv.xlsx"])
 def test_other_files_are_no_workbooks(tmp_path, name):
-    pytest.importorskip("python_calamine")
+    pytest.importorskip("openpyxl")
     path = written(tmp_path / name, "id,text\n")
     if name != "csv.xlsx":
         with zipfile.ZipFile(path, "w") as archive:
@@ -515,10 +523,10 @@ def test_other_files_are_no_workbooks(tmp_path, name):
 
 
 def test_the_error_tells_how_to_install_what_reads_workbooks(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
     path = written(tmp_path / "a.xlsx", workbook(SHEET))
 
-    with pytest.raises(OptionError, match=r"python-calamine.*pip install 'sparsetopics\[excel\]'"):
+    with pytest.raises(OptionError, match=r"openpyxl.*pip install 'sparsetopics\[excel\]'"):
         read(path)
 
 

@@ -17,6 +17,16 @@ RELATIONS = "".join(
         }.items()
     )
 )
+TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+TYPES = "".join(
+    f'<Override PartName="/xl/{part}.xml" ContentType="{TYPE}.{kind}+xml"/>'
+    for part, kind in {
+        "workbook": "sheet.main",
+        "worksheets/sheet1": "worksheet",
+        "styles": "styles",
+        "sharedStrings": "sharedStrings",
+    }.items()
+)
 
 
 def cell(value, place, strings):
@@ -45,6 +55,8 @@ def workbook(rows, more_cells=""):
     cells = "".join(f'<row r="{row}">{line}</row>' for row, line in enumerate(lines, 1))
     shared = "".join(f"<si><t>{text}</t></si>" for text in strings)
     parts = {
+        "[Content_Types].xml": "<Types xmlns="
+        f'"http://schemas.openxmlformats.org/package/2006/content-types">{TYPES}</Types>',
         "_rels/.rels": f'<Relationships {PACKAGE}><Relationship Id="r0" Target="xl/workbook.xml" '
         f'Type="{OFFICE}/officeDocument"/></Relationships>',
         "xl/workbook.xml": f'<workbook {MAIN} xmlns:r="{OFFICE}"><sheets><sheet name="a" '
