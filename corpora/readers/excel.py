@@ -7,7 +7,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import islice, zip_longest
 from typing import IO, TypeAlias
 
 import numpy as np
@@ -43,8 +43,8 @@ def _batches(path: Place, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The rows under the header, as strings."""
     where = str(path)
     with reading(path), open_unpacked(path) as stream:
-        rows = _rows(stream, where)
-        header = options.header or tuple(map(_as_text, next(rows, ())))
+        rows = map(_texts, _rows(stream, where))
+        header = options.header or next(rows, ())
         if not header:
             return
         while some := list(islice(rows, _ROWS_AT_ONCE)):
@@ -53,9 +53,16 @@ def _batches(path: Place, options: ReadOptions) -> Iterator[pa.RecordBatch]:
                 source = "--header names" if options.header else "the first row names"
                 expected = f"{len(header)} columns, as {source}"
                 raise SourceError(where, f"expected {expected}, but found {n_found}")
-            whole = (islice(chain(row, repeat(None)), len(header)) for row in some)
-            columns = zip(*(map(_as_text, row) for row in whole), strict=True)
-            yield pa.RecordBatch.from_arrays([pa.array(c, pa.string()) for c in columns], header)
+            columns = [pa.array(c[1:]) for c in zip_longest(header, *some, fillvalue="")]
+            yield pa.RecordBatch.from_arrays(columns, list(header))
+
+
+def _texts(row: Sequence[Cell]) -> Sequence[str]:
+    """The cells as strings, without empty ones at the end."""
+    texts = [*map(_as_text, row)]
+    while texts and not texts[-1]:
+        texts.pop()
+    return texts
 
 
 def _as_text(cell: Cell) -> str:
@@ -63,15 +70,13 @@ def _as_text(cell: Cell) -> str:
         return "true" if cell else "false"
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < _LARGEST_EXACT:
         return str(int(cell))
-    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
-        return cell.date().isoformat()
     if isinstance(cell, datetime.datetime):
-        return cell.isoformat()
+        return (cell if cell.time() != datetime.time() else cell.date()).isoformat()
     return "" if cell is None else str(cell)
 
 
 def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
-    """The rows of the first sheet, without empty cells at their ends."""
+    """The rows of the first sheet."""
     with needing("excel", "format", "xlsx needs openpyxl, which is not installed"):
         from openpyxl import load_workbook
     _check_parts(stream, where)
@@ -88,17 +93,10 @@ def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
             if not some:
                 return
             n_rows += len(some)
-            yield from map(_trimmed, some)
+            yield from some
     except Exception as error:  # damaged workbooks raise errors of many kinds
         raise SourceError(where, f"not a workbook of Excel ({reason_of(error)})") from error
     raise SourceError(where, f"expected at most {_MOST_ROWS:,} rows", "Save the sheet as .csv.")
-
-
-def _trimmed(row: Sequence[Cell]) -> Sequence[Cell]:
-    n_cells = len(row)
-    while n_cells and row[n_cells - 1] is None:
-        n_cells -= 1
-    return row[:n_cells]
 
 
 def _check_parts(stream: IO[bytes], where: str) -> None:

@@ -58,8 +58,8 @@ TABLES = {
 }
 
 
-def write_table(path, lists):
-    table = pa.table({"words": lists})
+def write_table(path, lists, name="words"):
+    table = pa.table({name: lists})
     if path.suffix == ".parquet":
         pq.write_table(table, path)
     else:
@@ -131,6 +131,21 @@ def test_files_of_lists_make_the_same_corpus(tmp_path, name):
     for found in (corpus, expected):
         texts = next(found.read_fields(["text"]))["text"].to_pylist()
         assert texts == ["New York owl owl", "a b York New", "owl New York", "the cat"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_lists_may_lie_in_other_objects(tmp_path, name):
+    rows = [{"post": {"words": words}} for words in LISTS]
+    if name == "a.jsonl":
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        column = pa.array([row["post"] for row in rows])
+        write_table(tmp_path / name, column, "post")
+
+    options = ("--text-field", "post.words", "--quiet")
+    run("ingest", tmp_path / name, "--out", tmp_path / "c", *options)
+
+    assert ordered(Corpus.open(tmp_path / "c")) == COUNTS
 
 
 def test_json_lines_of_any_look_are_read(tmp_path):
