@@ -43,8 +43,7 @@ def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
     for file in files:
         with closing(line_blocks(file.path, options.decoding)) as lines:
-            text, delimiter, n_lines = beginning(lines, file.path, options)
-            first = io.StringIO(text, newline="")
+            first, delimiter, n_lines = beginning(lines, file.path, options)
             header: Sequence[str] | None = options.header
             if header is None:
                 rows = csv_rows(first, file.path, n_lines, delimiter)
@@ -58,12 +57,12 @@ def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
 
 def beginning(
     lines: Iterator[LineBlock], path: Place, options: ReadOptions
-) -> tuple[str, str, int]:
-    """The text of the first block from the first record on, what separates columns, and how many
+) -> tuple[io.StringIO, str, int]:
+    """The lines of the first block from the first record on, what separates columns, and how many
     lines stand before."""
     text = next((block.data for block in lines), b"").decode()
     delimiter, n_said = delimiter_of(path, text, options.delimiter)
-    return text[n_said:], delimiter, min(n_said, 1)
+    return io.StringIO(text[n_said:], newline=""), delimiter, min(n_said, 1)
 
 
 def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: ReadOptions) -> Fields:

@@ -47,8 +47,8 @@ def lines(
 def records(file: SourceFile, options: ReadOptions) -> Iterator[str]:
     """Each record after the header is one document; its place is its first line."""
     blocks = line_blocks(file.path, options.decoding)
-    text, delimiter, n_before = beginning(blocks, file.path, options)
-    lines = text_lines(chain([text.encode()], (block.data for block in blocks)))
+    first, delimiter, n_before = beginning(blocks, file.path, options)
+    lines = chain(first, text_lines(block.data for block in blocks))
     has_header = options.header is None
     for number, (record, last) in enumerate(csv_rows(lines, file.path, n_before, delimiter)):
         if record and (number or not has_header):
