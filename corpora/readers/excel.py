@@ -6,8 +6,10 @@ import datetime
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice, zip_longest
+from threading import Lock
 from typing import IO, TypeAlias
 
 import numpy as np
@@ -26,6 +28,7 @@ Cell: TypeAlias = str | float | datetime.date | datetime.time | datetime.timedel
 _ROWS_AT_ONCE = 1_024
 _MOST_BYTES = 1 << 28  # of the parts of a workbook, some of which are held in memory
 _MOST_ROWS = 1 << 20  # that Excel has
+_SILENCE = Lock()  # since what is done with warnings is the same for all threads
 _LARGEST_EXACT = 1e15  # beyond it, floats are no numbers of documents
 
 
@@ -82,13 +85,13 @@ def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
     _check_parts(stream, where)
     n_rows = 0
     try:
-        with warnings.catch_warnings(action="ignore"):  # about styles, charts and the like
+        with _silence():
             book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # which other programs may have written wrongly
             rows = sheet.iter_rows(values_only=True)
         while n_rows <= _MOST_ROWS:
-            with warnings.catch_warnings(action="ignore"):
+            with _silence():
                 some = list(islice(rows, _ROWS_AT_ONCE))
             if not some:
                 return
@@ -97,6 +100,13 @@ def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
     except Exception as error:  # damaged workbooks raise errors of many kinds
         raise SourceError(where, f"not a workbook of Excel ({reason_of(error)})") from error
     raise SourceError(where, f"expected at most {_MOST_ROWS:,} rows", "Save the sheet as .csv.")
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """No warnings of openpyxl, which are about styles, charts and the like."""
+    with _SILENCE, warnings.catch_warnings(action="ignore"):
+        yield
 
 
 def _check_parts(stream: IO[bytes], where: str) -> None:

@@ -120,7 +120,7 @@ def test_named_fields_options_and_a_vocabulary(tmp_path):
     [
         (["a text"], "an object of type list does not provide Arrow data"),
         (pa.table({"body": ["x"]}), "expected a field 'text', but found 'body'"),
-        (pa.table({"text": [1]}), "expected strings in field 'text', but found numbers"),
+        (pa.table({"text": [1]}), "lists of strings in field 'text', but found numbers"),
         (pa.table({"text": ["word"], "label": [["x"]]}), "in field 'label', but found lists"),
         (pa.table({"text": pa.array([], pa.string())}), "Check the sources and token_pattern"),
         (pa.table({"text": ["1 2"]}), "no words in 1 document"),

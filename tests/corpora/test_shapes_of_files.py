@@ -26,6 +26,7 @@ from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
 from sparsetopics.corpora.readers.formats import find_collection, kind_of_sources, place_of
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.options.workplace import Workplace
 from worlds.workbooks import workbook
 
 TEXTS = ["owls hunt, and mice hide", 'a "quiet" river', "fish; frogs | newts"]
@@ -478,6 +479,17 @@ def test_the_first_sheet_of_a_workbook_is_a_table(tmp_path):
     assert read(headless, keep=KEPT, header=SHEET[0]) == OF_SHEET
     corpus = Corpus.open(ingested(path, "--keep", "day,n"))
     assert corpus.fields == {"day": "date", "n": "number"}
+
+
+def test_threads_that_read_workbooks_do_not_disturb_each_other(tmp_path):
+    pytest.importorskip("openpyxl")
+    (tmp_path / "in").mkdir()
+    for n in range(30):  # without a style, of which openpyxl warns
+        written(tmp_path / "in" / f"{n}.xlsx", workbook([("id", "text"), (str(n), "the owl")]))
+
+    ingest([tmp_path / "in"], tmp_path / "c", IngestOptions(where=Workplace(workers=3)))
+
+    assert len(next(Corpus.open(tmp_path / "c").doc_ids())) == 30
 
 
 def test_a_sheet_without_the_field_is_refused(tmp_path):
