@@ -27,7 +27,6 @@ from sparsetopics.corpora.readers.blocks import (
 from sparsetopics.corpora.readers.fields import check_number_of_fields, unkept
 from sparsetopics.corpora.readers.options import (
     ID_FIELD,
-    JOINS_STRINGS,
     KEEP,
     LABEL_FIELD,
     TEXT_FIELD,
@@ -35,6 +34,7 @@ from sparsetopics.corpora.readers.options import (
     fields_of,
     kept_among,
     missing_field,
+    no_text,
 )
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
 
@@ -246,14 +246,10 @@ def _text_of(
     record: dict[str, Json], field: str, where: str, options: ReadOptions
 ) -> str | list[str] | None:
     text, place = record.get(field), f"{where}, field {field!r}"
-    is_alone = len(options.text_fields) == 1
-    if is_alone and isinstance(text, list):
+    if len(options.text_fields) == 1 and isinstance(text, list):
         return [_word(word, place, options) for word in text]
     if text is not None and not isinstance(text, str):
-        expected = "a string, a list of words or null" if is_alone else "a string or null"
-        hint = "" if is_alone else JOINS_STRINGS
-        problem = f"expected {expected} in field {field!r}, but found {_kind(text)}"
-        raise SourceError(where, problem, hint)
+        raise no_text(field, _kind(text), options, where)
     return None if text is None else _encodable(text, place, options)
 
 

@@ -31,7 +31,6 @@ from sparsetopics.options.option import check_values, names_in, refuse, shown
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
 DUPLICATE_IDS = "duplicate_ids"
 DATE_FORMAT = "date-format"
-JOINS_STRINGS = "Several fields of a text must be strings."
 _LONGEST_NAME = 40  # characters of the name of a field in messages
 DEFAULT_ID_FIELD = "id"
 DEFAULT_LABEL_FIELD = "label"
@@ -236,6 +235,14 @@ def missing_field(field: str, names: Sequence[str], where: str, option: str) -> 
         if name in names:
             hint = f"There is no type {shown(kind)}; use number, date or string."
     return SourceError(where, f"expected a field {field!r}, but found {listed(names)}", hint)
+
+
+def no_text(field: str, found: str, options: ReadOptions, where: str) -> SourceError:
+    """The error for a field of the text that holds something else."""
+    is_alone = len(options.text_fields) == 1
+    expected = "strings or lists of strings" if is_alone else "strings"
+    hint = "" if is_alone else "Several fields of a text must be strings."
+    return SourceError(where, f"expected {expected} in field {field!r}, but found {found}", hint)
 
 
 def _as_typed(option: str) -> str:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, word_lists
-from sparsetopics.corpora.readers.options import JOINS_STRINGS, ReadOptions, fields_of, find_fields
+from sparsetopics.corpora.readers.options import ReadOptions, fields_of, find_fields, no_text
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
     Piece,
@@ -88,14 +88,11 @@ def _decoded(
     """The documents in the rows of a table that follow ``first_row`` others; fields that are
     ``left_out`` have the reason."""
     fields = find_fields(column_names(table.schema, where), options, where)
-    takes_lists = len(fields.texts) == 1
     for position in fields.texts:
         field = table.schema.field(position)
-        if not (is_text(field.type) or (takes_lists and is_list_of_texts(field.type))):
-            expected = "strings or lists of strings" if takes_lists else "strings"
-            hint = "" if takes_lists else JOINS_STRINGS
-            wanted = f"expected {expected} in field {field.name!r}"
-            raise SourceError(where, f"{wanted}, but found {in_words(field.type)}", hint)
+        is_word_list = len(fields.texts) == 1 and is_list_of_texts(field.type)
+        if not (is_word_list or is_text(field.type)):
+            raise no_text(field.name, in_words(field.type), options, where)
 
     def column(position: int | None) -> pa.StringArray:
         if position is None:

@@ -206,11 +206,11 @@ def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
         ('{"text": "x}', r"not JSON \(unterminated string\)\.$"),
         (
             '{"text": 5}',
-            "expected a string, a list of words or null in field 'text', but found a number",
+            "expected strings or lists of strings in field 'text', but found a number",
         ),
         (
             '{"text": {"a": 1, "a": 2}}',
-            "expected a string, a list of words or null in field 'text', but found an object",
+            "expected strings or lists of strings in field 'text', but found an object",
         ),
         ('{"text": "x", "text": "y"}', "two fields are called 'text'"),
         ('{"text": null, "text": "y"}', "two fields are called 'text'"),
