@@ -128,8 +128,6 @@ def _strings(
     """The column as strings of valid UTF-8, which Arrow itself does not check."""
     if pa.types.is_timestamp(column.type):  # to the microsecond, with the offset of its zone
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    if pa.types.is_float16(column.type):  # Arrow before 21 does not look for NaN among these
-        column = column.cast(pa.float64())
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)  # as in columns of pandas
     try:

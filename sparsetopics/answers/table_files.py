@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol, TextIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.csv import CSVWriter
@@ -60,7 +61,7 @@ def write_tables(
 
     Tables are taken one by one, and need not stay in memory. Lists of a fixed size become a column
     for each of their numbers in CSV: ``name_0``, ``name_1`` and so on; other lists, of words,
-    become texts with spaces between the words.
+    become texts with spaces between the words. In Parquet, all lists have any size.
     With ``spreadsheet_safe``, CSV cells of text that begin like a formula get an apostrophe in
     front; numbers stay as they are.
     """
@@ -69,9 +70,27 @@ def write_tables(
         tables = (
             _without_formulas(_flat(each)) if spreadsheet_safe else _flat(each) for each in tables
         )
+    if suffix == ".parquet":
+        schema = _with_any_size(schema.empty_table()).schema
+        tables = map(_with_any_size, tables)
     with FORMATS[suffix](path, schema) as writer:
         for table in tables:
             writer.write_table(table)
+
+
+def _with_any_size(table: pa.Table) -> pa.Table:
+    """The table with lists of any size, of which missing ones are empty.
+
+    Arrow before 25 writes no missing list of a fixed size to Parquet.
+    """
+    for number, column in enumerate(table.columns):
+        if pa.types.is_fixed_size_list(column.type):
+            is_known = column.is_valid().to_numpy()
+            ends = np.cumsum(is_known * column.type.list_size, dtype=np.int32)
+            starts, flat = np.append(np.int32(0), ends), column.drop_null().combine_chunks()
+            lists = pa.ListArray.from_arrays(starts, flat.flatten(), mask=pa.array(~is_known))
+            table = table.set_column(number, table.column_names[number], lists)
+    return table
 
 
 def _flat(table: pa.Table) -> pa.Table:
