@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import os
@@ -61,6 +60,7 @@ def n_bytes_of(place: Place) -> int:
 
 _NAMES = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2"}
 PACKED_SUFFIXES = tuple(_NAMES)
+_OF_ARROW = {".zst": "zstd", ".bz2": "bz2"}
 
 
 def packing_of(path: Place) -> str:
@@ -84,12 +84,9 @@ class _UnpackedStream(ReadStream):
             self._share = path.info.compress_size / max(path.info.file_size, 1)
         self._packed = ReadStream(open_place(path))
         packed = io.BufferedReader(self._packed, _READ_AHEAD)
-        packing = packing_of(path)
-        unpacked: gzip.GzipFile | bz2.BZ2File | pa.NativeFile
-        if packing == ".zst":
-            unpacked = pa.CompressedInputStream(pa.PythonFile(packed), "zstd")
-        else:
-            unpacked = bz2.BZ2File(packed) if packing == ".bz2" else gzip.GzipFile(fileobj=packed)
+        unpacked: gzip.GzipFile | pa.NativeFile = gzip.GzipFile(fileobj=packed)
+        if packing := _OF_ARROW.get(packing_of(path)):  # which also finds what follows the data
+            unpacked = pa.CompressedInputStream(pa.PythonFile(packed), packing)
         super().__init__(cast(IO[bytes], unpacked))
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:

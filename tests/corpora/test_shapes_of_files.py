@@ -436,6 +436,17 @@ def test_bzip2_is_unpacked(tmp_path, name):
     assert read(packed) == read(plain) == ROWS
 
 
+@pytest.mark.parametrize("rest", [b"junk", b"B" + bz2.compress(b"owl\n")[1:9] + b"!"])
+def test_what_follows_bzip2_is_not_lost(tmp_path, rest):
+    whole = bz2.compress(b"text\nowls\n") + bz2.compress(b"cats\n")
+    assert [row[2] for row in read(written(tmp_path / "a.csv.bz2", whole))] == ["owls", "cats"]
+
+    damaged = written(tmp_path / "b.csv.bz2", whole + rest)
+    assert "damaged or truncated bzip2 data" in refused(damaged)
+        written(tmp_path / "b.csv.bz2", whole + rest)
+    )
+
+
 @pytest.mark.parametrize("damage", ["cut", "changed", "other"])
 def test_damaged_bzip2_is_refused(tmp_path, damage):
     data = bz2.compress(table(",").encode() * 50)
