@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import dropwhile, islice, zip_longest
 from threading import Lock
 from typing import IO, TypeAlias
 
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError, needing
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.readers.blocks import PendingBlock
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks
@@ -29,6 +29,8 @@ _ROWS_AT_ONCE = 1_024
 _MOST_BYTES = 1 << 28  # of the parts of a workbook, some of which are held in memory
 _MOST_ROWS = 1 << 20  # that Excel has
 _SILENCE = Lock()  # since what is done with warnings is the same for all threads
+# What cells show whose formulas fail: no value.
+_ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
 _LARGEST_EXACT = 1e15  # beyond it, floats are no numbers of documents
 
 
@@ -46,16 +48,18 @@ def _batches(path: Place, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The rows under the header, as strings."""
     where = str(path)
     with reading(path), open_unpacked(path) as stream:
-        rows = map(_texts, _rows(stream, where))
-        header = options.header or next(rows, ())
-        if not header:
-            return
-        while some := list(islice(rows, _ROWS_AT_ONCE)):
-            n_found = max(map(len, some))
-            if n_found > len(header) or (options.header and n_found < len(header)):
-                source = "--header names" if options.header else "the first row names"
-                expected = f"{len(header)} columns, as {source}"
-                raise SourceError(where, f"expected {expected}, but found {n_found}")
+        numbered = enumerate(map(_texts, _rows(stream, where)), 1)
+        rows = dropwhile(lambda row: not row[1], numbered)
+        _, header = (0, options.header) if options.header else next(rows, (0, ()))
+        while numbers_and_rows := list(islice(rows, _ROWS_AT_ONCE)):
+            numbers, some = zip(*numbers_and_rows, strict=True)
+            wide = next((n for n, row in enumerate(some) if len(row) > len(header)), None)
+            if wide is not None:
+                source = "--header" if options.header else "its first row"
+                expected = f"{quantity(len(header), 'column')}, as {source} names"
+                place = f"{where}, row {numbers[wide]} of the sheet"
+                hint = "Name all columns, in the first row that is not empty or with --header."
+                raise SourceError(place, f"expected {expected}, but found {len(some[wide])}", hint)
             columns = [pa.array(c[1:]) for c in zip_longest(header, *some, fillvalue="")]
             yield pa.RecordBatch.from_arrays(columns, list(header))
 
@@ -75,7 +79,7 @@ def _as_text(cell: Cell) -> str:
         return str(int(cell))
     if isinstance(cell, datetime.datetime):
         return (cell if cell.time() != datetime.time() else cell.date()).isoformat()
-    return "" if cell is None else str(cell)
+    return "" if cell is None or cell in _ERRORS else str(cell)
 
 
 def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
@@ -98,7 +102,7 @@ def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
             n_rows += len(some)
             yield from some
     except Exception as error:  # damaged workbooks raise errors of many kinds
-        raise SourceError(where, f"not a workbook of Excel ({reason_of(error)})") from error
+        raise SourceError(where, f"not an Excel workbook ({reason_of(error)})") from error
     raise SourceError(where, f"expected at most {_MOST_ROWS:,} rows", "Save the sheet as .csv.")
 
 
@@ -111,6 +115,9 @@ def _silence() -> Iterator[None]:
 
 def _check_parts(stream: IO[bytes], where: str) -> None:
     """SourceError for a file that is no zip archive, or whose parts would take much memory."""
+    if not zipfile.is_zipfile(stream):
+        hint = "Save it as .xlsx, without a password, or give it the extension of its format."
+        raise SourceError(where, "expected an Excel workbook (.xlsx), which is a zip archive", hint)
     with zip_errors(where), zipfile.ZipFile(stream) as archive:
         refuse_twice(archive.namelist(), where)
         for info in archive.infolist():

@@ -443,8 +443,6 @@ def test_what_follows_bzip2_is_not_lost(tmp_path, rest):
 
     damaged = written(tmp_path / "b.csv.bz2", whole + rest)
     assert "damaged or truncated bzip2 data" in refused(damaged)
-        written(tmp_path / "b.csv.bz2", whole + rest)
-    )
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "other"])
@@ -508,16 +506,17 @@ def test_a_sheet_without_the_field_is_refused(tmp_path):
     path = written(tmp_path / "a.xlsx", workbook([("a", "b"), (1, 2)]))
 
     assert refused(path).startswith(f"{path}: expected a field 'text', but found 'a', 'b'.")
-    assert "found 2" in refused(path, header=("id", "label", "text"))
+    wide = refused(path, header=("text",))
+    assert "row 1 of the sheet: expected 1 column, as --header names, but found 2." in wide
 
 
 @pytest.mark.parametrize(
     ("rows", "more", "message"),
     [
-        (SHEET, '<c r="XFD9"><v>1</v></c>', "columns, as the first row names, but found 16384"),
+        (SHEET, '<c r="XFD9"><v>1</v></c>', "columns, as its first row names, but found 16384"),
         (SHEET, '</row><row r="2000000000"><c><v>1</v></c>', "expected at most 1,048,576 rows"),
-        (SHEET, '<c r="1A"><v>1</v></c>', "not a workbook of Excel"),
-        (SHEET, "<c>", "not a workbook of Excel"),
+        (SHEET, '<c r="1A"><v>1</v></c>', "not an Excel workbook"),
+        (SHEET, "<c>", "not an Excel workbook"),
     ],
 )
 def test_odd_workbooks_are_refused(tmp_path, rows, more, message):
@@ -525,6 +524,25 @@ def test_odd_workbooks_are_refused(tmp_path, rows, more, message):
     path = written(tmp_path / "a.xlsx", workbook(rows, more))
 
     assert message in refused(path)
+
+
+def test_blank_rows_and_cells_and_failed_formulas_of_a_sheet_are_no_values(tmp_path):
+    pytest.importorskip("openpyxl")
+    rows = [(None,), ("text", "n", "x"), *[("owls", 1)] * 1_200, ("cats", "#N/A"), ("dogs",)]
+    path = written(tmp_path / "a.xlsx", workbook(rows))
+
+    found = read(path, keep=("n",))
+    assert [row[2:] for row in found[1_199:]] == [("owls", "1"), ("cats", ""), ("dogs", "")]
+    named = read(written(tmp_path / "b.xlsx", workbook(rows[2:])), header=("text", "n", "x"))
+    assert len(named) == 1_202
+
+
+@pytest.mark.parametrize("data", [b"text\nowls\n", b"\xd0\xcf\x11\xe0" + bytes(600)])
+def test_a_file_that_is_no_workbook_is_told(tmp_path, data):
+    pytest.importorskip("openpyxl")
+    path = written(tmp_path / "a.xlsx", data)
+
+    assert f"{path}: expected an Excel workbook (.xlsx), which is a zip archive. " in refused(path)
 
 
 def test_a_bomb_of_a_workbook_is_refused(tmp_path):
