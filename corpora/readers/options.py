@@ -191,7 +191,7 @@ def kept_among(
                 problem = f"field {name!r} would clash with the kept {name}s"
                 raise SourceError(where, problem, "Rename it, or name the fields to keep.")
         others = [name for name in dict.fromkeys(names) if name not in (*chosen, *used)]
-        left_out = {name: "there is another of this name" for name in others if name in repeated}
+        left_out = {name: "another field has the same name" for name in others if name in repeated}
         left_out |= {name: "has no name" for name in others if not name}
         chosen += [name for name in others if name not in left_out]
     _refuse_repeated(repeated, chosen, options, where)

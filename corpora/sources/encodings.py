@@ -26,7 +26,7 @@ _OTHER_FILES = re.compile(
     rb"|(?P<a_zip_archive_or_an_Office_document>PK\x03\x04)|(?P<a_tar_archive>.{257}ustar)"
     rb"|(?P<compressed>\x1f\x8b|BZh[1-9]1AY|\xfd7zXZ|7z\xbc\xaf|Rar!\x1a|\x28\xb5\x2f\xfd)"
     rb"|(?P<a_pickled_dictionary_of_gensim>(?:\x80[\x02-\x05].{0,40}|c)gensim\.corpora\.dictionary)"
-    rb"|(?P<a_pickle_of_Python>\x80[\x02-\x05])",
+    rb"|(?P<a_Python_pickle>\x80[\x02-\x05])",
     re.DOTALL,
 )
 _TO_TEXT = "Convert it to text, or leave it out."
@@ -39,7 +39,7 @@ _WHAT_TO_DO = {
         "Unpack it, give it the extension .gz, .zst or .bz2 if it has that format, or leave it out."
     ),
     "a pickled dictionary of gensim": "In Python, save it with dictionary.save_as_text(path).",
-    "a pickle of Python": "Pickles can run any code. Save what it holds as text or JSON lines.",
+    "a Python pickle": "Opening it could run any code. Save its contents as text or JSON lines.",
 }
 _KINDS_IN_TEXTS = 8
 _BINARY = "binary, with many control characters"

@@ -187,7 +187,7 @@ def _known_format(path: Place, table: FormatTable) -> str:
         problem = f"{suffix} is not a known format of {table.kind}"
         hint = f"Convert it, or name its format with --format: {', '.join(table.names)}."
         if not suffix:
-            problem = "the name has no extension, which would tell the format"
+            problem = "the file name has no extension that shows the format"
             hint = f"Name the format with --format: {', '.join(table.names)}."
         raise SourceError(str(path), problem, hint)
     return name

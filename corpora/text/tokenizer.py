@@ -278,7 +278,7 @@ def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
     """The tokens of texts that are ready to be cut, but not yet in lower case."""
     lowercase, pattern = options.lowercase, options.token_pattern
     if options.from_lists:
-        problem = "its words came as lists, so nothing says how to cut texts"
+        problem = "it was made from lists of words, so nothing says how to cut texts"
         hint = "Pass lists of words, or choose how with --token-pattern or --tokenizer."
         raise VocabularyError("vocabulary", problem, hint)
     if pattern is None and options.function is None:

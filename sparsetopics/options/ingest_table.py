@@ -141,8 +141,8 @@ _ROWS = in_sections({
             "gensim dictionary saved as text. Default: a file such as vocab.txt, vocab.NAME.txt "
             "or NAME.vocab in the same folder.")),
         Option("delimiter", str, None, "read.delimiter", doors=_TEXTS, metavar="CHARACTER", help=(
-            "What separates the columns of CSV files: one character, or tab. Default: what a first "
-            "line such as sep=; says, tab for .tsv and .tab, | for .psv, else a comma.")),
+            "Column separator of CSV files: one character, or tab. Default: the one in a first "
+            "line such as sep=;, or else tab for .tsv and .tab, | for .psv, and a comma.")),
         Option("header", SomeOf(None, "column"), None, "read.header", doors=_TEXTS,
                metavar="A,B,...", help=(
             "Names of the columns of CSV files without a header line, in their order.")),

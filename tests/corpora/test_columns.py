@@ -241,9 +241,9 @@ def test_all_of_csv_leaves_out_columns_without_a_name_or_with_one_name(tmp_path)
 
     report = json.loads(said.stdout)
     assert report["fields"] == {"text": "text", "y": "number"}
-    assert report["notes"] == {"x": "there is another of this name", "": "has no name"}
+    assert report["notes"] == {"x": "another field has the same name", "": "has no name"}
     said = run(*common, "--keep", "all", "--duplicate-ids", "keep").stdout
-    assert "Left out 'x' (there is another of this name) and '' (has no name)." in said
+    assert "Left out 'x' (another field has the same name) and '' (has no name)." in said
     said = run(*common, "--keep", "all", "--text-field", "id", status=1).stderr
     assert "field 'text' would clash with the kept texts. Rename it" in said
 
@@ -252,7 +252,7 @@ def test_a_frame_with_two_columns_of_one_name_is_read():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame([["the owl", 1, 2, 3]], columns=["text", "x", "x", 7])
 
-    with pytest.warns(SparsetopicsWarning, match=r"Left out 'x' \(there is another of this name"):
+    with pytest.warns(SparsetopicsWarning, match=r"Left out 'x' \(another field has the same name"):
         corpus = Corpus.from_table(frame, keep=["all"], min_df=1)
 
     assert corpus.fields == {"text": "text", "7": "number"}
@@ -279,7 +279,7 @@ def test_a_field_twice_in_a_line_is_left_out_of_all_but_refused_by_name(tmp_path
     summary = ingest([tmp_path / "a.jsonl"], tmp_path / "c", options)
 
     assert summary.fields == {"text": "text", "n": "number"}
-    assert summary.notes == {"x": "there is another of this name"}
+    assert summary.notes == {"x": "another field has the same name"}
     with pytest.raises(SourceError, match="line 1: two fields are called 'x'"):
         ingest([tmp_path / "a.jsonl"], tmp_path / "d", document_options({"keep": ["x"]}))
 

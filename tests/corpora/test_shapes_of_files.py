@@ -589,7 +589,7 @@ OTHERS = {
         dictionary,
         "a pickled dictionary of gensim. In Python, save it with dictionary.sav",
     ),
-    "a.pkl": (lambda path: written(path, pickle.dumps(TEXTS)), "a pickle of Python. Pickles can"),
+    "a.pkl": (lambda path: written(path, pickle.dumps(TEXTS)), "a Python pickle. Opening it could"),
     "a.pdf": (lambda path: written(path, b"%PDF-1.7\n"), "a PDF document. Convert it to text, for"),
     "a.docx": (word_document, "a Word document. Save it as plain text (.txt), for example with"),
     "a.xls": (

@@ -249,7 +249,7 @@ def test_coherence_is_counted_in_files_of_lists(topics, tmp_path, name):
 
 
 def test_texts_are_refused_by_a_vocabulary_of_lists(topics, tmp_path):
-    sentence = "its words came as lists, so nothing says how to cut texts. Pass lists of words"
+    sentence = "made from lists of words, so nothing says how to cut texts. Pass lists of words"
 
     for ask in (topics.infer, topics.transform):
         with pytest.raises(VocabularyError, match=f"{sentence}, .* token_pattern or tokenizer"):
@@ -272,7 +272,7 @@ def test_lists_are_appended_and_texts_are_not(tmp_path):
         status=1,
     ).stderr
 
-    assert "its words came as lists" in said
+    assert "made from lists of words" in said
     assert Corpus.open(tmp_path / "c").n_docs == 8
 
 
