@@ -74,11 +74,6 @@ class DocumentBatch:
     def to_arrays(self) -> Arrays:
         return {"indptr": self.indptr, "word_ids": self.word_ids, "word_counts": self.word_counts}
 
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> DocumentBatch:
-        """The inverse of ``to_arrays``; other arrays are ignored."""
-        return cls(arrays["indptr"], arrays["word_ids"], arrays["word_counts"])
-
     def check(self, n_words: int) -> None:
         """Raise ValueError unless the arrays, from a file, are as ingest writes them."""
         check_fields(DocumentBatch, self.to_arrays())
@@ -215,11 +210,6 @@ class VectorBatch:
 
     def to_arrays(self) -> Arrays:
         return {"values": self.values}
-
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> VectorBatch:
-        """The inverse of ``to_arrays``; other arrays are ignored."""
-        return cls(arrays["values"])
 
     def check(self, n_columns: int) -> None:
         """Raise ValueError unless the array, from a file, is as ingest writes it."""

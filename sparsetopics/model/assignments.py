@@ -6,23 +6,17 @@ records a ``TopicChange``, and a batch applies the changes it has missed when it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Generic, NamedTuple, cast
 
 import numpy as np
 
 from sparsetopics.base.batches import Arrays, DocumentBatch, IntArray, StoredBatch, VectorBatch
 from sparsetopics.base.soundness import check_ids, require
-from sparsetopics.model.document_items import DocumentItems
+from sparsetopics.model.document_items import PREFIX, DocumentItems
 from sparsetopics.model.responsibilities import Responsibilities, pairs_of
 from sparsetopics.model.statistics import B
-
-_READERS: Mapping[str, Callable[[Arrays], StoredBatch]] = {
-    # of each kind of batch, by the name of an array that no other kind has
-    "values": VectorBatch.from_arrays,
-    "item_indptr": DocumentItems.from_arrays,
-    "indptr": DocumentBatch.from_arrays,
-}
 
 
 class Assignments(NamedTuple, Generic[B]):
@@ -80,10 +74,16 @@ class Assignments(NamedTuple, Generic[B]):
 
 
 def documents_in(arrays: Arrays) -> StoredBatch:
-    """The documents among a file's arrays, unchecked; ValueError or KeyError if there are none."""
-    readers = [read for name, read in _READERS.items() if name in arrays]
-    require(len(readers) > 0, "no documents")
-    return readers[0](arrays)
+    """The documents among a file's arrays, unchecked; ValueError or KeyError if there are none.
+
+    This is the inverse of ``to_arrays``: each kind of batch has an array that no other kind has.
+    """
+    if "values" in arrays:
+        return VectorBatch(arrays["values"])
+    prefix = PREFIX if f"{PREFIX}indptr" in arrays else ""
+    require(f"{prefix}indptr" in arrays, "no documents")
+    documents = DocumentBatch(*(arrays[prefix + field.name] for field in fields(DocumentBatch)))
+    return DocumentItems(documents) if prefix else documents
 
 
 class Patch(NamedTuple):

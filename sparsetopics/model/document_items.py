@@ -33,12 +33,6 @@ class DocumentItems:
     def to_arrays(self) -> Arrays:
         return {PREFIX + name: array for name, array in self.values.to_arrays().items()}
 
-    @classmethod
-    def from_arrays(cls, arrays: Arrays) -> DocumentItems:
-        """The inverse; other arrays may be among them."""
-        names = ("indptr", "word_ids", "word_counts")
-        return cls(DocumentBatch.from_arrays({name: arrays[PREFIX + name] for name in names}))
-
     def check(self, n_columns: int) -> None:
         """ValueError unless a file's arrays are what ingest writes, with so many words."""
         self.values.check(n_columns)
