@@ -134,9 +134,9 @@ class _Shares:
                 topic=number,
                 name=self.names[number],
                 group=_group_name(self.found, group),
-                percent=_percent(mean),
+                percent=f"{100 * mean:.1f}",
                 heat=mean / largest,
-                interval=DASH if np.isnan(low) else f"{_percent(low)} to {_percent(high)}",
+                interval=DASH if np.isnan(low) else f"{100 * low:.1f} to {100 * high:.1f}",
                 n_documents=f"{self.found.means.n_documents[group]:,}",
                 words=self.found.words[group][topic],
             )
@@ -165,10 +165,6 @@ def _left_out(found: Prevalence, n_topics: int, n_groups: int) -> str:
     if n_more := len(found.topics) - n_topics:
         parts.append(quantity(n_more, "lighter topic"))
     return f"Not drawn: {' and '.join(parts)}." if parts else ""
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
 
 
 def _group_name(found: Prevalence, group: int) -> str:

@@ -46,7 +46,7 @@ def topics_of_run(run: TopicRun, concentration: float | None = None) -> FixedTop
     model = run.model
     own = model.doc_concentration
     if concentration is not None:
-        own = _even(concentration, model.n_topics)
+        own = np.full(model.n_topics, concentration / model.n_topics)
     return FixedTopics(str(run.path), model.topic_word_mean, own, run.words, run)
 
 
@@ -73,12 +73,8 @@ def read_topics(
     topic_word, own, n_missing = read_topic_matrix(path, vocabulary.words, reader or read_gensim)
     if own is None or concentration is not None:
         total = MATRIX_CONCENTRATION if concentration is None else concentration
-        own = _even(total, len(topic_word))
+        own = np.full(len(topic_word), total / len(topic_word))
     return FixedTopics(str(path), topic_word, own, vocabulary, n_missing_words=n_missing)
-
-
-def _even(total: float, n_topics: int) -> FloatArray:
-    return np.full(n_topics, total / n_topics)
 
 
 def read_topic_matrix(

@@ -29,9 +29,7 @@ def stoppable() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # others get no signals
         yield
         return
-    before = {number: signal.getsignal(number) for number in _KINDS}
-    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
-    with _handling(taken):
+    with _handling([n for n in _KINDS if signal.getsignal(n) is not signal.SIG_IGN]):
         yield
 
 

@@ -125,8 +125,7 @@ class Estimator(BaseEstimator):
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
         rows = self._first_rows(X, text)
-        models: dict[int, TopicPosterior] = {}
-        found, learned = learn(
+        found, learned, models = learn(
             rows.corpus,
             options,
             share=share,
@@ -134,7 +133,6 @@ class Estimator(BaseEstimator):
             n_jobs=self._n_threads,
             seed=(seed := self._drawn_seed()),
             on_lap=on_lap,
-            models=models,
         )
         self._learned: AnyLearned | None = learned
         self._remember(rows, text, seed)

@@ -266,7 +266,8 @@ class FittedEstimator(Estimator):
         from sparsetopics.evaluation.report.topic_path import topic_path_section
 
         run = self._run()
-        output = output_file(path_of("path", path), overwrite=_checked(overwrite))
+        check_type("overwrite", overwrite, bool, "true or false")
+        output = output_file(path_of("path", path), overwrite=overwrite)
         check_extension("path", output.path, PAGE_EXTENSIONS)
         grouping = page_grouping(by, over, has_corpus=corpus is not None)
         rows = None if corpus is None else self._more_rows(corpus).corpus
@@ -308,6 +309,7 @@ class FittedEstimator(Estimator):
         known = RUN_TARGETS if found is None else RUN_TARGETS | PATH_TARGETS
         OneOf(list(known)).check("to", to)
         check_type("spreadsheet_safe", spreadsheet_safe, bool, "true or false")
+        check_type("overwrite", overwrite, bool, "true or false")
         model = found if found is not None and to in PATH_TARGETS else run
         export_model(
             model,
@@ -316,7 +318,7 @@ class FittedEstimator(Estimator):
             documents=None if corpus is None else self._more_rows(corpus).corpus,
             spreadsheet_safe=spreadsheet_safe,
             names={} if names is None else names,
-            overwrite=_checked(overwrite),
+            overwrite=overwrite,
         )
 
     def _run(self) -> AnyRun:
@@ -339,8 +341,3 @@ class FittedEstimator(Estimator):
     def _topic_path(self) -> TopicPathFolder | None:
         """The topic path that the model belongs to, if any."""
         return None
-
-
-def _checked(overwrite: bool) -> bool:
-    check_type("overwrite", overwrite, bool, "true or false")
-    return overwrite

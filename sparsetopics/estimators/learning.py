@@ -74,15 +74,16 @@ def learn(
     n_jobs: int,
     seed: int | None,
     on_lap: OnLap | None,
-    models: dict[int, TopicPosterior],
-) -> tuple[Trained, AnyLearned | None]:
+) -> tuple[Trained, AnyLearned | None, dict[int, TopicPosterior]]:
     """Train on all data at once; the second result is None if ``partial_fit`` cannot continue.
 
+    The third has the model of each rung of a path, by its number of topics.
+
     A ``share`` of the documents is kept out to score the rungs of a topic path, or to validate the
-    number of topics of an HDP (``with_validation``). ``models`` gets the model of each rung of a
-    path, by its number of topics. Raises OptionError for too many batches or no
+    number of topics of an HDP (``with_validation``). Raises OptionError for too many batches or no
     jobs, and CorpusError if no document can be scored.
     """
+    models: dict[int, TopicPosterior] = {}
     ends: list[tuple[Statistics[AnyComponents, Terms], AnyParameters]] = []
     hooks = RunHooks(on_lap or (lambda entry: None), on_end=lambda *end: ends.append(end))
     rng = np.random.default_rng(seed)
@@ -102,7 +103,7 @@ def learn(
     learned = None
     if options.learner_kind.passes_on and not options.is_topic_path:
         learned = Learned(*ends[0], n_steps=len(found.trace) * data.whole.n_batches)
-    return found, learned
+    return found, learned, models
 
 
 def taking_more(options: TrainingOptions) -> TakesMore:

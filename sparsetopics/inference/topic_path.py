@@ -20,7 +20,6 @@ from sparsetopics.inference.course import make_model
 from sparsetopics.inference.gradual_start import GradualStart, wanted_number
 from sparsetopics.inference.local_step import elbo
 from sparsetopics.inference.moves.evidence import numbered
-from sparsetopics.inference.topics import order_by_weight
 from sparsetopics.options.training import TrainingOptions
 
 VISITS = 2  # of documents that a rung takes in: one cold, one from the topics then found
@@ -49,7 +48,7 @@ class Path(GradualStart):
         bound = elbo(laps.learner.statistics(state), current) / whole.n_tokens
         for batch_id in new.tolist():  # the memo frees what it keeps of them
             state.per_batch[batch_id].discard()
-        order = order_by_weight(current.components.sizes)
+        order = np.argsort(-current.components.sizes, kind="stable")
         parents = numbered(order, len(order))[self.memory.lineage]
         self.memory = self.memory._replace(lineage=order)
         judge.reached(make_model(current, self.options), parents, bound)

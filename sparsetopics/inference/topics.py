@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, Source
+from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
 from sparsetopics.base.wording import quantity
 from sparsetopics.inference.document_step import TopicGlobals
 from sparsetopics.inference.local_step import Parameters
@@ -61,16 +61,11 @@ def begin_with(
     return Statistics(WordCounts(counts), parameters.allocation.zero_terms()), parameters
 
 
-def order_by_weight(sizes: FloatArray) -> IntArray:
-    """Topics of these ``sizes`` (n_topics,), in tokens, in falling order; ties keep their order."""
-    return np.argsort(-sizes, kind="stable")
-
-
 def make_topic_model(current: TopicGlobals, options: TrainingOptions) -> TopicPosterior:
     """The posterior as a model, with its topics by falling weight."""
     likelihood = current.likelihood
     assert isinstance(likelihood, Words), "topics have words"
-    order = order_by_weight(current.components.sizes)
+    order = np.argsort(-current.components.sizes, kind="stable")
     posterior = current.components.table.T[order] + likelihood.word_concentration
     allocation = current.allocation.reordered(order)
     assert isinstance(allocation, DocumentAllocation), "topics are shared by documents"
