@@ -82,10 +82,8 @@ NAMED_PATH = NamedPath("a file or folder")
 NEW_PATH = NamedPath("a file or folder to write")
 TEXT = TextType()
 
-TypeOnCommandLine = NumberType | NameType | NamedPath | TextType | type[bool]
 
-
-def type_of(option: Option) -> TypeOnCommandLine:
+def type_of(option: Option) -> NumberType | NameType | NamedPath | TextType | type[bool]:
     """What an option of the table takes on the command line."""
     takes = option.takes
     if isinstance(takes, OneOf):

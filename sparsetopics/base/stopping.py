@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -13,9 +13,7 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM, which stops a command just as Ctrl-C does."""
 
 
-Kinds = Mapping[signal.Signals, type[KeyboardInterrupt]]
-
-_KINDS: Kinds = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+_KINDS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
 _BOXING = (
     "_numba_unpickle"  # the function in which numba runs Python while it returns from a kernel
 )

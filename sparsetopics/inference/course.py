@@ -31,7 +31,6 @@ QUIET_LAPS = 3  # after which training has settled
 QUIET_GAIN = 1e-3  # nats per token that a lap may add or lose once training has settled
 
 Model = TopicPosterior | MixturePosterior
-AfterLap = Callable[[LapInfo, Callable[[], Model]], None]
 
 # The courses, as module:class. A run follows the first whose condition its options meet.
 COURSES: dict[str, Callable[[TrainingOptions], bool]] = {
@@ -46,7 +45,7 @@ COURSES: dict[str, Callable[[TrainingOptions], bool]] = {
 class Hooks(NamedTuple, Generic[C, P, T]):
     """Functions that training calls. The second argument of ``on_lap`` makes the present model."""
 
-    on_lap: AfterLap = lambda info, model: None
+    on_lap: Callable[[LapInfo, Callable[[], Model]], None] = lambda info, model: None
     on_documents: OnDocuments = lambda n_done, n_docs: None
     on_last_lap: Callable[[], None] = lambda: None  # after its ``on_lap``, before it is kept
     say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
