@@ -54,7 +54,7 @@ from sparsetopics.corpora.store.document_rows import (
 )
 from sparsetopics.corpora.store.shards import MemoryRowGroup, Rows
 from sparsetopics.corpora.text.account import WordAccount
-from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
+from sparsetopics.corpora.text.pruning import prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKENS
@@ -99,11 +99,9 @@ def _corpus_of_blocks(
     place_of = f"{where}, row {{}}".format
     with closing(GivenIds(policy, None, read.__getitem__, place_of)) as ids:
         blocks = [*map(whole, ids.named(told.watch(ids.watch(read))))]
-        vocabulary, left_out = given, {}
+        vocabulary, left_out = given, dict[str, int]()
         if vocabulary is None:
-            totals = tally_words(blocks)
-            vocabulary = prune(totals, options.pruning, counted=False)
-            left_out = n_left_out(totals, options.pruning, vocabulary, counted=False)
+            vocabulary, left_out = prune(tally_words(blocks), options.pruning, counted=False)
         account = sum((block.account for block in blocks), NO_ACCOUNT)
         vocabulary = replace(vocabulary, tokenizer=settings_of(tokenizer, options, account))
         words = pa.array(vocabulary.words, pa.string())

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, SourceError
@@ -106,8 +105,12 @@ class PruningOptions:
                 raise OptionError(option.name, f"cannot be combined with --{other}, {why}")
 
 
-def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Vocabulary:
-    """Choose the words to keep, ordered by falling term frequency, ties by word.
+def prune(
+    totals: WordTotals, options: PruningOptions, *, counted: bool
+) -> tuple[Vocabulary, dict[str, int]]:
+    """Choose the words to keep, ordered by falling term frequency, ties by word; and count the
+    tokens that each rule leaves out. A token that several rules would leave out counts for the
+    first.
 
     ``counted`` says that the collection came as counts. Raises SourceError if no word is left; it
     says how many words each limit removed. Raises SourceError, too, if most letters are of words
@@ -119,10 +122,18 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
         problem = f"there are no words in {quantity(totals.n_docs, 'document')}"
         problem = problem if totals.n_docs else "there are no documents"
         raise SourceError("documents", problem, "Check the sources and --token-pattern.")
-    rules = _rules(totals, options, counted=counted)
-    kept = np.flatnonzero(~np.any([*rules.values()], axis=0))
+    least, most = _limits(totals.n_with_words, options, counted=counted)
+    rules = {
+        STOPPED: are_stop_words(totals.words, options.stop_words),
+        MIN_DF: totals.document_frequency < least,
+        MAX_DF: totals.document_frequency > most,
+    }
+    is_kept, left_out = np.ones(len(totals.words), np.bool_), {}
+    for rule, mask in rules.items():
+        left_out[rule] = int(totals.term_frequency[is_kept & mask].sum())
+        is_kept &= ~mask
+    kept = np.flatnonzero(is_kept)
     if not len(kept):
-        least, most = _limits(totals.n_with_words, options, counted=counted)
         problem = (
             f"none of {len(totals.words)} words is left in {quantity(totals.n_docs, 'document')} "
             f"({rules[MIN_DF].sum()} in fewer than {quantity(least, 'document')}, "
@@ -140,35 +151,10 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
     vocabulary = Vocabulary(
         tuple(table["word"].to_pylist()), table["document"].to_numpy(), table["term"].to_numpy()
     )
-    if totals.forms is None:
-        return vocabulary
-    return replace(vocabulary, forms=commonest_forms(vocabulary, totals.forms))
-
-
-def n_left_out(
-    totals: WordTotals, options: PruningOptions, vocabulary: Vocabulary, *, counted: bool
-) -> dict[str, int]:
-    """How many tokens each rule left out of the ``vocabulary`` that ``prune`` chose; a token that
-    several rules would leave out counts for the first."""
-    left, found = np.ones(len(totals.words), np.bool_), {}
-    for rule, mask in _rules(totals, options, counted=counted).items():
-        found[rule] = int(totals.term_frequency[left & mask].sum())
-        left &= ~mask
-    kept = int(totals.term_frequency[left].sum())
-    found["max_words"] = kept - int(vocabulary.term_frequency.sum())
-    return found
-
-
-def _rules(
-    totals: WordTotals, options: PruningOptions, *, counted: bool
-) -> dict[str, NDArray[np.bool_]]:
-    """Which words each rule leaves out, (n_words,) each."""
-    least, most = _limits(totals.n_with_words, options, counted=counted)
-    return {
-        STOPPED: are_stop_words(totals.words, options.stop_words),
-        MIN_DF: totals.document_frequency < least,
-        MAX_DF: totals.document_frequency > most,
-    }
+    left_out["max_words"] = int(totals.term_frequency[kept].sum() - table["term"].to_numpy().sum())
+    if totals.forms is not None:
+        vocabulary = replace(vocabulary, forms=commonest_forms(vocabulary, totals.forms))
+    return vocabulary, left_out
 
 
 def _limits(n_docs: int, options: PruningOptions, *, counted: bool) -> tuple[int, int]:
