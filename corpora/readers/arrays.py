@@ -20,12 +20,7 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingVectors, vector_block
 from sparsetopics.corpora.readers.options import VectorReadOptions
-from sparsetopics.corpora.sources.archives import (
-    check_packing,
-    check_unpacked,
-    refuse_twice,
-    zip_errors,
-)
+from sparsetopics.corpora.sources.archives import check_members, zip_errors
 from sparsetopics.corpora.sources.byte_stream import (
     BLOCK_BYTES,
     SourceFile,
@@ -59,7 +54,7 @@ def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
             open_unpacked(file.path) as raw,
             zipfile.ZipFile(raw) as archive,
         ):
-            _check_members(archive, where)
+            check_members(archive, where)
             headers = _headers(archive, where)
             name = _values_name(headers, options, where)
             n_items = headers[name].shape[0]
@@ -117,15 +112,6 @@ def _check_matrix(header: NpyHeader, where: str) -> None:
     if not _is_matrix(header):
         problem = f"expected real numbers of shape (n_items, n_columns), but found {header}"
         raise SourceError(where, problem)
-
-
-def _check_members(archive: zipfile.ZipFile, where: str) -> None:
-    infos = archive.infolist()
-    refuse_twice([info.filename for info in infos], where)
-    for info in infos:
-        check_packing(info, f"{where}, {info.filename}")
-    n_packed = sum(info.compress_size for info in infos)
-    check_unpacked(sum(info.file_size for info in infos), n_packed, where)
 
 
 def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, NpyHeader]:

@@ -20,7 +20,7 @@ from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingBlock
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks
-from sparsetopics.corpora.sources.archives import check_packing, refuse_twice, zip_errors
+from sparsetopics.corpora.sources.archives import check_members, zip_errors
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, open_unpacked, reading
 
@@ -112,10 +112,7 @@ def _silence() -> Iterator[None]:
 def _check_parts(stream: IO[bytes], where: str) -> None:
     """SourceError for a file that is no zip archive, or whose parts would take much memory."""
     with zip_errors(where), zipfile.ZipFile(stream) as archive:
-        refuse_twice(archive.namelist(), where)
-        for info in archive.infolist():
-            check_packing(info, f"{where}/{info.filename}")
-        n_bytes = sum(info.file_size for info in archive.infolist())
+        n_bytes = check_members(archive, where)
     if n_bytes > _MOST_BYTES:
         problem = f"expected at most {_MOST_BYTES:,} bytes of XML, but found {n_bytes:,}"
         raise SourceError(where, problem, "Save the sheet as .csv.")

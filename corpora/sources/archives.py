@@ -171,6 +171,18 @@ def check_unpacked(n_bytes: int, n_packed: int, where: str) -> None:
         raise SourceError(where, problem, "If this is intended, unpack the file yourself.")
 
 
+def check_members(archive: zipfile.ZipFile, where: str) -> int:
+    """The unpacked bytes of an archive that is one file for users; SourceError if members have the
+    same name, are packed in a way that is not read, or are a bomb."""
+    infos = archive.infolist()
+    refuse_twice([info.filename for info in infos], where)
+    for info in infos:
+        check_packing(info, f"{where}, {info.filename}")
+    n_bytes = sum(info.file_size for info in infos)
+    check_unpacked(n_bytes, sum(info.compress_size for info in infos), where)
+    return n_bytes
+
+
 @contextmanager
 def zip_errors(where: str) -> Iterator[None]:
     """Turn the errors of a damaged archive, or of an unknown compression, into a SourceError."""
