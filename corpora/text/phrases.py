@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparsetopics.base.batches import IntArray
 from sparsetopics.corpora.text.tokens import Tokens, documents_of_tokens
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values, counts_from
@@ -30,12 +31,8 @@ def with_ngrams(tokens: Tokens, longest: int) -> Tokens:
         starts = np.flatnonzero(document_of[: -n + 1] == document_of[n - 1 :])
         keys = gram_at[starts] * n_words + tokens.word_of[starts + n - 1]
         distinct, gram_of = np.unique(keys, return_inverse=True)
-        words.append(
-            _joined(
-                words[-1].take(pa.array(distinct // max(n_words, 1))),
-                tokens.words.take(pa.array(distinct % max(n_words, 1))),
-            )
-        )
+        firsts, seconds = np.divmod(distinct, max(n_words, 1))
+        words.append(_joined(words[-1], firsts, tokens.words, seconds))
         documents.append(document_of[starts])
         ids.append(gram_of + n_before)
         gram_at = np.full(len(document_of), -1, np.int64)
@@ -68,9 +65,7 @@ def with_phrases(tokens: Tokens, phrases: Sequence[Phrase]) -> Tokens:
     ids = tokens.word_of.astype(np.int64)
     ids[:-1][joins] = n_words + places[joins]
     remains = np.concatenate(([True], ~joins))  # the second token of a phrase is dropped
-    words = _joined(
-        tokens.words.take(pa.array(firsts[order])), tokens.words.take(pa.array(seconds[order]))
-    )
+    words = _joined(tokens.words, firsts[order], tokens.words, seconds[order])
     indptr = np.concatenate(([0], np.cumsum(remains)))[tokens.indptr]
     return _distinct(tokens, [tokens.words, words], indptr, ids[remains])
 
@@ -84,8 +79,12 @@ def _from_left(joinable: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return joinable & is_even
 
 
-def _joined(firsts: pa.StringArray, seconds: pa.StringArray) -> pa.StringArray:
-    return pc.binary_join_element_wise(firsts, seconds, JOINT)
+def _joined(
+    words: pa.StringArray, firsts: IntArray, others: pa.StringArray, seconds: IntArray
+) -> pa.StringArray:
+    """Words of two parts, by the rows of the first part and of the second."""
+    parts = words.take(pa.array(firsts)), others.take(pa.array(seconds))
+    return pc.binary_join_element_wise(*parts, JOINT)
 
 
 def _distinct(
