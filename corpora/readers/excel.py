@@ -15,8 +15,7 @@ from typing import IO, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.base.errors import SourceError, needing
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.errors import SourceError, needing, source_errors
 from sparsetopics.corpora.readers.blocks import PendingBlock
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks
@@ -32,14 +31,13 @@ _SILENCE = Lock()  # since what is done with warnings is the same for all thread
 _LARGEST_EXACT = 1e15  # beyond it, floats are no numbers of documents
 
 
-def read_xlsx(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-    """Read workbooks. Whole numbers have no point, and dates are ISO dates.
+def read_xlsx(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
+    """Read a workbook. Whole numbers have no point, and dates are ISO dates.
 
     Raises OptionError if openpyxl is not installed.
     """
-    for file in files:
-        pieces_of = partial(pieces, _batches(file.path, options), np.inf)
-        yield from table_blocks(pieces_of, str(file.path), options)
+    pieces_of = partial(pieces, _batches(file.path, options), np.inf)
+    return table_blocks(pieces_of, str(file.path), options)
 
 
 def _batches(path: Place, options: ReadOptions) -> Iterator[pa.RecordBatch]:
@@ -84,7 +82,8 @@ def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
         from openpyxl import load_workbook
     _check_parts(stream, where)
     n_rows = 0
-    try:
+    # Damaged workbooks raise errors of many kinds.
+    with source_errors(where, Exception, "not a workbook of Excel"):
         with _silence():
             book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
             sheet = book.worksheets[0]
@@ -97,8 +96,6 @@ def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
                 return
             n_rows += len(some)
             yield from some
-    except Exception as error:  # damaged workbooks raise errors of many kinds
-        raise SourceError(where, f"not a workbook of Excel ({reason_of(error)})") from error
     raise SourceError(where, f"expected at most {_MOST_ROWS:,} rows", "Save the sheet as .csv.")
 
 

@@ -57,39 +57,35 @@ class NumberFields(NamedTuple):
         return list(dict.fromkeys([*names, *self.values]))
 
 
-def read_csv_numbers(
-    files: Sequence[SourceFile], options: VectorReadOptions
-) -> Iterator[PendingVectors]:
+def read_csv_numbers(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVectors]:
     """Read records that have as many fields as the header line.
 
     Columns count as numeric if they are in the first 8 MiB; later values must be numbers too.
     """
-    for file in files:
-        where = str(file.path)
-        with _csv_errors(file.path, ()), open_native(file.path) as source:
-            start = source.read(_FIRST_BYTES).decode(errors="replace")
-            layout = delimiter_of(file.path, start, options.delimiter)
-            source.seek(0)
-            schema = _open_csv(source, layout, {}, options).schema
-            if not any(map(_is_number, schema.types)):
-                check_separated(column_names(schema, where), layout[0], file.path)
-            fields = find_numbers(schema, options, where)
-        strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
-        types = strings | dict.fromkeys(fields.values, pa.float64())
-        with _csv_errors(file.path, schema.names), open_native(file.path) as source:
-            yield from _blocks(_open_csv(source, layout, types, options), options, where)
+    where = str(file.path)
+    with _csv_errors(file.path, ()), open_native(file.path) as source:
+        start = source.read(_FIRST_BYTES).decode(errors="replace")
+        layout = delimiter_of(file.path, start, options.delimiter)
+        source.seek(0)
+        schema = _open_csv(source, layout, {}, options).schema
+        if not any(map(_is_number, schema.types)):
+            check_separated(column_names(schema, where), layout[0], file.path)
+        fields = find_numbers(schema, options, where)
+    strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
+    types = strings | dict.fromkeys(fields.values, pa.float64())
+    with _csv_errors(file.path, schema.names), open_native(file.path) as source:
+        yield from _blocks(_open_csv(source, layout, types, options), options, where)
 
 
 def _read(
     pieces_of: Callable[[Place, Choose], Iterator[Piece]],
-    files: Sequence[SourceFile],
+    file: SourceFile,
     options: VectorReadOptions,
 ) -> Iterator[PendingVectors]:
-    for file in files:
-        where = str(file.path)
-        choose = partial(_number_columns, options=options, where=where)
-        batches = (piece.rows for piece in pieces_of(file.path, choose))
-        yield from _blocks(batches, options, where)
+    where = str(file.path)
+    choose = partial(_number_columns, options=options, where=where)
+    batches = (piece.rows for piece in pieces_of(file.path, choose))
+    return _blocks(batches, options, where)
 
 
 read_parquet_numbers = partial(_read, parquet_pieces)
