@@ -192,9 +192,8 @@ def _whole_documents(
         yield from _pieces(waiting[:complete], first, last)
         waiting, first = waiting[complete:], last
     if n_pairs != size.n_pairs:
-        problem = (
-            f"the header promises {quantity(size.n_pairs, 'pair')}, but the file has {n_pairs}"
-        )
+        promised = quantity(size.n_pairs, "pair")
+        problem = f"the header promises {promised}, but the file has {n_pairs}"
         raise SourceError(str(path), problem, "It may be cut off.")
     _check_empty(size.n_docs, n_pairs, path)
     yield from _pieces(waiting, first, size.n_docs + 1)

@@ -70,17 +70,15 @@ def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
     numbers = np.stack([find_strings(*bytes_and_offsets(lower), forms) for forms, _ in known])
     is_name = np.zeros(len(tokens.word_of), np.bool_)
     if tokens.starts is not None:
-        text = bytes_and_offsets(texts)
-        tokens_of, starts, are_forms = tokens.indptr, tokens.starts, numbers.max(axis=0) >= 0
-        kinds = letter_kinds()
-        is_name = find_names(*text, tokens_of, starts, tokens.word_of, are_forms, kinds)
+        places = *bytes_and_offsets(texts), tokens.indptr, tokens.starts
+        are_forms = numbers.max(axis=0) >= 0
+        is_name = find_names(*places, tokens.word_of, are_forms, letter_kinds())
     kinds_of = tokens.word_of + np.int32(len(words)) * is_name  # words, and the same as names
     counts = np.bincount(kinds_of, minlength=2 * len(words)).reshape(2, len(words))
     is_changed = (numbers >= 0) & (counts[: len(known)] > 0)
     changed = np.nonzero(is_changed)
-    rows = [pa.array(number[mask]) for number, mask in zip(numbers, is_changed, strict=True)]
-    found = [own.take(places) for (_, own), places in zip(known, rows, strict=True)]
-    lemmas = pa.concat_arrays(found)
+    found = zip(known, numbers, is_changed, strict=True)
+    lemmas = pa.concat_arrays([own.take(pa.array(rows[mask])) for (_, own), rows, mask in found])
     forms = words.take(pa.array(changed[1]))
     is_capital = pc.not_equal(forms, lower.take(pa.array(changed[1])))
     lemmas = pc.if_else(is_capital, pc.utf8_capitalize(lemmas), lemmas)

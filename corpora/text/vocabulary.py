@@ -93,9 +93,8 @@ class Vocabulary:
         }
         if self.forms is not None:
             columns[_FORM] = arrow_strings(self.forms)
-        table = pa.table(columns).replace_schema_metadata(
-            {_TOKENIZER_KEY: json.dumps(self.tokenizer)}
-        )
+        metadata = {_TOKENIZER_KEY: json.dumps(self.tokenizer)}
+        table = pa.table(columns).replace_schema_metadata(metadata)
         pq.write_table(table, folder / FILE_NAME, compression="zstd")
 
     @classmethod
@@ -115,9 +114,8 @@ class Vocabulary:
             term_frequency = _frequencies(table, "term_frequency")
             forms = _forms(table[_FORM]) if _FORM in table.column_names else None
         except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-            raise CorpusFormatError(
-                str(path), f"cannot be read as a vocabulary: {reason_of(error)}"
-            ) from error
+            problem = f"cannot be read as a vocabulary: {reason_of(error)}"
+            raise CorpusFormatError(str(path), problem) from error
         return cls(words, document_frequency, term_frequency, tokenizer, forms)
 
 
