@@ -119,14 +119,10 @@ def _corpus_of_blocks(
         problem = f"none of {quantity(len(skipped), 'document')} has a word of the vocabulary"
         raise SourceError(where, problem)
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
+    left_out = left_out if given is None else {"vocabulary": n_unknown}
+    chosen = vocabulary if given is None else None
     n_tokens = sum(int(group.sizes.n_tokens) for group in groups)
-    word_account = WordAccount.of(
-        vocabulary if given is None else None,
-        n_tokens,
-        left_out if given is None else {"vocabulary": n_unknown},
-        account,
-        skipped,
-    )
+    word_account = WordAccount.of(chosen, n_tokens, left_out, account, skipped)
     for sentence in (*word_account.warnings(), *told.doubts):
         warn_user(sentence)
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])

@@ -133,9 +133,8 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
+    of_numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(is_kind(kind) for is_kind in of_numbers)
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -188,9 +187,8 @@ def _blocks(
     batches: Iterator[pa.RecordBatch], options: VectorReadOptions, where: str
 ) -> Iterator[PendingVectors]:
     first_item = 0
-    fields: NumberFields | None = None
     for batch in batches:
-        fields = fields or find_numbers(batch.schema, options, where)
+        fields = find_numbers(batch.schema, options, where)
         yield partial(_decode, batch, fields, where, first_item)
         first_item += len(batch)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -49,12 +50,9 @@ def with_phrases(tokens: Tokens, phrases: Sequence[Phrase]) -> Tokens:
     if not phrases or len(tokens.word_of) < 2:
         return tokens
     n_words = len(tokens.words)
-    columns = [
-        np.asarray(pc.index_in(pa.array(column, pa.string()), tokens.words).fill_null(-1))
-        for column in zip(*phrases, strict=True)
-    ]
-    present = (columns[0] >= 0) & (columns[1] >= 0)
-    firsts, seconds = (column[present].astype(np.int64) for column in columns)
+    parts = pa.array([*chain.from_iterable(phrases)], pa.string())
+    rows = np.asarray(pc.index_in(parts, tokens.words).fill_null(-1)).reshape(-1, 2)
+    firsts, seconds = rows[(rows >= 0).all(axis=1)].T.astype(np.int64)
     keys, order = np.unique(firsts * n_words + seconds, return_index=True)
     if not len(keys):
         return tokens

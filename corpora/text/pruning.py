@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, CountedBlock, ReadingAccount
@@ -28,9 +27,7 @@ _COMPACT_ABOVE = 1_000_000  # rows: fewer are not worth adding up yet
 class WordTotals(NamedTuple):
     """Every word of a collection, before pruning, and what happened to others."""
 
-    words: pa.StringArray  # in no order that matters
-    document_frequency: IntArray  # (n_words,)
-    term_frequency: IntArray  # (n_words,)
+    table: pa.Table  # word, and the frequencies document and term; in no order that matters
     n_docs: int
     n_with_words: int  # documents that have any
     account: ReadingAccount
@@ -62,10 +59,8 @@ def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
             tables = [_compacted(tables)]
             n_rows = len(tables[0])
             compact_at = max(_COMPACT_ABOVE, 2 * n_rows)
-    words, documents, terms = (column.combine_chunks() for column in _compacted(tables).columns)
-    frequencies = documents.to_numpy(), terms.to_numpy()
-    added = pa.concat_tables(forms) if forms else None
-    return WordTotals(words, *frequencies, n_docs, n_with_words, account, added)
+    table, added = _compacted(tables), pa.concat_tables(forms) if forms else None
+    return WordTotals(table, n_docs, n_with_words, account, added)
 
 
 def _compacted(tables: list[pa.Table]) -> pa.Table:
@@ -118,40 +113,37 @@ def prune(
     """
     _, _, *n_letters, n_uncut, _, _, _ = totals.account
     check_divided(sum(n_letters), n_uncut)
-    if not len(totals.words):
+    words, documents, terms = (column.combine_chunks() for column in totals.table.columns)
+    documents, terms = documents.to_numpy(), terms.to_numpy()
+    if not len(words):
         problem = f"there are no words in {quantity(totals.n_docs, 'document')}"
         problem = problem if totals.n_docs else "there are no documents"
         raise SourceError("documents", problem, "Check the sources and --token-pattern.")
     least, most = _limits(totals.n_with_words, options, counted=counted)
     rules = {
-        STOPPED: are_stop_words(totals.words, options.stop_words),
-        MIN_DF: totals.document_frequency < least,
-        MAX_DF: totals.document_frequency > most,
+        STOPPED: are_stop_words(words, options.stop_words),
+        MIN_DF: documents < least,
+        MAX_DF: documents > most,
     }
-    is_kept, left_out = np.ones(len(totals.words), np.bool_), {}
+    is_kept, left_out = np.ones(len(words), np.bool_), {}
     for rule, mask in rules.items():
-        left_out[rule] = int(totals.term_frequency[is_kept & mask].sum())
+        left_out[rule] = int(terms[is_kept & mask].sum())
         is_kept &= ~mask
     kept = np.flatnonzero(is_kept)
     if not len(kept):
         problem = (
-            f"none of {len(totals.words)} words is left in {quantity(totals.n_docs, 'document')} "
+            f"none of {len(words)} words is left in {quantity(totals.n_docs, 'document')} "
             f"({rules[MIN_DF].sum()} in fewer than {quantity(least, 'document')}, "
             f"{rules[MAX_DF].sum()} in more than {most}, {rules[STOPPED].sum()} stop words)"
         )
         hint = "Relax --min-df, --max-df, --stop-words or --token-pattern."
         raise SourceError("vocabulary", problem, hint)
-    table = pa.table(
-        {
-            "word": totals.words.take(kept),
-            "document": totals.document_frequency[kept],
-            "term": totals.term_frequency[kept],
-        }
-    ).sort_by([("term", "descending"), ("word", "ascending")])[: options.max_words]
+    order = [("term", "descending"), ("word", "ascending")]
+    table = totals.table.take(kept).sort_by(order)[: options.max_words]
     vocabulary = Vocabulary(
         tuple(table["word"].to_pylist()), table["document"].to_numpy(), table["term"].to_numpy()
     )
-    left_out["max_words"] = int(totals.term_frequency[kept].sum() - table["term"].to_numpy().sum())
+    left_out["max_words"] = int(terms[kept].sum() - vocabulary.term_frequency.sum())
     if totals.forms is not None:
         vocabulary = replace(vocabulary, forms=commonest_forms(vocabulary, totals.forms))
     return vocabulary, left_out
