@@ -199,12 +199,10 @@ def _decode(
     with arrow_errors(Path(where)):
         batch = batch.select(fields.all)
         batch.validate(full=True)  # Arrow does not check what it reads from a damaged file
-        item_ids, labels = (
-            pa.nulls(len(batch), pa.string())
-            if name is None
-            else batch.column(name).cast(pa.string())
-            for name in (fields.item_id, fields.label)
-        )
+        nothing = pa.nulls(len(batch))
+        named = (fields.item_id, fields.label)
+        columns_of_names = (nothing if name is None else batch.column(name) for name in named)
+        item_ids, labels = (column.cast(pa.string()) for column in columns_of_names)
     matrix: Vectors | FloatArray
     if _is_list(batch.schema.field(fields.values[0]).type):
         matrix, columns = _matrix_of_lists(batch, fields.values[0], where, first_item), None

@@ -60,10 +60,8 @@ class Vocabulary:
     def _repr_html_(self) -> str:
         """The most frequent words, for notebooks."""
         best = np.argsort(-self.term_frequency, kind="stable")[:_SHOWN_WORDS]
-        rows = [
-            (self.words[n], int(self.term_frequency[n]), int(self.document_frequency[n]))
-            for n in best
-        ]
+        frequencies = self.term_frequency[best].tolist(), self.document_frequency[best].tolist()
+        rows = [*zip([self.words[n] for n in best], *frequencies, strict=True)]
         caption = f"{len(self):,} words, the most frequent first"
         return html_table(caption, ("word", "tokens", "documents"), rows)
 
