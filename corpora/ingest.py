@@ -61,7 +61,7 @@ from sparsetopics.corpora.store.unfinished import (
     work_folder,
 )
 from sparsetopics.corpora.text.account import WordAccount
-from sparsetopics.corpora.text.pruning import PruningOptions, n_left_out, prune, tally_words
+from sparsetopics.corpora.text.pruning import PruningOptions, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, sentences_of
 from sparsetopics.corpora.text.tokenizer_functions import where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
@@ -310,11 +310,10 @@ def _learn_vocabulary(
     blocks: Iterable[CountedBlock], collection: TextCollection, pruning: PruningOptions
 ) -> tuple[Vocabulary, dict[str, int]]:
     """Add up the blocks and choose the words to keep; return how many tokens each rule left out."""
-    totals, counted = tally_words(blocks), collection.format.counted
+    totals = tally_words(blocks)
     if not totals.n_docs:
         raise SourceError(names_of(collection.files), "there are no documents")
-    vocabulary = prune(totals, pruning, counted=counted)
-    return vocabulary, n_left_out(totals, pruning, vocabulary, counted=counted)
+    return prune(totals, pruning, counted=collection.format.counted)
 
 
 def counted_blocks(

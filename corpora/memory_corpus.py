@@ -54,7 +54,7 @@ from sparsetopics.corpora.store.document_rows import (
 )
 from sparsetopics.corpora.store.shards import MemoryRowGroup, Rows
 from sparsetopics.corpora.text.account import WordAccount
-from sparsetopics.corpora.text.pruning import n_left_out, prune, tally_words
+from sparsetopics.corpora.text.pruning import prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKENS
@@ -99,11 +99,9 @@ def _corpus_of_blocks(
     place_of = f"{where}, row {{}}".format
     with closing(GivenIds(policy, None, read.__getitem__, place_of)) as ids:
         blocks = [*map(whole, ids.named(told.watch(ids.watch(read))))]
-        vocabulary, left_out = given, {}
+        vocabulary, left_out = given, dict[str, int]()
         if vocabulary is None:
-            totals = tally_words(blocks)
-            vocabulary = prune(totals, options.pruning, counted=False)
-            left_out = n_left_out(totals, options.pruning, vocabulary, counted=False)
+            vocabulary, left_out = prune(tally_words(blocks), options.pruning, counted=False)
         account = sum((block.account for block in blocks), NO_ACCOUNT)
         vocabulary = replace(vocabulary, tokenizer=settings_of(tokenizer, options, account))
         words = pa.array(vocabulary.words, pa.string())
@@ -111,29 +109,26 @@ def _corpus_of_blocks(
         numbered = (encode(block, words, types, rules, keep_empty=keep_empty) for block in blocks)
         encoded = [*with_places(numbered, ids.place_of)]
         rows = np.delete(np.arange(sum(len(block.ids) for block in read)), [*ids.skipped()])
-    groups = tuple(
-        MemoryRowGroup(sizes_of_batch(rows.batch), rows)
-        for rows, *_ in encoded
-        if rows.batch.n_docs
-    )
+    groups = _row_groups(rows for rows, *_ in encoded if rows.batch.n_docs)
     skipped = [doc_id for block in encoded for doc_id in block.skipped]
     if not groups and not keep_empty:
         problem = f"none of {quantity(len(skipped), 'document')} has a word of the vocabulary"
         raise SourceError(where, problem)
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
+    left_out = left_out if given is None else {"vocabulary": n_unknown}
+    chosen = vocabulary if given is None else None
     n_tokens = sum(int(group.sizes.n_tokens) for group in groups)
-    word_account = WordAccount.of(
-        vocabulary if given is None else None,
-        n_tokens,
-        left_out if given is None else {"vocabulary": n_unknown},
-        account,
-        skipped,
-    )
+    word_account = WordAccount.of(chosen, n_tokens, left_out, account, skipped)
     for sentence in (*word_account.warnings(), *told.doubts):
         warn_user(sentence)
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
     made = vocabulary, groups, len(skipped), n_unknown, types, word_account
     return Documents(*made, rows[is_kept], ids.are_given, rules.settled(types))
+
+
+def _row_groups(parts: Iterable[Rows[DocumentBatch]]) -> list[MemoryRowGroup[DocumentBatch]]:
+    """The documents as row groups in memory, one for each part."""
+    return [MemoryRowGroup(sizes_of_batch(rows.batch), rows) for rows in parts]
 
 
 def _called(blocks: Iterable[TextBlock], names: pa.StringArray | None) -> Iterator[TextBlock]:
@@ -333,10 +328,8 @@ def corpus_of_csr(
         matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
     )
     every = Rows(pa.array(names, pa.string()), pa.nulls(n_docs, pa.string()), whole)
-    groups = []
-    for start in range(0, len(kept), DOCS_PER_ROW_GROUP):
-        rows = every.take(kept[start : start + DOCS_PER_ROW_GROUP])
-        groups.append(MemoryRowGroup(sizes_of_batch(rows.batch), rows))
+    starts = range(0, len(kept), DOCS_PER_ROW_GROUP)
+    groups = _row_groups(every.take(kept[n : n + DOCS_PER_ROW_GROUP]) for n in starts)
     left_out = n_docs - len(kept), int(n_tokens - matrix.data.sum())
     return Documents(vocabulary, groups, *left_out, kept=kept, has_ids=doc_ids is not None)
 

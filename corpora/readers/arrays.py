@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import IO
 
@@ -16,16 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sparsetopics.base.array_files import NpyHeader, read_exactly, read_npy_header
-from sparsetopics.base.errors import SourceError
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.errors import SourceError, source_errors
 from sparsetopics.corpora.readers.blocks import PendingVectors, vector_block
 from sparsetopics.corpora.readers.options import VectorReadOptions
-from sparsetopics.corpora.sources.archives import (
-    check_packing,
-    check_unpacked,
-    refuse_twice,
-    zip_errors,
-)
+from sparsetopics.corpora.sources.archives import check_members, zip_errors
 from sparsetopics.corpora.sources.byte_stream import (
     BLOCK_BYTES,
     SourceFile,
@@ -39,53 +32,48 @@ _LABEL_NAMES = ("labels", "label", "y")
 _ID_NAMES = ("item_ids", "ids", "id")
 
 
-def read_npy(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterator[PendingVectors]:
-    """Read files of one array; items have no ids and no labels."""
-    for file in files:
-        where = str(file.path)
-        with reading(file.path), open_bytes(file.path) as stream:
+def read_npy(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVectors]:
+    """Read a file of one array; items have no ids and no labels."""
+    where = str(file.path)
+    with reading(file.path), open_bytes(file.path) as stream:
+        for first, rows in _row_blocks(stream, where):
+            nothing = pa.nulls(len(rows), pa.string())
+            yield partial(vector_block, where, first, rows, nothing, nothing)
+
+
+def read_npz(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVectors]:
+    """Read a file of an array of values, with arrays of labels and ids if there are any."""
+    where = str(file.path)
+    with (
+        reading(file.path),
+        zip_errors(where),
+        open_unpacked(file.path) as raw,
+        zipfile.ZipFile(raw) as archive,
+    ):
+        check_members(archive, where)
+        headers = _headers(archive, where)
+        name = _values_name(headers, options, where)
+        n_items = headers[name].shape[0]
+        id_name = _names_name(headers, options.id_field, _ID_NAMES, where)
+        label_name = _names_name(headers, options.label_field, _LABEL_NAMES, where)
+        item_ids = _names(archive, id_name, n_items, where)
+        labels = _names(archive, label_name, n_items, where)
+        where = f"{where}, array {name!r}"
+        with archive.open(f"{name}.npy") as stream:
             for first, rows in _row_blocks(stream, where):
-                nothing = pa.nulls(len(rows), pa.string())
-                yield partial(vector_block, where, first, rows, nothing, nothing)
+                length = len(rows)
+                # Copies, because a slice would take all names along to another process
+                named = [pa.concat_arrays([n.slice(first, length)]) for n in (item_ids, labels)]
+                yield partial(vector_block, where, first, rows, *named)
 
 
-def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterator[PendingVectors]:
-    """Read files of an array of values, with arrays of labels and ids if there are any."""
-    for file in files:
-        where = str(file.path)
-        with (
-            reading(file.path),
-            zip_errors(where),
-            open_unpacked(file.path) as raw,
-            zipfile.ZipFile(raw) as archive,
-        ):
-            _check_members(archive, where)
-            headers = _headers(archive, where)
-            name = _values_name(headers, options, where)
-            n_items = headers[name].shape[0]
-            id_name = _names_name(headers, options.id_field, _ID_NAMES, where)
-            label_name = _names_name(headers, options.label_field, _LABEL_NAMES, where)
-            item_ids = _names(archive, id_name, n_items, where)
-            labels = _names(archive, label_name, n_items, where)
-            where = f"{where}, array {name!r}"
-            with archive.open(f"{name}.npy") as stream:
-                for first, rows in _row_blocks(stream, where):
-                    length = len(rows)
-                    # Copies, because a slice would take all names along to another process
-                    named = [pa.concat_arrays([n.slice(first, length)]) for n in (item_ids, labels)]
-                    yield partial(vector_block, where, first, rows, *named)
-
-
-@contextmanager
-def _npy_errors(where: str) -> Iterator[None]:
-    """Turn the errors of a damaged array into a SourceError."""
-    try:
-        yield
-    except SourceError:
-        raise
-    except ValueError as error:
-        problem = f"is not an .npy file, or a damaged one ({reason_of(error)})"
-        raise SourceError(where, problem, "Copy or save it again.") from error
+# Turns the errors of a damaged array into a SourceError.
+_npy_errors = partial(
+    source_errors,
+    kinds=ValueError,
+    problem="is not an .npy file, or a damaged one",
+    hint="Copy or save it again.",
+)
 
 
 def _is_matrix(header: NpyHeader) -> bool:
@@ -117,15 +105,6 @@ def _check_matrix(header: NpyHeader, where: str) -> None:
     if not _is_matrix(header):
         problem = f"expected real numbers of shape (n_items, n_columns), but found {header}"
         raise SourceError(where, problem)
-
-
-def _check_members(archive: zipfile.ZipFile, where: str) -> None:
-    infos = archive.infolist()
-    refuse_twice([info.filename for info in infos], where)
-    for info in infos:
-        check_packing(info, f"{where}, {info.filename}")
-    n_packed = sum(info.compress_size for info in infos)
-    check_unpacked(sum(info.file_size for info in infos), n_packed, where)
 
 
 def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, NpyHeader]:

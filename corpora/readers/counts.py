@@ -121,27 +121,24 @@ def parse(block: LineBlock, layout: LineLayout) -> Lines:
 def _parse_each(block: LineBlock, layout: LineLayout) -> Lines:
     """Parse line by line, with any white space between numbers."""
     rows, lines = [], []
-    as_count = float if layout.is_real else int
-    kinds = [as_count if name == "count" else int for name in layout.columns]
+    kinds = [float if layout.is_real and name == "count" else int for name in layout.columns]
     for number, line in enumerate(block.data.splitlines(), start=block.first_line):
         if not line.strip():
             continue
         try:
             if b"_" in line:  # Python reads 1_0 as 10
                 raise ValueError("an underscore")
-            rows.append([kind(n) for kind, n in zip(kinds, line.split(), strict=True)])
+            rows.append(tuple(kind(n) for kind, n in zip(kinds, line.split(), strict=True)))
         except ValueError as error:
             numbers = "numbers" if layout.is_real else "whole numbers"
             expected = f"{len(kinds)} {numbers} ({', '.join(layout.columns)})"
             raise bad_line(block.source, number, line.decode(), expected) from error
         lines.append(number)
     try:
-        columns = {
-            name: np.array([row[n] for row in rows], np.float64 if kind is float else np.int64)
-            for n, (name, kind) in enumerate(zip(layout.columns, kinds, strict=True))
-        }
+        table = np.array(rows, np.dtype([*zip(layout.columns, kinds, strict=True)]))
     except OverflowError as error:
         raise SourceError(block.source, "a number has more than 64 bits") from error
+    columns = {name: table[name] for name in layout.columns}
     return _joined(columns, np.array(lines, np.int64), block.source)
 
 
@@ -195,9 +192,8 @@ def _whole_documents(
         yield from _pieces(waiting[:complete], first, last)
         waiting, first = waiting[complete:], last
     if n_pairs != size.n_pairs:
-        problem = (
-            f"the header promises {quantity(size.n_pairs, 'pair')}, but the file has {n_pairs}"
-        )
+        promised = quantity(size.n_pairs, "pair")
+        problem = f"the header promises {promised}, but the file has {n_pairs}"
         raise SourceError(str(path), problem, "It may be cut off.")
     _check_empty(size.n_docs, n_pairs, path)
     yield from _pieces(waiting, first, size.n_docs + 1)

@@ -35,24 +35,22 @@ from sparsetopics.corpora.sources.byte_stream import (
 _MOST_COLUMNS = 1 << 16  # among which a quote that does not close is looked for
 
 
-def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     """Read records, which may span lines inside quotes and have as many fields as the header.
 
     Kernels read them; ``csv`` says what is wrong with the first odd record.
     """
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
-    for file in files:
-        with closing(line_blocks(file.path, options.decoding)) as lines:
-            first, delimiter, n_lines = beginning(lines, file.path, options)
-            header: Sequence[str] | None = options.header
-            if header is None:
-                rows = csv_rows(first, file.path, n_lines, delimiter)
-                header, n_lines = next(rows, (None, n_lines))
-            if header is not None:
-                fields = _fields_of(header, delimiter, file.path, options)
-                blocks = (block.data for block in lines)
-                rest = first.read().encode()
-                yield from _read_records(file.path, delimiter, fields, rest, blocks, n_lines)
+    with closing(line_blocks(file.path, options.decoding)) as lines:
+        first, delimiter, n_lines = beginning(lines, file.path, options)
+        header: Sequence[str] | None = options.header
+        if header is None:
+            rows = csv_rows(first, file.path, n_lines, delimiter)
+            header, n_lines = next(rows, (None, n_lines))
+        if header is not None:
+            fields = _fields_of(header, delimiter, file.path, options)
+            blocks = chain([first.read().encode()], (block.data for block in lines))
+            yield from _read_records(file.path, delimiter, fields, blocks, n_lines)
 
 
 def beginning(
@@ -80,15 +78,11 @@ def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: Read
 
 
 def _read_records(
-    path: Place,
-    delimiter: str,
-    fields: Fields,
-    rest: bytes,
-    blocks: Iterator[bytes],
-    n_lines: int,
+    path: Place, delimiter: str, fields: Fields, blocks: Iterator[bytes], n_lines: int
 ) -> Iterator[PendingBlock]:
-    """The records in ``rest`` and ``blocks``, which follow after ``n_lines`` lines."""
-    for block in chain([b""], blocks):
+    """The records in ``blocks``, which follow after ``n_lines`` lines."""
+    rest = b""
+    for block in blocks:
         rest += block
         found, n_read, n_lines_read, is_odd = _columns(delimiter, fields, rest)
         if max(overlong(found.ids), overlong(found.labels)) >= 0:

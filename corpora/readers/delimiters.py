@@ -23,9 +23,8 @@ _NAMES = {"\t": ("tabs", "tab"), ";": ("';'", "';'"), "|": ("'|'", "'|'"), ",": 
 def check_delimiter(value: str | None) -> None:
     """OptionError unless this may separate columns."""
     if value is not None and value not in _TAB and not re.fullmatch(_DELIMITER, value):
-        refuse(
-            "delimiter", f"must be a character such as ';' or '|', or tab, but is {shown(value)}"
-        )
+        expected = "a character such as ';' or '|', or tab"
+        refuse("delimiter", f"must be {expected}, but is {shown(value)}")
 
 
 def delimiter_of(path: Place, start: str, given: str | None) -> tuple[str, int]:

@@ -15,12 +15,12 @@ from typing import IO, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.base.errors import SourceError, needing
-from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.base.errors import SourceError, needing, source_errors
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import PendingBlock
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks
-from sparsetopics.corpora.sources.archives import check_packing, refuse_twice, zip_errors
+from sparsetopics.corpora.sources.archives import check_members, zip_errors
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, open_unpacked, reading
 
@@ -34,14 +34,13 @@ _ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!",
 _LARGEST_EXACT = 1e15  # beyond it, floats are no numbers of documents
 
 
-def read_xlsx(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-    """Read workbooks. Whole numbers have no point, and dates are ISO dates.
+def read_xlsx(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
+    """Read a workbook. Whole numbers have no point, and dates are ISO dates.
 
     Raises OptionError if openpyxl is not installed.
     """
-    for file in files:
-        pieces_of = partial(pieces, _batches(file.path, options), np.inf)
-        yield from table_blocks(pieces_of, str(file.path), options)
+    pieces_of = partial(pieces, _batches(file.path, options), np.inf)
+    return table_blocks(pieces_of, str(file.path), options)
 
 
 def _batches(path: Place, options: ReadOptions) -> Iterator[pa.RecordBatch]:
@@ -88,7 +87,8 @@ def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
         from openpyxl import load_workbook
     _check_parts(stream, where)
     n_rows = 0
-    try:
+    # Damaged workbooks raise errors of many kinds.
+    with source_errors(where, Exception, "not an Excel workbook"):
         with _silence():
             book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
             sheet = book.worksheets[0]
@@ -101,8 +101,6 @@ def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
                 return
             n_rows += len(some)
             yield from some
-    except Exception as error:  # damaged workbooks raise errors of many kinds
-        raise SourceError(where, f"not an Excel workbook ({reason_of(error)})") from error
     raise SourceError(where, f"expected at most {_MOST_ROWS:,} rows", "Save the sheet as .csv.")
 
 
@@ -119,10 +117,7 @@ def _check_parts(stream: IO[bytes], where: str) -> None:
         hint = "Save it as .xlsx, without a password, or give it the extension of its format."
         raise SourceError(where, "expected an Excel workbook (.xlsx), which is a zip archive", hint)
     with zip_errors(where), zipfile.ZipFile(stream) as archive:
-        refuse_twice(archive.namelist(), where)
-        for info in archive.infolist():
-            check_packing(info, f"{where}/{info.filename}")
-        n_bytes = sum(info.file_size for info in archive.infolist())
+        n_bytes = check_members(archive, where)
     if n_bytes > _MOST_BYTES:
         problem = f"expected at most {_MOST_BYTES:,} bytes of XML, but found {n_bytes:,}"
         raise SourceError(where, problem, "Save the sheet as .csv.")

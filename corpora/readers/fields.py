@@ -316,12 +316,9 @@ def table_of_fields(
             wanted = kind if is_plain else f"{kind} of the format {shown(how)}"
             problem = f"expected a {wanted}, but found {shown(value)}"
             hint = f"Correct it, or make the corpus with --keep {name}:string."
-            known = with_digits(_known(column.unique(), rules.missing))
-            if (
-                kind == "date"
-                and is_plain
-                and (formats := dates.fitting_formats(known.to_pylist()))
-            ):
+            known = with_digits(_known(column.unique(), rules.missing)).to_pylist()
+            formats = dates.fitting_formats(known) if kind == "date" and is_plain else []
+            if formats:
                 hint = f"Correct it, or make the corpus with {proposal(name, formats)}."
             if not with_digits(column[found : found + 1]):
                 hint = f"If it stands for no value, use --missing {value!r}. {hint}"
@@ -361,10 +358,9 @@ def converted(
     if kind == "string":
         return _present(values, missing)
     known = _known(values, missing)
-    found = _parsed(known, kind, how)
-    if found is None:
-        return next(_misfits(known, lambda part: _parsed(part, kind, how) is not None), 0)
-    return found
+    if (found := _parsed(known, kind, how)) is not None:
+        return found
+    return next(_misfits(known, lambda part: _parsed(part, kind, how) is not None), 0)
 
 
 def _parsed(values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN) -> pa.Array | None:

@@ -76,6 +76,18 @@ class Format(NamedTuple, Generic[Options, Pending]):
         return KEEP in self.options and (TEXT_FIELD in self.options or not kept.named)
 
 
+def _each(
+    read: Callable[[SourceFile, Options], Iterator[Pending]],
+) -> Callable[[Sequence[SourceFile], Options], Iterator[Pending]]:
+    """A reader of files, of which each is read by itself."""
+
+    def read_all(files: Sequence[SourceFile], options: Options) -> Iterator[Pending]:
+        for file in files:
+            yield from read(file, options)
+
+    return read_all
+
+
 TextFormat = Format[ReadOptions, PendingBlock]
 VectorFormat = Format[VectorReadOptions, PendingVectors]
 
@@ -97,16 +109,18 @@ _OBJECTS = partial(places.lines, blocks=object_blocks)
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
     "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=places.files),
-    "lines": Format(read_lines, (".lines",), _OF_LINES, by_file=True, places=places.lines),
-    "mallet": Format(read_mallet, (), _OF_FILES, by_file=True, places=_FILLED),
-    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True, places=_FILLED),
-    "json": Format(read_json, (".json",), _OF_RECORDS, by_file=True, places=_OBJECTS),
-    "csv": Format(
-        read_csv, CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, by_file=True, places=places.records
+    "lines": Format(_each(read_lines), (".lines",), _OF_LINES, by_file=True, places=places.lines),
+    "mallet": Format(_each(read_mallet), (), _OF_FILES, by_file=True, places=_FILLED),
+    "jsonl": Format(
+        _each(read_jsonl), (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True, places=_FILLED
     ),
-    "xlsx": Format(read_xlsx, (".xlsx",), _OF_ROWS | {"header"}, by_file=True),
-    "parquet": Format(read_parquet, (".parquet",), _OF_ROWS, by_file=True),
-    "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_ROWS, by_file=True),
+    "json": Format(_each(read_json), (".json",), _OF_RECORDS, by_file=True, places=_OBJECTS),
+    "csv": Format(
+        _each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, by_file=True, places=places.records
+    ),
+    "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, by_file=True),
+    "parquet": Format(_each(read_parquet), (".parquet",), _OF_ROWS, by_file=True),
+    "arrow": Format(_each(read_ipc), _ARROW_SUFFIXES, _OF_ROWS, by_file=True),
     "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
     "matrix-market": Format(
         matrix_market.read_matrix_market,
@@ -118,12 +132,12 @@ FORMATS: dict[str, TextFormat] = {
     UCI: Format(read_uci, (".uci",), _OF_COUNTS, uci_vocabulary_names),
 }
 VECTOR_FORMATS: dict[str, VectorFormat] = {
-    "npy": Format(read_npy, (".npy",)),
-    "npz": Format(read_npz, (".npz",), frozenset({"values_field", ID_FIELD, LABEL_FIELD})),
-    "csv": Format(read_csv_numbers, CSV_SUFFIXES, _OF_TABLES | _OF_CSV),
-    "parquet": Format(read_parquet_numbers, (".parquet",), _OF_TABLES),
-    "arrow": Format(read_ipc_numbers, _ARROW_SUFFIXES, _OF_TABLES),
-    IMAGE: Format(read_images, _IMAGE_SUFFIXES, frozenset({"patches", "stride"})),
+    "npy": Format(_each(read_npy), (".npy",)),
+    "npz": Format(_each(read_npz), (".npz",), frozenset({"values_field", ID_FIELD, LABEL_FIELD})),
+    "csv": Format(_each(read_csv_numbers), CSV_SUFFIXES, _OF_TABLES | _OF_CSV),
+    "parquet": Format(_each(read_parquet_numbers), (".parquet",), _OF_TABLES),
+    "arrow": Format(_each(read_ipc_numbers), _ARROW_SUFFIXES, _OF_TABLES),
+    IMAGE: Format(_each(read_images), _IMAGE_SUFFIXES, frozenset({"patches", "stride"})),
 }
 
 

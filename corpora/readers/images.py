@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from numpy.lib.stride_tricks import sliding_window_view
 
 from sparsetopics.base.batches import IntArray, Vectors
-from sparsetopics.base.errors import SourceError, needing
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.errors import SourceError, needing, source_errors
 from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock
 from sparsetopics.corpora.readers.options import VectorReadOptions
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile, read_whole
@@ -32,16 +31,13 @@ _WITH_ALPHA = ("LA", "PA", "RGBA")
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B")
 
 
-def read_images(
-    files: Sequence[SourceFile], options: VectorReadOptions
-) -> Iterator[PendingVectors]:
+def read_images(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVectors]:
     """The label is the folder that an image lies in; the id of a patch is image:row:column."""
-    for file in files:
-        grey = read_grey(file.path)
-        if options.patches is None:
-            yield partial(_whole, str(file.path), file.name, grey)
-        else:
-            yield from _patch_blocks(file, grey, options.patches, options.stride)
+    grey = read_grey(file.path)
+    if options.patches is None:
+        yield partial(_whole, str(file.path), file.name, grey)
+    else:
+        yield from _patch_blocks(file, grey, options.patches, options.stride)
 
 
 def read_grey(path: Place) -> Vectors:
@@ -53,23 +49,22 @@ def read_grey(path: Place) -> Vectors:
     with needing("images", "images", "Pillow is not installed"):
         from PIL import Image as image_module
     data = read_whole(path)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about odd metadata and large images
-            with image_module.open(io.BytesIO(data), formats=_FORMATS) as image:
-                _check_size(image, str(path))
-                image.load()
-                return _grey(image, str(path))
-    except (
+    kinds = (
         OSError,
         ValueError,
         SyntaxError,  # what Pillow raises for a broken PNG
         EOFError,
         struct.error,
         image_module.DecompressionBombError,
-    ) as error:
-        problem = f"the image cannot be decoded ({reason_of(error)})"
-        raise SourceError(str(path), problem) from error
+    )
+    with (
+        source_errors(str(path), kinds, "the image cannot be decoded"),
+        warnings.catch_warnings(action="ignore"),  # about odd metadata and large images
+        image_module.open(io.BytesIO(data), formats=_FORMATS) as image,
+    ):
+        _check_size(image, str(path))
+        image.load()
+        return _grey(image, str(path))
 
 
 def _check_size(image: Image, where: str) -> None:

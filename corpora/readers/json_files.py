@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from sparsetopics.base.errors import SourceError
@@ -26,11 +26,10 @@ _LONGEST_SHOWN = 40  # bytes
 _TO_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # strings have no line breaks but escaped ones
 
 
-def read_json(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-    """Read JSON files; each object that is in no other is a document, as in JSON lines."""
-    for file in files:
-        for block in object_blocks(file.path, options.decoding):
-            yield partial(decode, block, options)
+def read_json(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
+    """Read a JSON file; each object that is in no other is a document, as in JSON lines."""
+    blocks = object_blocks(file.path, options.decoding)
+    return (partial(decode, block, options) for block in blocks)
 
 
 def object_blocks(path: Place, decoding: Decoding | None) -> Iterator[LineBlock]:

@@ -51,14 +51,12 @@ _JSON_HINT = "If the file is an array or has objects of several lines, use --for
 _FIRST_LINES = 100  # that are looked at for the types of fields
 
 
-def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+def read_jsonl(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     """Read JSON lines; a null or missing text is an empty document.
 
-    If no object in the first block of a file has the field, raises SourceError for a wrong name.
+    If no object in the first block has the field, raises SourceError for a wrong name.
     """
-    for file in files:
-        for block in line_blocks(file.path, options.decoding):
-            yield partial(decode, block, options)
+    return (partial(decode, block, options) for block in line_blocks(file.path, options.decoding))
 
 
 def decode(block: LineBlock, options: ReadOptions) -> TextBlock:

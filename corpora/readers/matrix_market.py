@@ -70,18 +70,16 @@ def read_matrix(path: Path) -> FloatArray:
         is_sparse = head.layout == "coordinate"
         # Before memory is allocated: every listed entry takes a byte at least.
         most = max(MOST_ENTRIES, _LARGEST_RATIO * n_bytes) if is_sparse else n_bytes
+        promised = f"{n_rows} x {n_columns} numbers"
         if not 0 < n_rows * n_columns <= most or head.n_entries > n_bytes:
-            promised = f"{n_rows} x {n_columns} numbers in {n_bytes:,} bytes"
-            raise ValueError(f"the header promises {promised}")
+            raise ValueError(f"the header promises {promised} in {n_bytes:,} bytes")
         warnings.simplefilter("ignore")  # that there are no numbers, which is found below
         lines = (line for block in rest for line in block.data.splitlines())
         numbers: FloatArray = np.loadtxt(lines, np.float64, comments="%", ndmin=2)
     if is_sparse:
         return _of_entries(numbers, head)
     if head.field == "pattern" or numbers.shape != (head.n_entries, 1):
-        raise ValueError(
-            f"expected {n_rows} x {n_columns} numbers, but found shape {numbers.shape}"
-        )
+        raise ValueError(f"expected {promised}, but found shape {numbers.shape}")
     return numbers.reshape(n_columns, n_rows).T  # they come column by column
 
 

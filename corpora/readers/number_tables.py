@@ -57,39 +57,35 @@ class NumberFields(NamedTuple):
         return list(dict.fromkeys([*names, *self.values]))
 
 
-def read_csv_numbers(
-    files: Sequence[SourceFile], options: VectorReadOptions
-) -> Iterator[PendingVectors]:
+def read_csv_numbers(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVectors]:
     """Read records that have as many fields as the header line.
 
     Columns count as numeric if they are in the first 8 MiB; later values must be numbers too.
     """
-    for file in files:
-        where = str(file.path)
-        with _csv_errors(file.path, ()), open_native(file.path) as source:
-            start = source.read(_FIRST_BYTES).decode(errors="replace")
-            layout = delimiter_of(file.path, start, options.delimiter)
-            source.seek(0)
-            schema = _open_csv(source, layout, {}, options).schema
-            if not any(map(_is_number, schema.types)):
-                check_separated(column_names(schema, where), layout[0], file.path)
-            fields = find_numbers(schema, options, where)
-        strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
-        types = strings | dict.fromkeys(fields.values, pa.float64())
-        with _csv_errors(file.path, schema.names), open_native(file.path) as source:
-            yield from _blocks(_open_csv(source, layout, types, options), options, where)
+    where = str(file.path)
+    with _csv_errors(file.path, ()), open_native(file.path) as source:
+        start = source.read(_FIRST_BYTES).decode(errors="replace")
+        layout = delimiter_of(file.path, start, options.delimiter)
+        source.seek(0)
+        schema = _open_csv(source, layout, {}, options).schema
+        if not any(map(_is_number, schema.types)):
+            check_separated(column_names(schema, where), layout[0], file.path)
+        fields = find_numbers(schema, options, where)
+    strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
+    types = strings | dict.fromkeys(fields.values, pa.float64())
+    with _csv_errors(file.path, schema.names), open_native(file.path) as source:
+        yield from _blocks(_open_csv(source, layout, types, options), options, where)
 
 
 def _read(
     pieces_of: Callable[[Place, Choose], Iterator[Piece]],
-    files: Sequence[SourceFile],
+    file: SourceFile,
     options: VectorReadOptions,
 ) -> Iterator[PendingVectors]:
-    for file in files:
-        where = str(file.path)
-        choose = partial(_number_columns, options=options, where=where)
-        batches = (piece.rows for piece in pieces_of(file.path, choose))
-        yield from _blocks(batches, options, where)
+    where = str(file.path)
+    choose = partial(_number_columns, options=options, where=where)
+    batches = (piece.rows for piece in pieces_of(file.path, choose))
+    return _blocks(batches, options, where)
 
 
 read_parquet_numbers = partial(_read, parquet_pieces)
@@ -137,9 +133,8 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
+    of_numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(is_kind(kind) for is_kind in of_numbers)
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -192,9 +187,8 @@ def _blocks(
     batches: Iterator[pa.RecordBatch], options: VectorReadOptions, where: str
 ) -> Iterator[PendingVectors]:
     first_item = 0
-    fields: NumberFields | None = None
     for batch in batches:
-        fields = fields or find_numbers(batch.schema, options, where)
+        fields = find_numbers(batch.schema, options, where)
         yield partial(_decode, batch, fields, where, first_item)
         first_item += len(batch)
 
@@ -205,12 +199,10 @@ def _decode(
     with arrow_errors(Path(where)):
         batch = batch.select(fields.all)
         batch.validate(full=True)  # Arrow does not check what it reads from a damaged file
-        item_ids, labels = (
-            pa.nulls(len(batch), pa.string())
-            if name is None
-            else batch.column(name).cast(pa.string())
-            for name in (fields.item_id, fields.label)
-        )
+        nothing = pa.nulls(len(batch))
+        named = (fields.item_id, fields.label)
+        columns_of_names = (nothing if name is None else batch.column(name) for name in named)
+        item_ids, labels = (column.cast(pa.string()) for column in columns_of_names)
     matrix: Vectors | FloatArray
     if _is_list(batch.schema.field(fields.values[0]).type):
         matrix, columns = _matrix_of_lists(batch, fields.values[0], where, first_item), None

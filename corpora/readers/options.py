@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -194,7 +195,11 @@ def kept_among(
         left_out = {name: "another field has the same name" for name in others if name in repeated}
         left_out |= {name: "has no name" for name in others if not name}
         chosen += [name for name in others if name not in left_out]
-    _refuse_repeated(repeated, chosen, options, where)
+    with_options = zip_longest(used, (ID_FIELD, LABEL_FIELD), fillvalue=TEXT_FIELD)
+    for name, option in [*with_options, *((name, KEEP) for name in chosen)]:
+        if name in repeated:
+            hint = f"Rename one of them, or name another with {_as_typed(option)}."
+            raise SourceError(where, f"two fields are called {name!r}", hint)
     for name in chosen:
         # JSON may escape half of a surrogate pair.
         if name.encode(errors="replace").decode() != name:
@@ -211,17 +216,6 @@ def fields_of(options: ReadOptions) -> tuple[str, ...]:
         options.label_field or DEFAULT_LABEL_FIELD,
         *options.text_fields,
     )
-
-
-def _refuse_repeated(
-    repeated: Collection[str], kept: Sequence[str], options: ReadOptions, where: str
-) -> None:
-    used = zip(fields_of(options), (ID_FIELD, LABEL_FIELD), strict=False)
-    texts = ((name, TEXT_FIELD) for name in options.text_fields)
-    for field, option in [*used, *texts, *((name, KEEP) for name in kept)]:
-        if field in repeated:
-            hint = f"Rename one of them, or name another with {_as_typed(option)}."
-            raise SourceError(where, f"two fields are called {field!r}", hint)
 
 
 def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:

@@ -96,11 +96,9 @@ def _decode_files(files: list[SourceFile], options: ReadOptions) -> TextBlock:
     )
 
 
-def read_lines(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+def read_lines(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     """Read each line as a document without id and label; empty lines are empty documents."""
-    for file in files:
-        for block in line_blocks(file.path, options.decoding):
-            yield partial(_decode_lines, block)
+    return (partial(_decode_lines, block) for block in line_blocks(file.path, options.decoding))
 
 
 def _decode_lines(block: LineBlock) -> TextBlock:
@@ -109,11 +107,9 @@ def _decode_lines(block: LineBlock) -> TextBlock:
     return TextBlock(nothing, nothing, texts)
 
 
-def read_mallet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+def read_mallet(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     """Read each line as id, label and text, separated by white space, as MALLET does."""
-    for file in files:
-        for block in line_blocks(file.path, options.decoding):
-            yield partial(_decode_labelled, block)
+    return (partial(_decode_labelled, block) for block in line_blocks(file.path, options.decoding))
 
 
 def _decode_labelled(block: LineBlock) -> TextBlock:

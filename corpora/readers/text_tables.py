@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import pyarrow as pa
@@ -30,11 +30,10 @@ _ROWS_AT_ONCE = 1_024
 
 def _read(
     pieces_of: Callable[[Place, Choose], Iterator[Piece]],
-    files: Sequence[SourceFile],
+    file: SourceFile,
     options: ReadOptions,
 ) -> Iterator[PendingBlock]:
-    for file in files:
-        yield from table_blocks(partial(pieces_of, file.path), str(file.path), options)
+    return table_blocks(partial(pieces_of, file.path), str(file.path), options)
 
 
 read_parquet = partial(_read, parquet_pieces)
@@ -133,9 +132,8 @@ def _strings(
     try:
         strings = column.cast(pa.string()).combine_chunks()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        problem = (
-            f"expected strings or numbers in field {name!r}, but found {in_words(column.type)}"
-        )
+        found = in_words(column.type)
+        problem = f"expected strings or numbers in field {name!r}, but found {found}"
         raise SourceError(where, problem) from error
     try:
         strings.validate(full=True)

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
 from typing import IO, Literal, cast
 
-from sparsetopics.base.errors import SourceError
+from sparsetopics.base.errors import SourceError, source_errors
 from sparsetopics.base.safe_reading import open_regular
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.sources.remote import RemoteFile
@@ -171,19 +171,29 @@ def check_unpacked(n_bytes: int, n_packed: int, where: str) -> None:
         raise SourceError(where, problem, "If this is intended, unpack the file yourself.")
 
 
+def check_members(archive: zipfile.ZipFile, where: str) -> int:
+    """The unpacked bytes of an archive that is one file for users; SourceError if members have the
+    same name, are packed in a way that is not read, or are a bomb."""
+    infos = archive.infolist()
+    refuse_twice([info.filename for info in infos], where)
+    for info in infos:
+        check_packing(info, f"{where}, {info.filename}")
+    n_bytes = sum(info.file_size for info in infos)
+    check_unpacked(n_bytes, sum(info.compress_size for info in infos), where)
+    return n_bytes
+
+
 @contextmanager
 def zip_errors(where: str) -> Iterator[None]:
     """Turn the errors of a damaged archive, or of an unknown compression, into a SourceError."""
-    try:
-        yield
-    except SourceError:
-        raise
-    except (
+    kinds = (
         *(zipfile.BadZipFile, zlib.error, EOFError, struct.error),
         *(ValueError, OverflowError),  # of names and sizes that are damaged
         *(NotImplementedError, RuntimeError),  # an unknown compression or encryption
-    ) as error:
-        problem = f"damaged or unreadable zip data ({reason_of(error)})"
-        raise SourceError(where, problem, "Copy or download it again.") from error
-    except OSError as error:
-        raise SourceError(where, f"cannot be read ({reason_of(error)})") from error
+    )
+    hint = "Copy or download it again."
+    with (
+        source_errors(where, OSError, "cannot be read"),
+        source_errors(where, kinds, "damaged or unreadable zip data", hint),
+    ):
+        yield

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sparsetopics.base.errors import SourceError
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.errors import SourceError, source_errors
 from sparsetopics.corpora.sources.archives import MOST_UNPACKED
 from sparsetopics.corpora.sources.arrow_files import numbers_of, open_native, open_parquet
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, LONGEST_TEXT, Place, reading
@@ -258,14 +257,9 @@ def _width(kind: pa.DataType) -> int | None:
 @contextmanager
 def arrow_errors(path: Place) -> Iterator[None]:
     """Turn the errors of a damaged file into a SourceError."""
-    with reading(path):
-        try:
-            yield
-        except SourceError:
-            raise
-        except (pa.ArrowException, ValueError) as error:
-            problem = f"not a valid Parquet or Arrow IPC file ({reason_of(error)})"
-            raise SourceError(str(path), problem) from error
+    kinds, problem = (pa.ArrowException, ValueError), "not a valid Parquet or Arrow IPC file"
+    with reading(path), source_errors(str(path), kinds, problem):
+        yield
 
 
 def column_names(schema: pa.Schema, where: str) -> list[str]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Literal
 
-from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.errors import OptionError, SourceError, source_errors
 from sparsetopics.base.wording import kind_and_reason_of, reason_of
 
 if TYPE_CHECKING:
@@ -76,16 +76,13 @@ def find_remote(url: str) -> tuple[list[RemoteFile], str | None]:
     """
     system, path = _system_of(url)
     is_web = url.lower().startswith("http")
-    try:
-        with _as_os_errors():
-            if _PATTERN.search(path) and not is_web:
-                paths, folder = [p for p in system.glob(path) if system.isfile(p)], None
-            elif system.isfile(path):
-                paths, folder = [path], None
-            else:
-                paths, folder = system.find(path), path
-    except OSError as error:
-        raise SourceError(url, f"cannot be read ({reason_of(error)})") from error
+    with source_errors(url, OSError, "cannot be read"), _as_os_errors():
+        if _PATTERN.search(path) and not is_web:
+            paths, folder = [p for p in system.glob(path) if system.isfile(p)], None
+        elif system.isfile(path):
+            paths, folder = [path], None
+        else:
+            paths, folder = system.find(path), path
     if not paths:
         raise SourceError(url, "no file or folder has this name or matches this pattern")
     return [RemoteFile(system, path, is_web) for path in sorted(paths)], folder

@@ -9,7 +9,7 @@ from itertools import filterfalse
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.errors import OptionError, SourceError, source_errors
 from sparsetopics.base.safe_reading import check_regular, is_utf8
 from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.sources.account import (
@@ -84,10 +84,8 @@ class Found(NamedTuple):
             n_more = len(self.skipped_links) - MOST_NAMED
             more = f" and {n_more:,} more" if n_more > 0 else ""
             what = quantity(len(self.skipped_links), "link that leads", "links that lead")
-            say(
-                f"Skipped {what} out of the folder or to another "
-                f"folder: {shown}{more}. To read them, name them as sources or use --follow-links."
-            )
+            hint = "To read them, name them as sources or use --follow-links."
+            say(f"Skipped {what} out of the folder or to another folder: {shown}{more}. {hint}")
 
 
 def find_of_one_format(
@@ -348,12 +346,9 @@ def _named_in(folder: Path, paths: Iterable[Path]) -> list[SourceFile]:
 
 def _entries(folder: Path) -> list[tuple[Path, bool]]:
     """The entries of a folder that are not hidden, and whether each is a link."""
-    try:
-        with os.scandir(folder) as entries:
-            shown = [entry for entry in entries if not entry.name.startswith(".")]
-            return [(Path(entry.path), entry.is_symlink()) for entry in shown]
-    except OSError as error:
-        raise SourceError(str(folder), f"cannot be read ({reason_of(error)})") from error
+    with source_errors(str(folder), OSError, "cannot be read"), os.scandir(folder) as entries:
+        shown = [entry for entry in entries if not entry.name.startswith(".")]
+        return [(Path(entry.path), entry.is_symlink()) for entry in shown]
 
 
 def _unpacked(listed: Iterable[SourceFile]) -> list[SourceFile]:

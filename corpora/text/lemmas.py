@@ -11,14 +11,7 @@ import pyarrow.compute as pc
 from sparsetopics.base.errors import OptionError, needing
 from sparsetopics.corpora.text.letters import bytes_and_offsets, letter_kinds
 from sparsetopics.corpora.text.phrases import JOINT
-from sparsetopics.corpora.text.token_kernels import (
-    Known,
-    count_names,
-    find_names,
-    find_strings,
-    known_strings,
-    renumber_tokens,
-)
+from sparsetopics.corpora.text.token_kernels import Known, find_names, find_strings, known_strings
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import shown
@@ -77,16 +70,15 @@ def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
     numbers = np.stack([find_strings(*bytes_and_offsets(lower), forms) for forms, _ in known])
     is_name = np.zeros(len(tokens.word_of), np.bool_)
     if tokens.starts is not None:
-        text = bytes_and_offsets(texts)
-        tokens_of, starts, are_forms = tokens.indptr, tokens.starts, numbers.max(axis=0) >= 0
-        kinds = letter_kinds()
-        is_name = find_names(*text, tokens_of, starts, tokens.word_of, are_forms, kinds)
-    counts = count_names(tokens.word_of, is_name, len(words))
+        places = *bytes_and_offsets(texts), tokens.indptr, tokens.starts
+        are_forms = numbers.max(axis=0) >= 0
+        is_name = find_names(*places, tokens.word_of, are_forms, letter_kinds())
+    kinds_of = tokens.word_of + np.int32(len(words)) * is_name  # words, and the same as names
+    counts = np.bincount(kinds_of, minlength=2 * len(words)).reshape(2, len(words))
     is_changed = (numbers >= 0) & (counts[: len(known)] > 0)
     changed = np.nonzero(is_changed)
-    rows = [pa.array(number[mask]) for number, mask in zip(numbers, is_changed, strict=True)]
-    found = [own.take(places) for (_, own), places in zip(known, rows, strict=True)]
-    lemmas = pa.concat_arrays(found)
+    found = zip(known, numbers, is_changed, strict=True)
+    lemmas = pa.concat_arrays([own.take(pa.array(rows[mask])) for (_, own), rows, mask in found])
     forms = words.take(pa.array(changed[1]))
     is_capital = pc.not_equal(forms, lower.take(pa.array(changed[1])))
     lemmas = pc.if_else(is_capital, pc.utf8_capitalize(lemmas), lemmas)
@@ -104,7 +96,7 @@ def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
     new = (np.cumsum(is_left, dtype=np.int32) - 1)[new]
     return tokens._replace(
         words=words.filter(pa.array(is_left)),
-        word_of=renumber_tokens(tokens.word_of, is_name, new),
+        word_of=new.take(kinds_of),
         forms={FORM: forms, LEMMA: lemmas, COUNT: pa.array(counts[changed])},
     )
 
@@ -122,9 +114,8 @@ def commonest_forms(vocabulary: Vocabulary, forms: pa.Table) -> tuple[str, ...]:
     best = rows.aggregate([(FORM, "first"), (f"{COUNT}_sum", "first"), (f"{COUNT}_sum", "sum")])
     _, form, most, changed = (best[name] for name in best.column_names)
     words = pa.array(vocabulary.words, pa.string())
-    total = pc.coalesce(
-        pa.array(vocabulary.term_frequency).take(pc.index_in(best[LEMMA], words)), 0
-    )
+    frequency = pa.array(vocabulary.term_frequency)
+    total = pc.coalesce(frequency.take(pc.index_in(best[LEMMA], words)), 0)
     is_best = pc.greater(most, pc.subtract(total, changed))
     is_free = pc.invert(pc.is_in(form, value_set=words))
     shown = pc.if_else(pc.and_(is_best, is_free), form, best[LEMMA])

@@ -90,6 +90,12 @@ def _members(character_class: str) -> NDArray[np.bool_]:
     return members(_compiled(f"{character_class}+"))
 
 
+@lru_cache(maxsize=1)
+def are_unspaced() -> NDArray[np.bool_]:
+    """Which code points are letters of scripts without spaces, (N_CODE_POINTS,)."""
+    return _members(UNSPACED)
+
+
 @lru_cache(maxsize=2)
 def letter_weights(*, are_words_divided: bool) -> NDArray[np.int8]:
     """What each code point counts in a word, (N_CODE_POINTS,).
@@ -103,7 +109,7 @@ def letter_weights(*, are_words_divided: bool) -> NDArray[np.int8]:
     is_mark = _members(_MARKS)
     weights[is_mark] = 0
     if not are_words_divided:
-        is_unspaced = _members(UNSPACED)
+        is_unspaced = are_unspaced()
         weights[is_unspaced] = np.where(is_mark[is_unspaced], -1, UNCUT)
     return weights
 

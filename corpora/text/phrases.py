@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sparsetopics.base.batches import IntArray
 from sparsetopics.corpora.text.tokens import Tokens, documents_of_tokens
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values, counts_from
@@ -30,12 +32,8 @@ def with_ngrams(tokens: Tokens, longest: int) -> Tokens:
         starts = np.flatnonzero(document_of[: -n + 1] == document_of[n - 1 :])
         keys = gram_at[starts] * n_words + tokens.word_of[starts + n - 1]
         distinct, gram_of = np.unique(keys, return_inverse=True)
-        words.append(
-            _joined(
-                words[-1].take(pa.array(distinct // max(n_words, 1))),
-                tokens.words.take(pa.array(distinct % max(n_words, 1))),
-            )
-        )
+        firsts, seconds = np.divmod(distinct, max(n_words, 1))
+        words.append(_joined(words[-1], firsts, tokens.words, seconds))
         documents.append(document_of[starts])
         ids.append(gram_of + n_before)
         gram_at = np.full(len(document_of), -1, np.int64)
@@ -52,12 +50,9 @@ def with_phrases(tokens: Tokens, phrases: Sequence[Phrase]) -> Tokens:
     if not phrases or len(tokens.word_of) < 2:
         return tokens
     n_words = len(tokens.words)
-    columns = [
-        np.asarray(pc.index_in(pa.array(column, pa.string()), tokens.words).fill_null(-1))
-        for column in zip(*phrases, strict=True)
-    ]
-    present = (columns[0] >= 0) & (columns[1] >= 0)
-    firsts, seconds = (column[present].astype(np.int64) for column in columns)
+    parts = pa.array([*chain.from_iterable(phrases)], pa.string())
+    rows = np.asarray(pc.index_in(parts, tokens.words).fill_null(-1)).reshape(-1, 2)
+    firsts, seconds = rows[(rows >= 0).all(axis=1)].T.astype(np.int64)
     keys, order = np.unique(firsts * n_words + seconds, return_index=True)
     if not len(keys):
         return tokens
@@ -68,9 +63,7 @@ def with_phrases(tokens: Tokens, phrases: Sequence[Phrase]) -> Tokens:
     ids = tokens.word_of.astype(np.int64)
     ids[:-1][joins] = n_words + places[joins]
     remains = np.concatenate(([True], ~joins))  # the second token of a phrase is dropped
-    words = _joined(
-        tokens.words.take(pa.array(firsts[order])), tokens.words.take(pa.array(seconds[order]))
-    )
+    words = _joined(tokens.words, firsts[order], tokens.words, seconds[order])
     indptr = np.concatenate(([0], np.cumsum(remains)))[tokens.indptr]
     return _distinct(tokens, [tokens.words, words], indptr, ids[remains])
 
@@ -84,8 +77,12 @@ def _from_left(joinable: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return joinable & is_even
 
 
-def _joined(firsts: pa.StringArray, seconds: pa.StringArray) -> pa.StringArray:
-    return pc.binary_join_element_wise(firsts, seconds, JOINT)
+def _joined(
+    words: pa.StringArray, firsts: IntArray, others: pa.StringArray, seconds: IntArray
+) -> pa.StringArray:
+    """Words of two parts, by the rows of the first part and of the second."""
+    parts = words.take(pa.array(firsts)), others.take(pa.array(seconds))
+    return pc.binary_join_element_wise(*parts, JOINT)
 
 
 def _distinct(

@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, CountedBlock, ReadingAccount
@@ -29,9 +27,7 @@ _COMPACT_ABOVE = 1_000_000  # rows: fewer are not worth adding up yet
 class WordTotals(NamedTuple):
     """Every word of a collection, before pruning, and what happened to others."""
 
-    words: pa.StringArray  # in no order that matters
-    document_frequency: IntArray  # (n_words,)
-    term_frequency: IntArray  # (n_words,)
+    table: pa.Table  # word, and the frequencies document and term; in no order that matters
     n_docs: int
     n_with_words: int  # documents that have any
     account: ReadingAccount
@@ -63,10 +59,8 @@ def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
             tables = [_compacted(tables)]
             n_rows = len(tables[0])
             compact_at = max(_COMPACT_ABOVE, 2 * n_rows)
-    words, documents, terms = (column.combine_chunks() for column in _compacted(tables).columns)
-    frequencies = documents.to_numpy(), terms.to_numpy()
-    added = pa.concat_tables(forms) if forms else None
-    return WordTotals(words, *frequencies, n_docs, n_with_words, account, added)
+    table, added = _compacted(tables), pa.concat_tables(forms) if forms else None
+    return WordTotals(table, n_docs, n_with_words, account, added)
 
 
 def _compacted(tables: list[pa.Table]) -> pa.Table:
@@ -106,8 +100,12 @@ class PruningOptions:
                 raise OptionError(option.name, f"cannot be combined with --{other}, {why}")
 
 
-def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Vocabulary:
-    """Choose the words to keep, ordered by falling term frequency, ties by word.
+def prune(
+    totals: WordTotals, options: PruningOptions, *, counted: bool
+) -> tuple[Vocabulary, dict[str, int]]:
+    """Choose the words to keep, ordered by falling term frequency, ties by word; and count the
+    tokens that each rule leaves out. A token that several rules would leave out counts for the
+    first.
 
     ``counted`` says that the collection came as counts. Raises SourceError if no word is left; it
     says how many words each limit removed. Raises SourceError, too, if most letters are of words
@@ -115,60 +113,40 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
     """
     _, _, *n_letters, n_uncut, _, _, _ = totals.account
     check_divided(sum(n_letters), n_uncut)
-    if not len(totals.words):
+    words, documents, terms = (column.combine_chunks() for column in totals.table.columns)
+    documents, terms = documents.to_numpy(), terms.to_numpy()
+    if not len(words):
         problem = f"there are no words in {quantity(totals.n_docs, 'document')}"
         problem = problem if totals.n_docs else "there are no documents"
         raise SourceError("documents", problem, "Check the sources and --token-pattern.")
-    rules = _rules(totals, options, counted=counted)
-    kept = np.flatnonzero(~np.any([*rules.values()], axis=0))
+    least, most = _limits(totals.n_with_words, options, counted=counted)
+    rules = {
+        STOPPED: are_stop_words(words, options.stop_words),
+        MIN_DF: documents < least,
+        MAX_DF: documents > most,
+    }
+    is_kept, left_out = np.ones(len(words), np.bool_), {}
+    for rule, mask in rules.items():
+        left_out[rule] = int(terms[is_kept & mask].sum())
+        is_kept &= ~mask
+    kept = np.flatnonzero(is_kept)
     if not len(kept):
-        least, most = _limits(totals.n_with_words, options, counted=counted)
         problem = (
-            f"none of {len(totals.words)} words is left in {quantity(totals.n_docs, 'document')} "
+            f"none of {len(words)} words is left in {quantity(totals.n_docs, 'document')} "
             f"({rules[MIN_DF].sum()} in fewer than {quantity(least, 'document')}, "
             f"{rules[MAX_DF].sum()} in more than {most}, {rules[STOPPED].sum()} stop words)"
         )
         hint = "Relax --min-df, --max-df, --stop-words or --token-pattern."
         raise SourceError("vocabulary", problem, hint)
-    table = pa.table(
-        {
-            "word": totals.words.take(kept),
-            "document": totals.document_frequency[kept],
-            "term": totals.term_frequency[kept],
-        }
-    ).sort_by([("term", "descending"), ("word", "ascending")])[: options.max_words]
+    order = [("term", "descending"), ("word", "ascending")]
+    table = totals.table.take(kept).sort_by(order)[: options.max_words]
     vocabulary = Vocabulary(
         tuple(table["word"].to_pylist()), table["document"].to_numpy(), table["term"].to_numpy()
     )
-    if totals.forms is None:
-        return vocabulary
-    return replace(vocabulary, forms=commonest_forms(vocabulary, totals.forms))
-
-
-def n_left_out(
-    totals: WordTotals, options: PruningOptions, vocabulary: Vocabulary, *, counted: bool
-) -> dict[str, int]:
-    """How many tokens each rule left out of the ``vocabulary`` that ``prune`` chose; a token that
-    several rules would leave out counts for the first."""
-    left, found = np.ones(len(totals.words), np.bool_), {}
-    for rule, mask in _rules(totals, options, counted=counted).items():
-        found[rule] = int(totals.term_frequency[left & mask].sum())
-        left &= ~mask
-    kept = int(totals.term_frequency[left].sum())
-    found["max_words"] = kept - int(vocabulary.term_frequency.sum())
-    return found
-
-
-def _rules(
-    totals: WordTotals, options: PruningOptions, *, counted: bool
-) -> dict[str, NDArray[np.bool_]]:
-    """Which words each rule leaves out, (n_words,) each."""
-    least, most = _limits(totals.n_with_words, options, counted=counted)
-    return {
-        STOPPED: are_stop_words(totals.words, options.stop_words),
-        MIN_DF: totals.document_frequency < least,
-        MAX_DF: totals.document_frequency > most,
-    }
+    left_out["max_words"] = int(terms[kept].sum() - vocabulary.term_frequency.sum())
+    if totals.forms is not None:
+        vocabulary = replace(vocabulary, forms=commonest_forms(vocabulary, totals.forms))
+    return vocabulary, left_out
 
 
 def _limits(n_docs: int, options: PruningOptions, *, counted: bool) -> tuple[int, int]:

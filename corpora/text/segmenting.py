@@ -6,16 +6,14 @@ that readers expect, and they cut 16 to 47 MB a second.
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 
-import numpy as np
 import pyarrow as pa
 import regex
-from numpy.typing import NDArray
 
 from sparsetopics.base.errors import SourceError, needing
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.text.letters import UNSPACED, changed_where, members
+from sparsetopics.corpora.text.letters import UNSPACED, are_unspaced, changed_where
 
 SEGMENTED = ("ja", "km", "lo", "my", "th", "zh")  # languages by their codes in ISO 639-1
 _OTHER = rf"[[\p{{L}}\p{{M}}]--{UNSPACED}]"
@@ -37,12 +35,7 @@ def check_segmenter(language: str) -> None:
 
 def with_words_divided(texts: pa.StringArray, language: str) -> pa.StringArray:
     """Texts with spaces between the words of scripts without spaces, whatever the script."""
-    return changed_where(texts, _unspaced(), partial(_divided, language=language))
-
-
-@lru_cache(maxsize=1)
-def _unspaced() -> NDArray[np.bool_]:
-    return members(regex.compile(f"{UNSPACED}+", regex.V1))
+    return changed_where(texts, are_unspaced(), partial(_divided, language=language))
 
 
 def _divided(text: str, language: str) -> str:

@@ -124,9 +124,8 @@ def _words(function: TokenizerFunction, name: str, text: str) -> list[str]:
         words = function(text)
         listed = list(words)
     except Exception as error:  # a function may raise anything
-        raise OptionError(
-            where, f"the function failed to return words: {kind_and_reason_of(error)}"
-        ) from error
+        problem = f"the function failed to return words: {kind_and_reason_of(error)}"
+        raise OptionError(where, problem) from error
     if isinstance(words, str | bytes):
         found = f"a {type(words).__name__}"
         raise OptionError(where, f"expected a list of words, but found {found}")

@@ -95,16 +95,14 @@ def _strings_at(
     ends = np.cumsum(lengths)
     offsets = np.concatenate(([0], ends)).astype(np.int32)
     positions = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-    return pa.StringArray.from_buffers(
-        len(starts), pa.py_buffer(offsets), pa.py_buffer(text[positions])
-    )
+    buffers = pa.py_buffer(offsets), pa.py_buffer(text[positions])
+    return pa.StringArray.from_buffers(len(starts), *buffers)
 
 
 def match_tokens(texts: pa.StringArray, pattern: Pattern) -> Tokens:
     """Cut texts with a pattern that only ``re`` or ``regex`` understands."""
-    return tokens_of_lists(
-        [[token for token in pattern.findall(text) if token] for text in texts.to_pylist()]
-    )
+    found = map(pattern.findall, texts.to_pylist())
+    return tokens_of_lists([list(filter(None, tokens)) for tokens in found])
 
 
 def tokens_of_lists(documents: Sequence[Sequence[str]] | pa.ListArray) -> Tokens:

@@ -60,10 +60,8 @@ class Vocabulary:
     def _repr_html_(self) -> str:
         """The most frequent words, for notebooks."""
         best = np.argsort(-self.term_frequency, kind="stable")[:_SHOWN_WORDS]
-        rows = [
-            (self.words[n], int(self.term_frequency[n]), int(self.document_frequency[n]))
-            for n in best
-        ]
+        frequencies = self.term_frequency[best].tolist(), self.document_frequency[best].tolist()
+        rows = [*zip([self.words[n] for n in best], *frequencies, strict=True)]
         caption = f"{len(self):,} words, the most frequent first"
         return html_table(caption, ("word", "tokens", "documents"), rows)
 
@@ -93,9 +91,8 @@ class Vocabulary:
         }
         if self.forms is not None:
             columns[_FORM] = arrow_strings(self.forms)
-        table = pa.table(columns).replace_schema_metadata(
-            {_TOKENIZER_KEY: json.dumps(self.tokenizer)}
-        )
+        metadata = {_TOKENIZER_KEY: json.dumps(self.tokenizer)}
+        table = pa.table(columns).replace_schema_metadata(metadata)
         pq.write_table(table, folder / FILE_NAME, compression="zstd")
 
     @classmethod
@@ -115,9 +112,8 @@ class Vocabulary:
             term_frequency = _frequencies(table, "term_frequency")
             forms = _forms(table[_FORM]) if _FORM in table.column_names else None
         except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-            raise CorpusFormatError(
-                str(path), f"cannot be read as a vocabulary: {reason_of(error)}"
-            ) from error
+            problem = f"cannot be read as a vocabulary: {reason_of(error)}"
+            raise CorpusFormatError(str(path), problem) from error
         return cls(words, document_frequency, term_frequency, tokenizer, forms)
 
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from sparsetopics.base.wording import printable
+from sparsetopics.base.wording import printable, reason_of
 
 E = TypeVar("E", bound="SparsetopicsError")
 _NOT_OF_USERS = frozenset({"sparsetopics", "sklearn", "joblib", "contextlib"})
@@ -132,6 +132,19 @@ def needing(extra: str, option: str, problem: str) -> Iterator[None]:
     except ImportError as error:
         hint = f"Install it with: pip install 'sparsetopics[{extra}]'."
         raise OptionError(option, problem.format(error.name), hint) from error
+
+
+@contextmanager
+def source_errors(
+    where: str, kinds: type[Exception] | tuple[type[Exception], ...], problem: str, hint: str = ""
+) -> Iterator[None]:
+    """Raise SourceError with the ``problem`` and the reason for errors of these kinds."""
+    try:
+        yield
+    except SourceError:
+        raise
+    except kinds as error:
+        raise SourceError(where, f"{problem} ({reason_of(error)})", hint) from error
 
 
 def parameter(option: str) -> str:

@@ -547,7 +547,7 @@ def test_what_is_left_out_survives_the_spool(tmp_path):
 
     assert summary.notes == {"tags": "holds lists or objects"}
     assert values_of(Corpus.open(tmp_path / "c"), "n") == list(range(300))
-    (block,) = [pending() for pending in read_jsonl([SourceFile(tmp_path / "a.jsonl", "a")], KEPT)]
+    (block,) = [pending() for pending in read_jsonl(SourceFile(tmp_path / "a.jsonl", "a"), KEPT)]
     spool = Spool(tmp_path, "")
     with open_local_map(Workplace()) as here:
         (kept,) = spool.keep([count_texts(block, TokenizerOptions(), keep_texts=True)], here)

@@ -375,7 +375,7 @@ def test_large_blocks_travel_without_a_warning(there):
 def test_a_block_carries_no_more_than_it_needs(sources, tmp_path):
     """Not the names of all items, nor the whole image."""
     read = VectorReadOptions()
-    blocks = list(read_arrays.read_npz([SourceFile(sources / "named.npz", "named.npz")], read))
+    blocks = list(read_arrays.read_npz(SourceFile(sources / "named.npz", "named.npz"), read))
     sizes = [len(pickle.dumps(block)) for block in blocks]
     assert len(sizes) > 5
     assert max(sizes) < 2 * BLOCK_BYTES
@@ -387,9 +387,9 @@ def test_strips_of_an_image_travel_alone(tmp_path, monkeypatch):
 
     monkeypatch.setattr(read_images, "BLOCK_BYTES", 16 * 1024)
     images.fromarray(make_grey(300, 300)).save(tmp_path / "a.png")
-    files = [SourceFile(tmp_path / "a.png", "a.png")]
+    file = SourceFile(tmp_path / "a.png", "a.png")
 
-    blocks = list(read_images.read_images(files, VectorReadOptions(patches=8)))
+    blocks = list(read_images.read_images(file, VectorReadOptions(patches=8)))
 
     assert len(blocks) > 10
     assert max(len(pickle.dumps(block)) for block in blocks) < 300 * 300 * 4 / 5

@@ -368,7 +368,7 @@ def test_rows_that_share_a_long_string_are_read_one_by_one(tmp_path, monkeypatch
     pool = pa.default_memory_pool()
 
     blocks = text_tables.read_parquet(
-        [text_tables.SourceFile(tmp_path / "a.parquet", "a")], text_tables.ReadOptions()
+        text_tables.SourceFile(tmp_path / "a.parquet", "a"), text_tables.ReadOptions()
     )
 
     for pending in blocks:
