@@ -11,7 +11,14 @@ import pyarrow.compute as pc
 from sparsetopics.base.errors import OptionError, needing
 from sparsetopics.corpora.text.letters import bytes_and_offsets, letter_kinds
 from sparsetopics.corpora.text.phrases import JOINT
-from sparsetopics.corpora.text.token_kernels import Known, find_names, find_strings, known_strings
+from sparsetopics.corpora.text.token_kernels import (
+    Known,
+    count_names,
+    find_names,
+    find_strings,
+    known_strings,
+    renumber_tokens,
+)
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import shown
@@ -73,8 +80,7 @@ def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
         places = *bytes_and_offsets(texts), tokens.indptr, tokens.starts
         are_forms = numbers.max(axis=0) >= 0
         is_name = find_names(*places, tokens.word_of, are_forms, letter_kinds())
-    kinds_of = tokens.word_of + np.int32(len(words)) * is_name  # words, and the same as names
-    counts = np.bincount(kinds_of, minlength=2 * len(words)).reshape(2, len(words))
+    counts = count_names(tokens.word_of, is_name, len(words))
     is_changed = (numbers >= 0) & (counts[: len(known)] > 0)
     changed = np.nonzero(is_changed)
     found = zip(known, numbers, is_changed, strict=True)
@@ -96,7 +102,7 @@ def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
     new = (np.cumsum(is_left, dtype=np.int32) - 1)[new]
     return tokens._replace(
         words=words.filter(pa.array(is_left)),
-        word_of=new.take(kinds_of),
+        word_of=renumber_tokens(tokens.word_of, is_name, new),
         forms={FORM: forms, LEMMA: lemmas, COUNT: pa.array(counts[changed])},
     )
 
@@ -114,8 +120,9 @@ def commonest_forms(vocabulary: Vocabulary, forms: pa.Table) -> tuple[str, ...]:
     best = rows.aggregate([(FORM, "first"), (f"{COUNT}_sum", "first"), (f"{COUNT}_sum", "sum")])
     _, form, most, changed = (best[name] for name in best.column_names)
     words = pa.array(vocabulary.words, pa.string())
-    frequency = pa.array(vocabulary.term_frequency)
-    total = pc.coalesce(frequency.take(pc.index_in(best[LEMMA], words)), 0)
+    total = pc.coalesce(
+        pa.array(vocabulary.term_frequency).take(pc.index_in(best[LEMMA], words)), 0
+    )
     is_best = pc.greater(most, pc.subtract(total, changed))
     is_free = pc.invert(pc.is_in(form, value_set=words))
     shown = pc.if_else(pc.and_(is_best, is_free), form, best[LEMMA])
