@@ -582,7 +582,7 @@ def test_an_unknown_extension_lists_the_known_ones(tmp_path):
         r"with --format: text, lines, mallet, jsonl, .*uci\.$",
     ):
         read([written(tmp_path / "a.xyz", "x")])
-    with pytest.raises(SourceError, match=r"the name has no extension.* Name the format with"):
+    with pytest.raises(SourceError, match=r"the file name has no extension.* Name the format with"):
         read([written(tmp_path / "a", "x")])
 
 
