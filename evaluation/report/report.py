@@ -53,10 +53,11 @@ def scored_report(
         of_words = isinstance(heldout, Corpus)
         noun, coherence_corpus = ("documents", coherence_corpus) if of_words else ("items", "")
         facts = {f"{noun} scored": f"{n_scored:,}"}
+    seen = "training" if all(card.in_sample for card in cards) else "held-out"
     return Report(
         title=title,
         subjects=[scored_subject(card, heldout, workers=workers) for card in cards],
-        scored_on=f"{n_scored:,} held-out {noun}",
+        scored_on=f"{n_scored:,} {seen} {noun}",
         heldout=name,
         coherence_corpus=coherence_corpus,
         examples_corpus="" if heldout is None else name,

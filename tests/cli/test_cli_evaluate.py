@@ -219,3 +219,5 @@ def test_the_page_says_which_scores_are_in_sample(tmp_path):
         assert ">in-sample</th>" in page
     run("evaluate", "run", "more", "--report", tmp_path / "more.html")
     assert "in-sample" not in (tmp_path / "more.html").read_text()
+    run("evaluate", "run", "news", "--report", tmp_path / "own.html")
+    assert " training documents of " in (tmp_path / "own.html").read_text()
