@@ -118,7 +118,7 @@ def render_page(report: Report) -> str:
         version=version("sparsetopics"),
         exp=math.exp,
         minus=minus,
-        empty_components=_empty_components,
+        number=number,
         excerpt=excerpt,
         with_marks=with_marks,
     )
@@ -144,14 +144,6 @@ def _map(subject: Subject, number: int) -> Markup | None:
         return None
     rows = [topic.row for topic in subject.topics if not topic.is_empty]
     return Markup(map_figure(subject.topic_map.places, rows, number))
-
-
-def _empty_components(subject: Subject) -> str:
-    """Return the numbers of the empty components, which come last."""
-    first, last = subject.n_topics - subject.n_empty, subject.n_topics - 1
-    if first == last:
-        return f"It is component {last:,}"
-    return f"They are components {first:,} to {last:,}"
 
 
 def _best(shown: Sequence[Shown]) -> Shown:

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from markupsafe import Markup
 
 from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.base.wording import quantity
 from sparsetopics.evaluation.report.figures import curve_figure
-from sparsetopics.evaluation.report.subject import DASH, number
 from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
 from sparsetopics.measures.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
 from sparsetopics.measures.paired import Estimate
-from sparsetopics.runs.topic_path_files import RungScore, Scores, TopicPathFolder
+from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder
 
 SHOWN_LOSS = 0.1  # nats below the best
-
-
-class RungLine(NamedTuple):
-    """A row of the table of rungs."""
-
-    n_topics: str
-    score: str
-    difference: str  # from the best score
-    laps: str
-    note: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,10 +25,8 @@ class TopicPathSection:
     name: str
     run: Path  # whose topics the page shows
     n_topics: int  # of this run
-    recommendation: str
     meaning: str
-    scored_on: str  # "" if nothing was scored
-    lines: Sequence[RungLine]  # the largest run first
+    scores: Scores
     curve: Markup | None
     tree: TreeView
 
@@ -57,10 +42,8 @@ def topic_path_section(found: TopicPathFolder, names: GivenNames = NONE_GIVEN) -
         name=found.folder.name or str(found.folder),
         run=found.run(n_topics),
         n_topics=n_topics,
-        recommendation=scores.advice,
         meaning=_meaning(scores, n_topics),
-        scored_on=scores.scored_on or "",
-        lines=_lines(scores),
+        scores=scores,
         curve=score_curve(scores, n_topics) if scores.recommended else None,
         tree=tree_view(found.tree, n_topics, scores.recommended, names),
     )
@@ -75,35 +58,6 @@ def _meaning(scores: Scores, n_topics: int) -> str:
         f"Numbers that predict as well lose at most two standard errors or {AS_GOOD_LOSS:g} nats."
     )
     return f"{meaning} {scores.end}".rstrip()
-
-
-def _lines(scores: Scores) -> list[RungLine]:
-    best = scores.best
-    return [
-        RungLine(
-            n_topics=f"{rung.n_topics:,}",
-            score=number(rung.log_likelihood_per_token, 4),
-            difference="best" if rung is best else _difference(rung),
-            laps=f"{rung.laps:,}",
-            note=_note(scores, rung.n_topics),
-        )
-        for rung in scores.rungs
-    ]
-
-
-def _difference(rung: RungScore) -> str:
-    if rung.difference_from_best is None:
-        return DASH
-    error = number(rung.difference_standard_error, 4)
-    return f"{number(rung.difference_from_best, 4)} ± {error}"
-
-
-def _note(scores: Scores, n_topics: int) -> str:
-    if n_topics == scores.recommended:
-        return "recommended"
-    low, high = scores.as_good_from, scores.as_good_to
-    is_as_good = low is not None and high is not None and low <= n_topics <= high
-    return "predicts as well" if is_as_good else ""
 
 
 def score_curve(scores: Scores, n_topics: int) -> Markup | None:
