@@ -224,22 +224,14 @@ def rungs_of(said: Mapping[str, Value]) -> tuple[int, ...]:
     return rungs
 
 
-class Fingerprints(msgspec.Struct, omit_defaults=True):
-    """SHA-256 of one file in each folder that a run reads."""
-
-    corpus: str
-    heldout: str | None = None
-    start_run: str | None = None
-
-    @classmethod
-    def of(cls, plan: RunPlan) -> Fingerprints:
-        """Those of the data as they are now."""
-        heldout, start = plan.heldout, plan.start_run
-        return cls(
-            file_sha256(plan.at(plan.corpus) / MANIFEST),
-            None if heldout is None else file_sha256(plan.at(heldout) / MANIFEST),
-            None if start is None else file_sha256(plan.at(start) / ARRAYS_FILE),
-        )
+def fingerprints_of(plan: RunPlan) -> dict[str, str]:
+    """SHA-256 of one file in each folder that a run reads, as it is now."""
+    read = {"corpus": plan.corpus, "heldout": plan.heldout, "start_run": plan.start_run}
+    return {
+        name: file_sha256(plan.at(path) / (ARRAYS_FILE if name == "start_run" else MANIFEST))
+        for name, path in read.items()
+        if path is not None
+    }
 
 
 class PlanRecord(msgspec.Struct):
@@ -247,17 +239,17 @@ class PlanRecord(msgspec.Struct):
 
     finished: bool
     plan: RunPlan
-    fingerprints: Fingerprints
+    fingerprints: dict[str, str]  # those of ``fingerprints_of``
 
     @classmethod
     def of(cls, plan: RunPlan, *, finished: bool = False) -> PlanRecord:
         """The record of a plan with the data as they are now."""
-        return cls(finished, plan, Fingerprints.of(plan))
+        return cls(finished, plan, fingerprints_of(plan))
 
     def check_data(self, plan: RunPlan) -> None:
         """RunError if the data that ``plan`` reads are others than when training began."""
-        for name, found in msgspec.structs.asdict(Fingerprints.of(plan)).items():
-            if found not in (None, getattr(self.fingerprints, name)):
+        for name, found in fingerprints_of(plan).items():
+            if found != self.fingerprints.get(name):
                 problem = "the data have changed since training began"
                 raise RunError(str(plan.at(getattr(plan, name))), problem, "Train again.")
 
@@ -273,7 +265,7 @@ def write_plan(path: Path, record: PlanRecord) -> None:
         "format_version": PLAN_VERSION,
         "finished": record.finished,
         "plan": {name: given[name] for name in STORED},
-        "fingerprints": msgspec.to_builtins(record.fingerprints),
+        "fingerprints": record.fingerprints,
     }
     write_sealed(path, content, indent=2)
 
