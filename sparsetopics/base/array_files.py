@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -106,28 +106,16 @@ def read_npy(stream: IO[bytes]) -> Array:
 
 
 # --- zip archives without compression, the format of checkpoints and the memo ---------------------
-class ArchivedArrays(Mapping[str, Array]):
-    """The arrays of an open archive by name, read on access.
-
-    Raises ValueError on access to an array that is damaged or compressed.
-    """
-
-    def __init__(self, file: zipfile.ZipFile) -> None:
-        self._file = file
-
-    def __getitem__(self, name: str) -> Array:
-        info = stored_member(self._file, f"{name}{SUFFIX}")
-        with self._file.open(info) as member:
-            array = read_npy(member)
-            if member.read(1):  # at the end of the data, zipfile compares the checksum
-                raise ValueError(f"{name} has more data than its header says")
-            return array
-
-    def __iter__(self) -> Iterator[str]:
-        return (n.removesuffix(SUFFIX) for n in self._file.namelist() if n.endswith(SUFFIX))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+def read_archived(file: zipfile.ZipFile) -> dict[str, Array]:
+    """Read the arrays of an archive, by name; ValueError if one is damaged or compressed."""
+    arrays = {}
+    for name in file.namelist():
+        if name.endswith(SUFFIX):
+            with file.open(stored_member(file, name)) as member:
+                arrays[name.removesuffix(SUFFIX)] = read_npy(member)
+                if member.read(1):  # at the end of the data, zipfile compares the checksum
+                    raise ValueError(f"{name} has more data than its header says")
+    return arrays
 
 
 def stored_member(file: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsetopics.base.array_files import ArchivedArrays
+from sparsetopics.base.array_files import read_archived
 from sparsetopics.base.batches import Arrays
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.wording import reason_of
@@ -140,7 +140,7 @@ class OnDisk:
         """The arrays; raises RunError if the file holds what ``check`` refuses."""
         try:
             with zipfile.ZipFile(self.path) as file:
-                arrays = dict(ArchivedArrays(file))
+                arrays = read_archived(file)
             if not self.is_own:
                 check(arrays)
         except (

@@ -18,7 +18,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from sparsetopics.base.array_files import ArchivedArrays, stored_member
+from sparsetopics.base.array_files import read_archived, stored_member
 from sparsetopics.base.batches import Batch, Source
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.safe_reading import parse_json
@@ -77,7 +77,7 @@ def read_checkpoint(path: Path, memo: Memo, tie: str, kind: type[V]) -> V:
                 problem = "the checkpoint is of another run or other options than plan.json"
                 hint = "Restore the state folder as a whole, or train again with --overwrite."
                 raise RunError(str(path), problem, hint)
-            return Decoder(ArchivedArrays(file), memo).value(tree["value"], kind)
+            return Decoder(read_archived(file), memo).value(tree["value"], kind)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error, struct.error, *UNSOUND) as error:
         raise _damaged(path, error) from error
 
