@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sparsetopics.answers.prevalence import Prevalence
-    from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.grouping import Grouping
 
 TOPIC, HEAD = 20, 14  # characters of a topic's name where there is no room for more; of a group's
@@ -134,7 +133,7 @@ def command(
         show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."], as_json=as_json)
         return
     if as_json:
-        show(_records(table), [], as_json=True)
+        show(table.to_pylist(), [], as_json=True)
         return
     lines = _difference_lines(table, grouping) if differences else _lines(found, named)
     show(None, lines, as_json=False)
@@ -203,12 +202,3 @@ def _number(value: float | None) -> float:
 
 def _p_value(value: float) -> str:
     return f"<{SMALLEST_P_VALUE:g}" if value < SMALLEST_P_VALUE else f"{value:.1g}"
-
-
-def _records(table: pa.Table) -> list[dict[str, Json]]:
-    """The rows as JSON; dates become texts."""
-    for number, field in enumerate(table.schema):
-        if str(field.type) == "date32[day]":
-            table = table.set_column(number, field.name, table[number].cast("string"))
-    records: list[dict[str, Json]] = table.to_pylist()
-    return records

@@ -52,10 +52,11 @@ _HEADS = {  # key of the records: head of the column, decimals
 
 
 def show(record: T, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print a record as JSON, or else the same facts as lines."""
+    """Print a record as JSON, in which dates are texts, or else the same facts as lines."""
     import json  # not with this module, which --help needs
+    from datetime import date
 
-    for line in [json.dumps(record)] if as_json else lines:
+    for line in [json.dumps(record, default=date.isoformat)] if as_json else lines:
         click.echo(printable(line))
 
 

@@ -5,9 +5,9 @@ Some documents may be kept out of training, so that topics can be scored on them
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from threading import Lock
 from typing import Generic, NamedTuple
 
@@ -145,20 +145,18 @@ def _resident(corpus: RowCorpus[RowBatch], batches: Sequence[RowBatch]) -> Batch
 
 def _streamed(corpus: RowCorpus[RowBatch], parts: Sequence[Sequence[Piece]]) -> Batches[RowBatch]:
     """Batches put together from row groups that are decoded on demand, the few used last kept."""
-    held: OrderedDict[int, RowBatch] = OrderedDict()
     lock = Lock()
 
+    @lru_cache(HELD_ROW_GROUPS)
     def row_group(number: int) -> RowBatch:
-        with lock:  # also keeps two threads from decoding the same row group
-            if number not in held:
-                while len(held) >= HELD_ROW_GROUPS:
-                    held.popitem(last=False)
-                held[number] = corpus.row_groups[number].read()
-            held.move_to_end(number)
-            return held[number]
+        return corpus.row_groups[number].read()
+
+    def held(number: int) -> RowBatch:
+        with lock:  # keeps two threads from decoding the same row group
+            return row_group(number)
 
     def read(batch_id: int) -> RowBatch:
-        taken = [row_group(number).take(rows) for number, rows in parts[batch_id]]
+        taken = [held(number).take(rows) for number, rows in parts[batch_id]]
         return taken[0] if len(taken) == 1 else taken[0].joined(taken)
 
     return Batches(*_sizes_of(corpus), len(parts), False, read)

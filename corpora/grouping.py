@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import NamedTuple
 
 import numpy as np
@@ -220,14 +220,9 @@ def _typed(values: pa.Array, kind: FieldType, over: Over, wanted: str, hint: str
 
 
 def _next_start(start: date, period: str) -> date:
+    after = pc.ceil_temporal(pa.scalar(start), unit=period, ceil_is_strictly_greater=True)
     try:
-        if period in _DAYS:
-            return start + timedelta(days=_DAYS[period])
-        months = start.month - 1 + _MONTHS[period]
-        return date(start.year + months // 12, months % 12 + 1, 1)
+        found: date = after.as_py()
     except (ValueError, OverflowError):  # of the last period that Python knows
         return date.max
-
-
-_DAYS = {"day": 1, "week": 7}
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+    return found

@@ -197,9 +197,7 @@ def patch_basis(side: int) -> FloatArray:
     if side > MOST_SIDE:
         raise OptionError("patches", f"must be at most {MOST_SIDE} pixels, but is {side}")
     lines = np.array([[_cosine(u, x, side) for x in range(side)] for u in range(side)])
-    frequencies = sorted(
-        ((u, v) for u in range(side) for v in range(side)), key=lambda f: (f[0] ** 2 + f[1] ** 2, f)
-    )
+    frequencies = sorted(np.ndindex(side, side), key=lambda f: (f[0] ** 2 + f[1] ** 2, f))
     return np.array([np.outer(lines[u], lines[v]).ravel() for u, v in frequencies[1:]])
 
 
