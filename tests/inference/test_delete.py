@@ -184,7 +184,8 @@ def test_at_the_same_score_only_topics_go_that_no_document_uses(tmp_path, monkey
     refit = delete.Trial.refit_without
 
     def tied(trial, *others, **options):
-        return refit(trial, *others, **options)._replace(score=trial.score)
+        focus, after = refit(trial, *others, **options)
+        return focus, after._replace(score=trial.score)
 
     monkeypatch.setattr(delete.Trial, "refit_without", tied)
 
@@ -243,8 +244,8 @@ def test_more_topics_are_tried_at_once_as_long_as_they_can_go(
         before = {topic: int(trial.new_topics[topic]) for topic in range(16)}
         gone = {t for t, now in before.items() if now >= 0 and now not in kept}
         found.append(len(gone))
-        result = refit(trial, kept, documents)
-        return result._replace(score=trial.score + (-1.0 if gone & needed else 1.0))
+        focus, after = refit(trial, kept, documents)
+        return focus, after._replace(score=trial.score + (-1.0 if gone & needed else 1.0))
 
     monkeypatch.setattr(delete.Trial, "refit_without", scripted)
 

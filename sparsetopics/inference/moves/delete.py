@@ -123,15 +123,6 @@ def fetch(standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Sam
 
 
 # --- fitting them again ---------------------------------------------------------------------------
-class Refit(NamedTuple, Generic[B, C, T]):
-    """The collection after some documents were fitted again."""
-
-    focus: Focus[B, C]
-    terms: T
-    allocation: MovableAllocation[B, T]
-    score: float
-
-
 class Trial(NamedTuple, Generic[B, C, P, T]):
     """The whole collection while topics are taken from it, one after the other."""
 
@@ -184,16 +175,19 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
     def without(self, group: Sequence[int], users: IntArray) -> Self | None:
         """The trial without the topics ``group`` of ``users``, if that raises the score."""
         kept = np.setdiff1d(np.arange(self.n_topics), self.new_topics[group])
-        refit = self.refit_without(kept, users)
+        focus, refit = self.refit_without(kept, users)
         unused = TIE * abs(self.score) if len(users) == 0 else 0.0
-        return self._accepted(kept, users, refit) if refit.score > self.score - unused else None
+        return refit._taken_over(users, focus) if refit.score > self.score - unused else None
 
     def refit_without(
         self,
         kept: IntArray,  # (n_kept,)  the other topics, rising
         documents: IntArray,  # (n_docs,)  positions in the sample of those that use one that goes
-    ) -> Refit[B, C, T]:
-        """Fit the documents ``ROUNDS`` times with the topics ``kept``, then update the weights."""
+    ) -> tuple[Focus[B, C], Self]:
+        """Fit the documents ``ROUNDS`` times with the topics ``kept``, then update the weights.
+
+        Returns the documents as they are then, and the trial, which ``_taken_over`` completes.
+        """
         likelihood, laps = self.before.likelihood, self.before.tools.laps
         local, executor = laps.local, laps.executor
         allocation, reference = self.allocation.restricted(kept), self.reference[kept]
@@ -205,7 +199,9 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
         terms = added(rest, allocation.sum_terms(focus.now, reference, executor))
         allocation = allocation.updated(terms)
         score = float(focus.by_topic.sum()) + allocation.elbo(terms)
-        return Refit(focus, terms, allocation, score)
+        new_topics = numbered(self.topics[kept], len(self.new_topics))
+        after = self._replace(terms=terms, allocation=allocation, reference=reference)
+        return focus, after._replace(new_topics=new_topics, score=score)
 
     def _taken_out(self, kept: IntArray, documents: IntArray) -> tuple[Focus[B, C], T]:
         """A focus on the documents, and the terms of all others with the topics ``kept``."""
@@ -215,23 +211,18 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
         focus = self.evidence.focus(chosen, self.topics[kept], self.reference[kept])
         return focus, rest.with_topics(rest.by_topic[:, kept])
 
-    def _accepted(self, kept: IntArray, documents: IntArray, refit: Refit[B, C, T]) -> Self:
-        """The trial with the refit taken over into the whole collection."""
-        topics, found = self.topics[kept], refit.focus.now.responsibilities
-        found = found._replace(topics=topics.astype(np.uint32)[found.topics])
+    def _taken_over(self, documents: IntArray, focus: Focus[B, C]) -> Self:
+        """The trial with the documents of ``focus`` in the whole collection."""
+        found = focus.now.responsibilities
+        found = found._replace(topics=self.topics.astype(np.uint32)[found.topics])
         is_refitted = self.is_refitted.copy()
         is_refitted[documents] = True
         indptr = self.assignments.documents.indptr
         is_own = self.evidence is not self.before.evidence
         return self._replace(
-            evidence=refit.focus.written(in_place=is_own),
-            terms=refit.terms,
-            allocation=refit.allocation,
-            reference=self.reference[kept],
+            evidence=focus.written(in_place=is_own),
             found=overlaid(self.found, indptr, Patch(documents, found)),
             is_refitted=is_refitted,
-            new_topics=numbered(topics, len(self.new_topics)),
-            score=refit.score,
         )
 
     def committed(self, standing: Standing[B, C, P, T]) -> Standing[B, C, P, T]:
