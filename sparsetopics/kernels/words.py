@@ -96,23 +96,6 @@ def add_sparse_rows(
 
 
 @kernel
-def weighted_sum(
-    starts: IntArray,  # (n_rows + 1,)  of compressed sparse rows
-    columns: IntArray,
-    values: FloatArray,
-    rows: IntArray,  # (n_taken,)
-    weights: FloatArray,  # (n_taken,)
-    n_columns: int,
-) -> FloatArray:
-    """The sum of some rows, each times its weight, (n_columns,)."""
-    total = np.zeros(n_columns)
-    for i in range(rows.shape[0]):
-        for place in range(starts[rows[i]], starts[rows[i] + 1]):
-            total[columns[place]] += weights[i] * values[place]
-    return total
-
-
-@kernel
 def mixed(
     starts: IntArray,  # (n_rows + 1,)  of compressed sparse rows
     columns: WordIds,  # (n_entries,)

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
 from sparsetopics.base.errors import OptionError
-from sparsetopics.kernels import words as word_kernels
 from sparsetopics.model.document_counts import rows_of
 from sparsetopics.options.table import LocalUpdate
 
@@ -89,9 +88,7 @@ def _log_ratio_gain(
     shrink = np.log(SMOOTHING_TOKENS / (seed.sum() + SMOOTHING_TOKENS))
     words = seed.indices
     ratio = np.log1p(seed.data / (SMOOTHING_TOKENS * background[words]))
-    gain: FloatArray = shrink * lengths + word_kernels.weighted_sum(
-        by_word.indptr, by_word.indices, by_word.data, words, ratio, len(lengths)
-    )
+    gain: FloatArray = shrink * lengths + by_word[words].T @ ratio
     return gain
 
 
