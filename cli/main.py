@@ -176,11 +176,9 @@ def _warnings_in_one_line() -> Iterator[None]:
         else:
             show(message, category, filename, lineno, file, line)
 
-    warnings.showwarning = show_sentence
-    try:
+    with warnings.catch_warnings():  # which restores it
+        warnings.showwarning = show_sentence
         yield
-    finally:
-        warnings.showwarning = show
 
 
 def _with_advice(error: click.UsageError) -> str:

@@ -132,11 +132,8 @@ def command(
         record = {"path": str(out), "n_rows": table.num_rows}
         show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."], as_json=as_json)
         return
-    if as_json:
-        show(table.to_pylist(), [], as_json=True)
-        return
     lines = _difference_lines(table, grouping) if differences else _lines(found, named)
-    show(None, lines, as_json=False)
+    show(table.to_pylist() if as_json else None, lines, as_json=as_json)
 
 
 # --- what is printed ------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import msgspec
 
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.base.outputs import refuse_inputs
-from sparsetopics.base.staging import refused
+from sparsetopics.base.staging import refusing
 from sparsetopics.base.transactions import APPEND_FOLDER, Workspace
 from sparsetopics.base.wording import listed, quantity
 from sparsetopics.corpora.corpus import Corpus
@@ -199,7 +199,7 @@ def _workspace_in(folder: Path) -> Iterator[Workspace]:
     First completes an append that a killed process had committed.
     """
     workspace = Workspace.inside(folder, APPEND_FOLDER)
-    try:
+    with refusing(folder, "The corpus is as it was."):
         workspace.finish()
         DocumentManifest.load(folder)  # first, since the folder may not be a corpus
         with workspace.held("appends to it"):
@@ -207,5 +207,3 @@ def _workspace_in(folder: Path) -> Iterator[Workspace]:
                 yield workspace
             finally:
                 workspace.remove()
-    except OSError as error:
-        raise refused(folder, error, "The corpus is as it was.") from error

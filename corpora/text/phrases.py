@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
-from sparsetopics.corpora.text.tokens import Tokens, documents_of_tokens
+from sparsetopics.corpora.text.tokens import Tokens, documents_of_tokens, lists_of
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values, counts_from
 
@@ -125,7 +125,7 @@ def learn_phrases(blocks: Iterable[Tokens], options: PhraseOptions) -> tuple[Phr
     from gensim.models.phrases import Phrases  # a second to import, and most corpora have none
 
     model = Phrases(
-        _documents(blocks),
+        chain.from_iterable(map(lists_of, blocks)),
         min_count=options.min_count,
         threshold=options.threshold,
         scoring="npmi",
@@ -134,10 +134,3 @@ def learn_phrases(blocks: Iterable[Tokens], options: PhraseOptions) -> tuple[Phr
     )
     found = (tuple(key.split(_DELIMITER)) for key in model.export_phrases())
     return tuple(sorted((pair[0], pair[1]) for pair in found if len(pair) == 2))
-
-
-def _documents(blocks: Iterable[Tokens]) -> Iterator[list[str]]:
-    for block in blocks:
-        words = np.array(block.words.to_pylist(), object)
-        for start, stop in zip(block.indptr[:-1], block.indptr[1:], strict=True):
-            yield words[block.word_of[start:stop]].tolist()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -126,6 +127,13 @@ def without(tokens: Tokens, is_left_out: NDArray[np.bool_]) -> Tokens:
 def documents_of_tokens(tokens: Tokens) -> NDArray[np.int64]:
     """The document of each token, (n_tokens,)."""
     return np.repeat(np.arange(len(tokens.indptr) - 1), np.diff(tokens.indptr))
+
+
+def lists_of(tokens: Tokens) -> Iterator[list[str]]:
+    """The words of each document in their order."""
+    words = np.array(tokens.words.to_pylist(), object)
+    for start, stop in pairwise(tokens.indptr):
+        yield words[tokens.word_of[start:stop]].tolist()
 
 
 def with_letters(tokens: Tokens, texts: pa.StringArray, weights: NDArray[np.int8]) -> Tokens:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -52,17 +51,13 @@ def before_after_png(
     Each pixel is one dot, or a square of several dots in small images. Equal images give equal
     bytes. Raises ShapeError if the clean image has another shape.
     """
+    from matplotlib.figure import Figure  # slow to import
+
     panels = {"noisy": noisy, "denoised": denoised}
     if clean is not None:
         panels = {f"{name}, {psnr(clean, own):.2f} dB": own for name, own in panels.items()}
         panels["clean"] = clean
-    return _side_by_side(panels)
-
-
-def _side_by_side(panels: Mapping[str, FloatArray]) -> bytes:
-    from matplotlib.figure import Figure  # slow to import
-
-    height, width = next(iter(panels.values())).shape
+    height, width = noisy.shape
     scale = max(1, math.ceil(NARROWEST / width))
     across, down = scale * width, scale * height
     total = np.array([len(panels) * (across + GAP) - GAP, down + TITLE])

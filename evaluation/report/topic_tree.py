@@ -54,7 +54,6 @@ class TreeView(NamedTuple):
 
     rows: Sequence[TreeRow]  # each branch before its parts
     cut: int  # the rung whose topics are shown first
-    n_rungs: int
     data: Markup  # JSON for tree.js
 
 
@@ -71,7 +70,7 @@ def tree_view(
     rows = [
         _row(tree, branch, cut, heaviest, n_ends) for branch, n_ends in _in_order(branches_of(tree))
     ]
-    return TreeView(rows, cut, len(tree.rungs), _tree_data(tree, recommended))
+    return TreeView(rows, cut, _tree_data(tree, recommended))
 
 
 def _with_names(tree: TopicTree, cut: int, given: GivenNames) -> TopicTree:

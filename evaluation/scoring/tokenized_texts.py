@@ -15,6 +15,7 @@ from sparsetopics.corpora.memory_corpus import Document, blocks_of_texts
 from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, TextBlock
 from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for, words_of
+from sparsetopics.corpora.text.tokens import lists_of, without
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 
@@ -69,12 +70,9 @@ class TokenizedTexts:
             assert not isinstance(block, CountedBlock), "refused by find"
             self.n_read += len(block.ids)
             tokens, _ = words_of(block, self.tokenizer)
-            words = tokens.words.to_pylist()
-            is_known = np.array([word in self.words for word in words], np.bool_)
-            # word_of holds the word number of each token; indptr cuts tokens into documents.
-            for own in np.split(tokens.word_of, tokens.indptr[1:-1]):
-                if len(known := own[is_known[own]]):
-                    yield [words[word] for word in known.tolist()]
+            is_other = [word not in self.words for word in tokens.words.to_pylist()]
+            known = without(tokens, np.array(is_other, np.bool_))
+            yield from filter(None, lists_of(known))
         if not self.n_read:
             raise SourceError("texts", "there are no documents")
 

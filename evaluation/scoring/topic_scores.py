@@ -53,7 +53,7 @@ class Scorecard:
     completion: CompletionScore
     heldout: HeldoutScores  # of the documents that were scored
     topic_npmi: FloatArray  # (n_topics,)
-    topic_u_mass: FloatArray  # (n_topics,)
+    u_mass: float  # mean of the topics
     diversity: float
     inverted_rbo: float
     topic_c_v: FloatArray | None = None  # (n_topics,)  None without texts
@@ -64,10 +64,6 @@ class Scorecard:
     @property
     def npmi(self) -> float:
         return float(self.topic_npmi.mean())
-
-    @property
-    def u_mass(self) -> float:
-        return float(self.topic_u_mass.mean())
 
     @property
     def c_v(self) -> float | None:
@@ -198,7 +194,7 @@ def score_topics(
         completion=completion,
         heldout=documents,
         topic_npmi=coherence.npmi(*counts),
-        topic_u_mass=coherence.u_mass(*counts),
+        u_mass=float(coherence.u_mass(*counts).mean()),
         diversity=topic_diversity(top_words(topic_word, DIVERSITY_WORDS)),
         inverted_rbo=inverted_rbo(coherent_words),
         topic_c_v=c_v,

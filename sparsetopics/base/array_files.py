@@ -139,7 +139,7 @@ def read_tensors(
     that the sizes of arrays match that of the file.
     """
     try:
-        with safe_open(path, "numpy") as file:
+        with refusal.reading(path), safe_open(path, "numpy") as file:
             present = set(file.keys())
             for name in names:
                 if name not in present:
@@ -151,7 +151,5 @@ def read_tensors(
                     raise refusal.of(f"{path}, {name}", problem)
             arrays = {name: file.get_tensor(name) for name in names}
             return arrays, dict(file.metadata() or {})
-    except OSError as error:
-        raise refusal.unreadable(path, error) from error
     except SafetensorError as error:
         raise refusal.of(path, f"the arrays are damaged ({reason_of(error)})") from error

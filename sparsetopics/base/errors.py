@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, reason_of
 
 E = TypeVar("E", bound="SparsetopicsError")
@@ -38,8 +39,8 @@ class SparsetopicsError(Exception):
     """
 
     def __init__(self, where: str, problem: str, hint: str = "") -> None:
-        self.where = printable(_shortened(where))
-        self.text = printable(f"{_shortened(problem)}. {hint}".rstrip())
+        self.where = printable(shortened(where, LONGEST_PART))
+        self.text = printable(f"{shortened(problem, LONGEST_PART)}. {hint}".rstrip())
         super().__init__(f"{self.where}: {self.text}")
 
     def __reduce__(self) -> tuple[Callable[..., SparsetopicsError], tuple[type, str, str]]:
@@ -50,10 +51,6 @@ class SparsetopicsError(Exception):
         """The same error with ``where`` as given, and ``other(name)`` in place of ``--name``."""
         text = re.sub(r"--([a-z][a-z-]*)", lambda match: other(match[1]), self.text)
         return _restored(type(self), where, text)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_PART else f"{text[:LONGEST_PART]}…"
 
 
 class SparsetopicsWarning(UserWarning):

@@ -75,12 +75,12 @@ TOPIC_PATH = _folder_of("a topic path", _PATH_FILES, ["path.json", _PLAN], STATE
 
 
 def _stranger_of_quickstart(folder: Path) -> str:
+    kinds = {"run": RUN, "corpus": CORPUS, "train": CORPUS, "heldout": CORPUS}
+
     def is_own(path: Path) -> bool:
-        if path.name == "report.html":
-            return path.is_file()
-        if path.name == "run":
-            return RUN.matches(path)
-        return path.name in ("corpus", "train", "heldout") and CORPUS.matches(path)
+        if path.name in kinds:
+            return kinds[path.name].matches(path)
+        return path.name == "report.html" and path.is_file()
 
     if not RUN.matches(folder / "run"):
         return "a folder that quickstart did not make"

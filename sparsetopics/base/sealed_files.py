@@ -55,19 +55,16 @@ class Refusal(NamedTuple):
         """Return the error for a file that is not as it was written."""
         return self.error(str(where), problem, f"{self.redo}, or restore the file.")
 
-    def unreadable(self, path: Path, error: OSError) -> SparsetopicsError:
-        """Return the error for a file that cannot be read, with the system's reason."""
-        if isinstance(error, FileNotFoundError):
-            return self.of(path, "the file is missing")
-        return self.error(str(path), f"the file cannot be read ({reason_of(error)})")
-
     @contextmanager
     def reading(self, path: Path) -> Iterator[None]:
         """Turn OSError and ValueError from reading ``path`` into the error of this kind."""
         try:
             yield
+        except FileNotFoundError as error:
+            raise self.of(path, "the file is missing") from error
         except OSError as error:
-            raise self.unreadable(path, error) from error
+            problem = f"the file cannot be read ({reason_of(error)})"
+            raise self.error(str(path), problem) from error
         except ValueError as error:
             raise self.of(path, reason_of(error)) from error
 

@@ -60,12 +60,12 @@ def stranger_in(folder: Path) -> str:
 
 
 @contextmanager
-def refusing(path: Path) -> Iterator[None]:
-    """Turn the system's errors about ``path`` into OutputError, when nothing is left behind."""
+def refusing(path: Path, hint: str = "Nothing was written.") -> Iterator[None]:
+    """Turn the system's errors about ``path`` into OutputError, as ``refused`` does."""
     try:
         yield
     except OSError as error:
-        raise refused(path, error, "Nothing was written.") from error
+        raise refused(path, error, hint) from error
 
 
 def refused(path: Path, error: OSError, hint: str) -> OutputError:

@@ -33,7 +33,7 @@ from sparsetopics.base.safe_reading import parse_json
 from sparsetopics.base.staging import (
     exclusive_lock,
     put_in_place,
-    refused,
+    refusing,
     stranger_in,
     sync,
     sync_tree,
@@ -233,12 +233,10 @@ class Workspace(NamedTuple):
         return _Place(os.path.relpath(self.folder, seen_from), list(names), replaced)
 
     def _move(self) -> None:
-        try:
+        hint = "The output is complete but not in its place yet. Run the same command again."
+        with refusing(self.folder.parent, hint):
             for place, name, is_replacing in self._waiting():
                 place._move_one(name, is_replacing=is_replacing)
-        except OSError as error:
-            hint = "The output is complete but not in its place yet. Run the same command again."
-            raise refused(self.folder.parent, error, hint) from error
 
     def _move_one(self, name: str, *, is_replacing: bool) -> None:
         """Put an output in its place, unless something else appeared there after the commit."""

@@ -21,7 +21,7 @@ from typing import get_args
 import msgspec
 
 from sparsetopics.base.errors import RunError, warn_user
-from sparsetopics.base.sealed_files import decoded, file_sha256, read_sealed, write_sealed
+from sparsetopics.base.sealed_files import Json, decoded, file_sha256, read_sealed, write_sealed
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import count_validation
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
@@ -261,7 +261,7 @@ def write_plan(path: Path, record: PlanRecord) -> None:
     """
     plan = replace(record.plan, base=record.plan.base.absolute())
     given = msgspec.to_builtins(plan, enc_hook=str)
-    content = {
+    content: dict[str, Json] = {
         "format_version": PLAN_VERSION,
         "finished": record.finished,
         "plan": {name: given[name] for name in STORED},

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
@@ -44,14 +44,10 @@ class Trained(NamedTuple):
 
 
 @contextmanager
-def workshop(workers: int, scratch: Path | None = None) -> Iterator[tuple[Executor, Path]]:
-    """Yield threads to work with, and a folder for summaries that outgrow memory."""
-    with open_executor(workers) as executor:
-        if scratch is not None:
-            yield executor, scratch
-            return
-        with tempfile.TemporaryDirectory(prefix="sparsetopics-") as folder:
-            yield executor, Path(folder)
+def workshop(workers: int) -> Iterator[tuple[Executor, Path]]:
+    """Yield threads to work with, and a temporary folder for summaries that outgrow memory."""
+    with open_executor(workers) as executor, TemporaryDirectory(prefix="sparsetopics-") as folder:
+        yield executor, Path(folder)
 
 
 def run_session(

@@ -19,6 +19,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.execution.executors import open_executor
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import FEWEST_VALIDATED, StartName
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
@@ -27,9 +28,8 @@ from sparsetopics.runs.data import corpus_of, data_of, facts_of, heldout_of, lap
 from sparsetopics.runs.plan import RunPlan, lowered, with_validation, write_config
 from sparsetopics.runs.run import load_run, option_record, refuse_run, save_run
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
-from sparsetopics.runs.session import Steps, run_session, workshop
+from sparsetopics.runs.session import Steps, run_session
 from sparsetopics.runs.topic_path import RungScorer, RungWriter, keep_no_model
-from sparsetopics.runs.topic_path_files import Scores
 from sparsetopics.runs.training_folder import TrainingFolder, check_new_run, new_training
 
 
@@ -64,10 +64,6 @@ class Task(NamedTuple):
     provenance: Provenance
     start: TopicPosterior | None
 
-    def facts(self, scores: Scores | None) -> Provenance:
-        """What the run folder says about the training; ``scores`` chose the number of topics."""
-        return self.provenance if not scores else {**self.provenance, "number_of_topics": scores}
-
     @property
     def vocabulary(self) -> Vocabulary | None:
         return self.corpus.vocabulary if isinstance(self.corpus, Corpus) else None
@@ -80,7 +76,7 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     vocabularies or columns that differ, options out of range.
     """
     _ = plan.workplace  # refuses what cannot work, before there is a folder
-    check_new_run(plan, plan.inputs)
+    check_new_run(plan)
     asked = plan
     plan, task = task_of(plan)
     # Not in ``task_of``: training that resumes must have the rungs that it began with.
@@ -134,11 +130,11 @@ def finish_training(
         hooks.on_writing()
 
     with (
-        workshop(plan.workers, folder.memo) as (executor, scratch),
+        open_executor(plan.workers) as executor,
         _open_steps(plan, folder, data.whole) as steps,
     ):
         found = run_session(
-            data, plan.options, rng, executor, scratch,
+            data, plan.options, rng, executor, folder.memo,
             hooks._replace(on_lap=on_lap, on_writing=on_writing),
             scorer=scorer, keep_rung=keep_no_model if writer is None else writer.keep,
             score=lap_score(plan, task.corpus, task.heldout),
@@ -150,7 +146,10 @@ def finish_training(
         if writer is not None and scores is not None:
             writer.write(result, scores)
         else:
-            save_run(result, model, task.vocabulary, task.facts(scores), trace)
+            facts = task.provenance
+            if scores is not None:  # which chose the number of topics
+                facts = {**facts, "number_of_topics": scores}
+            save_run(result, model, task.vocabulary, facts, trace)
         write_config(result / CONFIG_FILE, plan)
 
     folder.publish(write, plan.rung_names)

@@ -243,10 +243,10 @@ def check_plain(run: Path) -> None:
         raise RunError(stranger, problem, "If you trust it, replace it with what it points to.")
 
 
-def check_new_run(plan: RunPlan, inputs: Iterable[Path] = ()) -> None:
+def check_new_run(plan: RunPlan) -> None:
     """Before any work, refuse a folder that is taken, or that is, contains or lies in an input."""
     run, overwrite = plan.out, plan.overwrite
-    refuse_inputs(run, inputs)
+    refuse_inputs(run, plan.inputs)
     with refusing(run):
         _settle(run)
         files = (run / SETTINGS_FILE, run / PATH_FILE)

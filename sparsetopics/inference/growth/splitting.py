@@ -230,10 +230,11 @@ def halves(whole: Moments, axis: int) -> Moments:
     count = max(whole.counts[0], FEWEST)  # a component that lost its items has no mean
     mean = whole.sums[0] / count
     squares = whole.squares[0] / count
-    if len(mean) == 0:
-        step = 0.5 * _principal_product(squares, axis)
-        return _pair(whole, np.zeros((2, 0)), squares, step)
     is_full = squares.ndim == 2
+    if len(mean) == 0:
+        direction = _principal_axis(squares, axis)
+        product = np.outer(direction, direction) if is_full else direction**2
+        return _pair(whole, np.zeros((2, 0)), squares, 0.5 * product)
     spread = squares - (np.outer(mean, mean) if is_full else mean**2)
     shift = HALF_NORMAL_MEAN * _principal_axis(spread, axis)
     crossed = np.outer(mean, shift) + np.outer(shift, mean) if is_full else 2.0 * mean * shift
@@ -256,8 +257,3 @@ def _principal_axis(spread: FloatArray, axis: int) -> FloatArray:
     length = np.sqrt(max(variances[-1 - axis], 0.0))
     direction: FloatArray = length * directions[:, -1 - axis]
     return direction
-
-
-def _principal_product(squares: FloatArray, axis: int) -> FloatArray:
-    direction = _principal_axis(squares, axis)
-    return np.outer(direction, direction) if squares.ndim == 2 else direction**2
