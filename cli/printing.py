@@ -74,6 +74,11 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def show_help(ctx: click.Context) -> None:
+    """Print the help of a command."""
+    click.echo(ctx.get_help(), color=ctx.color)
+
+
 def say(sentence: str) -> None:
     """Print a line of progress, a warning or a remark on stderr.
 

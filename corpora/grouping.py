@@ -81,9 +81,15 @@ class Over:
 
     def end(self, start: Start) -> Start:
         """Where a period or bin ends, which is not part of it; of a single value, that value."""
-        if isinstance(start, date):
-            return _next_start(start, self.period or "day")
-        return start if self.width is None else start + self.width
+        if not isinstance(start, date):
+            return start if self.width is None else start + self.width
+        period = self.period or "day"
+        after = pc.ceil_temporal(pa.scalar(start), unit=period, ceil_is_strictly_greater=True)
+        try:
+            found: date = after.as_py()
+        except (ValueError, OverflowError):  # of the last period that Python knows
+            return date.max
+        return found
 
     def named(self, start: Start) -> str:
         """A period or bin as people write it: 2024-05, 2024-Q2, 2024, 2024-05-31, 10–20."""
@@ -216,13 +222,4 @@ def _typed(values: pa.Array, kind: FieldType, over: Over, wanted: str, hint: str
     if isinstance(found, int):
         odd = shown(values[found].as_py())
         refuse("over", f"expected {wanted} in {shown(over.column)}, but found {odd}", hint)
-    return found
-
-
-def _next_start(start: date, period: str) -> date:
-    after = pc.ceil_temporal(pa.scalar(start), unit=period, ceil_is_strictly_greater=True)
-    try:
-        found: date = after.as_py()
-    except (ValueError, OverflowError):  # of the last period that Python knows
-        return date.max
     return found

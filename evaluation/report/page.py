@@ -56,11 +56,10 @@ class Report:
 
 
 class Shown(NamedTuple):
-    """A model with what it has on this page: a number, a short name, a colour and figures."""
+    """A model on this page: its number, which chooses its colour, a short name and figures."""
 
     number: int
     name: str
-    colour: str
     subject: Subject
     topic_map: Markup | None
     moves: Markup | None
@@ -109,6 +108,7 @@ def render_page(report: Report) -> str:
         best=_best(shown),
         row_words=ROW_WORDS,
         most_numbers=MOST_NUMBERS,
+        n_colours=figures.N_COLOURS,
         style=Markup(_packaged("page.css")),
         script=Markup(_packaged("page.js")),
         tree_script=Markup(_packaged("tree.js")),
@@ -135,8 +135,7 @@ def _short_names(names: Sequence[str]) -> list[str]:
 
 
 def _shown(subject: Subject, number: int, name: str) -> Shown:
-    colour = f"var(--series-{number % figures.N_COLOURS})"
-    return Shown(number, name, colour, subject, _map(subject, number), _accepted_moves(subject))
+    return Shown(number, name, subject, _map(subject, number), _accepted_moves(subject))
 
 
 def _map(subject: Subject, number: int) -> Markup | None:

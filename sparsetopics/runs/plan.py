@@ -21,7 +21,7 @@ from typing import get_args
 import msgspec
 
 from sparsetopics.base.errors import RunError, warn_user
-from sparsetopics.base.sealed_files import Json, decoded, file_sha256, read_sealed, write_sealed
+from sparsetopics.base.sealed_files import decoded, file_sha256, read_sealed, write_sealed
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import count_validation
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
@@ -224,14 +224,22 @@ def rungs_of(said: Mapping[str, Value]) -> tuple[int, ...]:
     return rungs
 
 
-def fingerprints_of(plan: RunPlan) -> dict[str, str]:
-    """SHA-256 of one file in each folder that a run reads, as it is now."""
-    read = {"corpus": plan.corpus, "heldout": plan.heldout, "start_run": plan.start_run}
-    return {
-        name: file_sha256(plan.at(path) / (ARRAYS_FILE if name == "start_run" else MANIFEST))
-        for name, path in read.items()
-        if path is not None
-    }
+class Fingerprints(msgspec.Struct, omit_defaults=True):
+    """SHA-256 of one file in each folder that a run reads."""
+
+    corpus: str
+    heldout: str | None = None
+    start_run: str | None = None
+
+    @classmethod
+    def of(cls, plan: RunPlan) -> Fingerprints:
+        """Those of the data as they are now."""
+        heldout, start = plan.heldout, plan.start_run
+        return cls(
+            file_sha256(plan.at(plan.corpus) / MANIFEST),
+            None if heldout is None else file_sha256(plan.at(heldout) / MANIFEST),
+            None if start is None else file_sha256(plan.at(start) / ARRAYS_FILE),
+        )
 
 
 class PlanRecord(msgspec.Struct):
@@ -239,17 +247,17 @@ class PlanRecord(msgspec.Struct):
 
     finished: bool
     plan: RunPlan
-    fingerprints: dict[str, str]  # those of ``fingerprints_of``
+    fingerprints: Fingerprints
 
     @classmethod
     def of(cls, plan: RunPlan, *, finished: bool = False) -> PlanRecord:
         """The record of a plan with the data as they are now."""
-        return cls(finished, plan, fingerprints_of(plan))
+        return cls(finished, plan, Fingerprints.of(plan))
 
     def check_data(self, plan: RunPlan) -> None:
         """RunError if the data that ``plan`` reads are others than when training began."""
-        for name, found in fingerprints_of(plan).items():
-            if found != self.fingerprints.get(name):
+        for name, found in msgspec.structs.asdict(Fingerprints.of(plan)).items():
+            if found not in (None, getattr(self.fingerprints, name)):
                 problem = "the data have changed since training began"
                 raise RunError(str(plan.at(getattr(plan, name))), problem, "Train again.")
 
@@ -261,11 +269,11 @@ def write_plan(path: Path, record: PlanRecord) -> None:
     """
     plan = replace(record.plan, base=record.plan.base.absolute())
     given = msgspec.to_builtins(plan, enc_hook=str)
-    content: dict[str, Json] = {
+    content = {
         "format_version": PLAN_VERSION,
         "finished": record.finished,
         "plan": {name: given[name] for name in STORED},
-        "fingerprints": record.fingerprints,
+        "fingerprints": msgspec.to_builtins(record.fingerprints),
     }
     write_sealed(path, content, indent=2)
 

@@ -24,14 +24,12 @@ from sparsetopics.base.sealed_files import (
     Json,
     Refusal,
     Size,
-    absence,
     decoded,
     parsed,
     read_sealed,
     read_text,
     write_sealed,
 )
-from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stored
@@ -153,13 +151,7 @@ def check_file(folder: Path, settings: RunSettings, name: str) -> Path:
 
 
 def vocabulary_of(folder: Path) -> Vocabulary:
-    """The vocabulary of a run or of a corpus of documents, as its folder lists it.
-
-    Raises CorpusFormatError or RunError if the folder is neither, or if the file is missing or
-    damaged.
-    """
-    if absence(folder / SETTINGS_FILE):
-        return vocabulary_of_corpus(folder)
+    """The vocabulary of a run, as its folder lists it; RunError if it is missing or damaged."""
     check_file(folder, read_settings(folder), VOCABULARY_FILE)
     return Vocabulary.read(folder)
 

@@ -16,6 +16,7 @@ from sparsetopics.base.sealed_files import FileEntry, Refusal, decoded, read_sea
 from sparsetopics.corpora.corpus import Corpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.projection import Projection
+from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
 from sparsetopics.estimators.loading import load
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.model import memo
@@ -105,16 +106,18 @@ def test_a_vocabulary_is_read_under_its_digest(copy_of, tmp_path, name):
     data = bytearray(path.read_bytes())
     lines = tmp_path / "a.lines"
     lines.write_text("owl")
-    assert vocabulary_of(folder).words
+    is_run = name == "lda"
+    read_vocabulary = vocabulary_of if is_run else vocabulary_of_corpus
+    assert read_vocabulary(folder).words
 
     data[40] ^= 1
     path.write_bytes(data)
 
     def ingest_with(folder):
-        options = IngestOptions(vocabulary=folder if name == "documents" else vocabulary_of(folder))
+        options = IngestOptions(vocabulary=vocabulary_of(folder) if is_run else folder)
         ingest([lines], tmp_path / "c", options)
 
-    for read in (vocabulary_of, ingest_with):
+    for read in (read_vocabulary, ingest_with):
         with pytest.raises(SparsetopicsError, match=r"vocabulary\.parquet: expected SHA-256"):
             read(folder)
 
@@ -125,7 +128,7 @@ def test_what_has_no_words_has_no_vocabulary(copy_of, name):
         SparsetopicsError,
         match=r"(found a corpus of vectors|the entry of vocabulary.parquet is missing)",
     ):
-        vocabulary_of(copy_of(name))
+        (vocabulary_of_corpus if name == "vectors" else vocabulary_of)(copy_of(name))
 
 
 def test_the_file_of_an_older_release_says_what_to_do(tmp_path):
