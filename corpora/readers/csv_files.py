@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from typing import NoReturn
 
 import numpy as np
@@ -16,7 +17,12 @@ import pyarrow as pa
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
-from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
+from sparsetopics.corpora.readers.delimiters import (
+    check_separated,
+    delimiter_of,
+    refuse_header,
+    wrong_width,
+)
 from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields
 from sparsetopics.corpora.readers.records import (
     MOST_LINES,
@@ -43,24 +49,29 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
     with closing(line_blocks(file.path, options.decoding)) as lines:
         first, delimiter, n_lines = beginning(lines, file.path, options)
-        header: Sequence[str] | None = options.header
-        if header is None:
+        if options.header is None:
             rows = csv_rows(first, file.path, n_lines, delimiter)
-            header, n_lines = next(rows, (None, n_lines))
-        if header is not None:
+            header, n_lines = next(filter(itemgetter(0), rows), ([], 0))
+        else:
+            found = next(filter(None, csv.reader(first, delimiter=delimiter)), [])
+            header = refuse_header(found, options.header, str(file.path))
+            first.seek(0)
+        if header:
             fields = _fields_of(header, delimiter, file.path, options)
             blocks = chain([first.read().encode()], (block.data for block in lines))
-            yield from _read_records(file.path, delimiter, fields, blocks, n_lines)
+            yield from _read_records(file.path, delimiter, fields, blocks, n_lines, options)
 
 
 def beginning(
     lines: Iterator[LineBlock], path: Place, options: ReadOptions
 ) -> tuple[io.StringIO, str, int]:
-    """The lines of the first block from the first record on, what separates columns, and how many
-    lines stand before."""
-    text = next((block.data for block in lines), b"").decode()
+    """The lines of the first block with records, what separates columns, and how many lines stand
+    before."""
+    with_records = (block for block in lines if block.data.strip(b"\r\n"))
+    block = next(with_records, LineBlock(str(path), 1, b""))
+    text = block.data.decode()
     delimiter, n_said = delimiter_of(path, text, options.delimiter)
-    return io.StringIO(text[n_said:], newline=""), delimiter, min(n_said, 1)
+    return io.StringIO(text[n_said:], newline=""), delimiter, block.first_line - 1 + min(n_said, 1)
 
 
 def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: ReadOptions) -> Fields:
@@ -78,7 +89,12 @@ def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: Read
 
 
 def _read_records(
-    path: Place, delimiter: str, fields: Fields, blocks: Iterator[bytes], n_lines: int
+    path: Place,
+    delimiter: str,
+    fields: Fields,
+    blocks: Iterator[bytes],
+    n_lines: int,
+    options: ReadOptions,
 ) -> Iterator[PendingBlock]:
     """The records in ``blocks``, which follow after ``n_lines`` lines."""
     rest = b""
@@ -94,7 +110,8 @@ def _read_records(
         if is_odd or len(rest) > LONGEST_TEXT:
             break
     if rest:
-        _refuse(path, delimiter, fields, text_lines(chain([rest], blocks)), n_lines)
+        rows = csv_rows(text_lines(chain([rest], blocks)), path, n_lines, delimiter)
+        _refuse(rows, path, fields, options)
 
 
 def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, int, int, bool]:
@@ -119,19 +136,18 @@ def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, in
 
 
 def _refuse(
-    path: Place, delimiter: str, fields: Fields, lines: Iterable[str], n_lines: int
+    rows: Iterator[tuple[list[str], int]], path: Place, fields: Fields, options: ReadOptions
 ) -> NoReturn:
     """Raise the SourceError of the first odd record."""
-    number = n_lines
-    for record, number in csv_rows(lines, path, n_lines, delimiter):
+    where = str(path)
+    for record, number in rows:
         where = f"{path}, line {number}"
         if record and len(record) != fields.n_columns:
-            expected = f"{fields.n_columns} fields, as in the header"
-            raise SourceError(where, f"expected {expected}, but found {len(record)}")
+            raise wrong_width(where, fields.n_columns, len(record), options.header)
         if record:
             doc_id, label = (None if f is None else record[f] for f in fields[:2])
             text_block([(where, doc_id, label, "")], {})
-    raise SourceError(f"{path}, line {number}", "not a CSV record", "Check the quotes.")
+    raise SourceError(where, "not a CSV record", "Check the quotes.")
 
 
 def text_lines(blocks: Iterable[bytes]) -> Iterator[str]:

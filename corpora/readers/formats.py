@@ -16,7 +16,7 @@ from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock
 from sparsetopics.corpora.readers.counts import packed_or_not, read_uci, uci_vocabulary_names
 from sparsetopics.corpora.readers.csv_files import read_csv
 from sparsetopics.corpora.readers.delimiters import CSV_SUFFIXES
-from sparsetopics.corpora.readers.excel import read_xlsx
+from sparsetopics.corpora.readers.excel import read_xlsx, sheet_rows
 from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
 from sparsetopics.corpora.readers.json_files import object_blocks, read_json
@@ -118,7 +118,9 @@ FORMATS: dict[str, TextFormat] = {
     "csv": Format(
         _each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, by_file=True, places=places.records
     ),
-    "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, by_file=True),
+    "xlsx": Format(
+        _each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, by_file=True, places=sheet_rows
+    ),
     "parquet": Format(_each(read_parquet), (".parquet",), _OF_ROWS, by_file=True),
     "arrow": Format(_each(read_ipc), _ARROW_SUFFIXES, _OF_ROWS, by_file=True),
     "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),

@@ -221,13 +221,11 @@ def fields_of(options: ReadOptions) -> tuple[str, ...]:
 def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:
     """The error for a field, chosen by ``option``, that is not among ``names``."""
     hint = f"Name another with {_as_typed(option)}."
-    if any("," in name for name in names):
-        hint += " Write names with commas in quotes: '\"a, b\"'."
-    if option == KEEP:
-        hint = "Check --keep."
-        name, _, kind = field.rpartition(":")
-        if name in names:
-            hint = f"There is no type {shown(kind)}; use number, date or string."
+    name, _, kind = field.rpartition(":")
+    if option == KEEP and name in names:
+        hint = f"There is no type {shown(kind)}; use number, date or string."
+    elif any("," in name or name != name.strip() for name in names):
+        hint += " Write names with commas, or with spaces around them, in quotes: '\"a, b\"'."
     return SourceError(where, f"expected a field {field!r}, but found {listed(names)}", hint)
 
 

@@ -49,8 +49,9 @@ def records(file: SourceFile, options: ReadOptions) -> Iterator[str]:
     blocks = line_blocks(file.path, options.decoding)
     first, delimiter, n_before = beginning(blocks, file.path, options)
     lines = chain(first, text_lines(block.data for block in blocks))
-    has_header = options.header is None
-    for number, (record, last) in enumerate(csv_rows(lines, file.path, n_before, delimiter)):
-        if record and (number or not has_header):
+    is_header = options.header is None
+    for record, last in csv_rows(lines, file.path, n_before, delimiter):
+        if record and not is_header:
             yield f"{file.path}, line {n_before + 1}"
+        is_header = is_header and not record
         n_before = last

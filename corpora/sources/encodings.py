@@ -39,7 +39,7 @@ _WHAT_TO_DO = {
         "Unpack it, give it the extension .gz, .zst or .bz2 if it has that format, or leave it out."
     ),
     "a pickled dictionary of gensim": "In Python, save it with dictionary.save_as_text(path).",
-    "a Python pickle": "Opening it could run any code. Save its contents as text or JSON lines.",
+    "a Python pickle": "It could run code when opened. Save its contents as text or JSON lines.",
 }
 _KINDS_IN_TEXTS = 8
 _BINARY = "binary, with many control characters"
