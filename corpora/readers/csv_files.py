@@ -49,13 +49,13 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
     with closing(line_blocks(file.path, options.decoding)) as lines:
         first, delimiter, n_lines = beginning(lines, file.path, options)
-        if options.header is None:
-            rows = csv_rows(first, file.path, n_lines, delimiter)
-            header, n_lines = next(filter(itemgetter(0), rows), ([], 0))
-        else:
+        if options.header is not None:
             found = next(filter(None, csv.reader(first, delimiter=delimiter)), [])
             header = refuse_header(found, options.header, str(file.path))
             first.seek(0)
+        else:
+            rows = csv_rows(first, file.path, n_lines, delimiter)
+            header, n_lines = next(filter(itemgetter(0), rows), ((), 0))
         if header:
             fields = _fields_of(header, delimiter, file.path, options)
             blocks = chain([first.read().encode()], (block.data for block in lines))

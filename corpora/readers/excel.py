@@ -109,7 +109,7 @@ def _as_text(cell: Cell) -> str:
 
 def _filled_sheets(
     stream: IO[bytes], where: str
-) -> list[tuple[str, _NumberedRow, Iterator[_NumberedRow]]]:
+) -> Sequence[tuple[str, _NumberedRow, Iterator[_NumberedRow]]]:
     """The title of each sheet with values, its first row that is not blank, and the rows after it;
     hidden sheets come last."""
     with needing("excel", "format", "xlsx needs openpyxl, which is not installed"):

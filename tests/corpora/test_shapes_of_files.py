@@ -292,23 +292,32 @@ def test_braces_and_quotes_in_strings_are_no_objects(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "place"),
+    ("content", "message"),
     [
-        ('[{"text": "a"}', "after object 1"),
-        ('[{"text": "a"}, {"text": "b"', "after object 1"),
-        ('[{"text": "a"} {"text": "b"}]', "after object 2"),
-        ('{"text": "a"}]', "after object 1"),
-        ("[1, 2]", "after object 0"),
-        ('{"text": "a"} x {"text": "b"}', "object 1 or later"),
-        ('{"text": "a"}, {"text": "b"}', "after object 2"),
-        ('[{"text": "a"}, {"text": b}]', "object 2, column 10"),
-        ('[{"text": "a"}, {"text": 3}]', "object 2"),
+        ('[\n{"text": "a"}\n', "line 2: the file ends before the array is closed."),
+        ("[\n", "line 1: the file ends before the array is closed."),
+        ('[{"text": "a"},\n{"text": "b"', "line 2: the file ends before an object is closed."),
+        ('[{"text": "a"}\n{"text": "b"}]', 'line 2: {next}, but found \'{{"text"'),
+        ('[{"text": "a"},,\n {"text": "b"}]', 'line 1: {next}, but found \',, {{"text"'),
+        ('[{"text": "a"},\n]', "line 1: {next}, but found ', ]'"),
+        ('[{"text": "a"},\n "b c"]', "line 1: {next}, but found ', \"b c\"]'"),
+        ('[,{"text": "a"}]', "line 1: expected an object or an array of objects, but found '[,{{"),
+        ("\n[1, 2]", "line 2: expected an object or an array of objects, but found '[1, 2]'"),
+        ('{"text": "a"}\n]', "line 2: expected an object, but found ']'"),
+        ('{"text": "a"}\nx {"text": "b"}', "line 2: expected an object, but found 'x {{"),
+        ('{"text": "a"}, {"text": "b"}', "line 1: expected an object, but found ', {{"),
+        ('[{"text": "a"}, {"text": b}]', "object 2, column 10: not JSON (expecting value)"),
+        ('{\r\n"text":\r\n b}', "object 1, its line 3, column 2: not JSON (expecting value)"),
+        ('[{"text": "a"}, {"text": 3}]', "object 2: expected"),
     ],
 )
-def test_json_that_is_not_whole_is_refused(tmp_path, content, place):
+@pytest.mark.parametrize("size", [3, 1 << 20])
+def test_json_that_is_not_whole_is_refused(tmp_path, monkeypatch, content, message, size):
     path = written(tmp_path / "a.json", content)
+    monkeypatch.setattr(byte_stream, "BLOCK_BYTES", size)
 
-    assert refused(path).startswith(f"{path}, {place}: ")
+    what = "expected a comma and an object, or the end of the array"
+    assert refused(path).startswith(f"{path}, {message.format(next=what)}")
 
 
 def test_json_lines_over_several_lines_get_a_hint(tmp_path):
@@ -398,6 +407,17 @@ def test_a_struct_that_is_there_twice_has_no_members(tmp_path):
     pq.write_table(rows, tmp_path / "a.parquet")
 
     assert "expected a field 'user.name'" in refused(tmp_path / "a.parquet", id_field="user.name")
+
+
+@pytest.mark.parametrize(
+    "row", ['"user": {"name": "a", "name": "b"}', '"user": {"name": "a"}, "user": {"name": "b"}']
+)
+@pytest.mark.parametrize("options", [{"id_field": "user.name"}, {"keep": ("user.name",)}])
+def test_nested_fields_that_are_there_twice_are_refused(tmp_path, row, options):
+    path = written(tmp_path / "a.jsonl", f'{{"text": "owl", {row}}}')
+
+    assert "line 1: two fields are called 'user.name'" in refused(path, **options)
+    assert read(path) == [(None, None, "owl")]
 
 
 def test_missing_structs_have_no_members(tmp_path):
