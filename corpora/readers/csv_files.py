@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 from typing import NoReturn
 
 import numpy as np
@@ -48,21 +47,34 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     """
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
     with closing(line_blocks(file.path, options.decoding)) as lines:
-        first, delimiter, n_lines = beginning(lines, file.path, options)
+        first, delimiter, n_lines = _beginning(lines, file.path, options)
         if options.header is not None:
             found = next(filter(None, csv.reader(first, delimiter=delimiter)), [])
             header = refuse_header(found, options.header, str(file.path))
             first.seek(0)
         else:
-            rows = csv_rows(first, file.path, n_lines, delimiter)
-            header, n_lines = next(filter(itemgetter(0), rows), ((), 0))
+            header, _ = next(_csv_rows(first, file.path, n_lines, delimiter), ((), 0))
         if header:
             fields = _fields_of(header, delimiter, file.path, options)
             blocks = chain([first.read().encode()], (block.data for block in lines))
-            yield from _read_records(file.path, delimiter, fields, blocks, n_lines, options)
+            yield from _read_records(file.path, delimiter, fields, blocks, options)
 
 
-def beginning(
+def placed_records(
+    path: Place, options: ReadOptions
+) -> Generator[tuple[list[str], int], None, None]:
+    """The records, the header among them, each with the number of its first line.
+
+    SourceError at the line where a quote opens that is not closed well.
+    """
+    with closing(line_blocks(path, options.decoding)) as blocks:
+        first, delimiter, n_lines = _beginning(blocks, path, options)
+        texts = (io.StringIO(block.data.decode(), newline="") for block in blocks)
+        lines = chain(first, chain.from_iterable(texts))
+        yield from _csv_rows(lines, path, n_lines, delimiter)
+
+
+def _beginning(
     lines: Iterator[LineBlock], path: Place, options: ReadOptions
 ) -> tuple[io.StringIO, str, int]:
     """The lines of the first block with records, what separates columns, and how many lines stand
@@ -89,40 +101,31 @@ def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: Read
 
 
 def _read_records(
-    path: Place,
-    delimiter: str,
-    fields: Fields,
-    blocks: Iterator[bytes],
-    n_lines: int,
-    options: ReadOptions,
+    path: Place, delimiter: str, fields: Fields, blocks: Iterator[bytes], options: ReadOptions
 ) -> Iterator[PendingBlock]:
-    """The records in ``blocks``, which follow after ``n_lines`` lines."""
+    """The records in ``blocks``, which follow the header."""
     rest = b""
     for block in blocks:
         rest += block
-        found, n_read, n_lines_read, is_odd = _columns(delimiter, fields, rest)
+        found, n_read, is_odd = _columns(delimiter, fields, rest)
         if max(overlong(found.ids), overlong(found.labels)) >= 0:
             break
         if len(found.texts):
             yield partial(TextBlock, *found)
-        n_lines += n_lines_read
         rest = rest[n_read:]
         if is_odd or len(rest) > LONGEST_TEXT:
             break
     if rest:
-        rows = csv_rows(text_lines(chain([rest], blocks)), path, n_lines, delimiter)
-        _refuse(rows, path, fields, options)
+        _refuse(path, fields, options)
 
 
-def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, int, int, bool]:
-    """The documents of whole records; how many bytes and lines they take, and whether an odd one
-    follows."""
+def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, int, bool]:
+    """The documents of whole records, how many bytes they take, and whether an odd one follows."""
     text = np.frombuffer(bytearray(data), np.uint8)  # writable, so that kernels compile once
     rows = np.full(fields.n_columns, -1, np.int64)
     wanted = sorted(fields.wanted)
     rows[wanted] = range(len(wanted))
-    n_lines = count_line_breaks(text)
-    spans = np.empty((len(wanted), n_lines, 2), np.int32)
+    spans = np.empty((len(wanted), count_line_breaks(text), 2), np.int32)
     n_records, n_read, is_odd, _ = find_fields_of_records(text, ord(delimiter), rows, spans)
 
     def column(field: int | None) -> pa.StringArray:
@@ -131,38 +134,28 @@ def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, in
         copied = copy_fields(text, spans[rows[field], :n_records])
         return pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied))
 
-    n_left = count_line_breaks(text[n_read:])
-    return fields.block(column), n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
+    is_odd = is_odd or count_line_breaks(text[n_read:]) > MOST_LINES
+    return fields.block(column), n_read, is_odd
 
 
-def _refuse(
-    rows: Iterator[tuple[list[str], int]], path: Place, fields: Fields, options: ReadOptions
-) -> NoReturn:
+def _refuse(path: Place, fields: Fields, options: ReadOptions) -> NoReturn:
     """Raise the SourceError of the first odd record."""
     where = str(path)
-    for record, number in rows:
-        where = f"{path}, line {number}"
-        if record and len(record) != fields.n_columns:
-            raise wrong_width(where, fields.n_columns, len(record), options.header)
-        if record:
+    with closing(placed_records(path, options)) as records:
+        for record, line in records:
+            where = f"{path}, line {line}"
+            if len(record) != fields.n_columns:
+                is_given = options.header is not None
+                raise wrong_width(where, fields.n_columns, len(record), is_given=is_given)
             doc_id, label = (None if f is None else record[f] for f in fields[:2])
             text_block([(where, doc_id, label, "")], {})
     raise SourceError(where, "not a CSV record", "Check the quotes.")
 
 
-def text_lines(blocks: Iterable[bytes]) -> Iterator[str]:
-    """Lines with their breaks, as ``csv`` wants them."""
-    texts = (io.StringIO(data.decode(), newline="") for data in blocks)
-    return chain.from_iterable(texts)
-
-
-def csv_rows(
+def _csv_rows(
     lines: Iterable[str], path: Place, n_lines: int, delimiter: str
 ) -> Iterator[tuple[list[str], int]]:
-    """The records after ``n_lines`` lines, each with the number of its last line.
-
-    SourceError at the line where a quote opens that is not closed well.
-    """
+    """The records after ``n_lines`` lines, as ``placed_records`` has them."""
     own: list[str] = []  # the lines of the record that is being read
 
     def noted(lines: Iterable[str]) -> Iterator[str]:
@@ -175,7 +168,8 @@ def csv_rows(
     reader = csv.reader(noted(lines), delimiter=delimiter, strict=True)
     try:
         for record in reader:
-            yield record, n_lines + reader.line_num
+            if record:
+                yield record, n_lines + reader.line_num - len(own) + 1
             own.clear()
     except csv.Error as error:
         last = n_lines + reader.line_num

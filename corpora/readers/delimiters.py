@@ -54,10 +54,7 @@ def refuse_header(first: Sequence[str], given: Sequence[str], where: str) -> Seq
     return given
 
 
-def wrong_width(
-    where: str, n_columns: int, n_found: int, given: Sequence[str] | None
-) -> SourceError:
+def wrong_width(where: str, n_columns: int, n_found: int, *, is_given: bool) -> SourceError:
     """The error for a record that has another number of fields than its header."""
-    source = "the header" if given is None else "--header"
-    expected = f"{quantity(n_columns, 'field')}, as in {source}"
+    expected = f"{quantity(n_columns, 'field')}, as in {'--' if is_given else 'the '}header"
     return SourceError(where, f"expected {expected}, but found {n_found}")

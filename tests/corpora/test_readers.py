@@ -434,7 +434,7 @@ def test_a_missing_column_is_named(name, tmp_path):
         ('1,"o\n\np', r"line 3: not a CSV record \(unexpected end of data at line 5\)"),
         ('"1\n2","o\np', r"line 4: not a CSV record \(unexpected end of data at line 5\)"),
         ('1,"o\r\np\rq"r', r"line 3: not a CSV record \(',' expected .* at line 5\)\. Check the"),
-        ('1,"o\np",q', r"line 4: expected 2 fields, as in the header, but found 3"),
+        ('1,"o\np",q', r"line 3: expected 2 fields, as in the header, but found 3"),
         (f'1,"{"o" * 9}{"NL" * 1_000}"', r"line 3: not a CSV record \(more than 1,000 lines at"),
         (f'1,"{"NL" * 9_000}', r"line 3: not a CSV record \(more than 1,000 lines at line 1002\)"),
         (f'"{"NL" * 500}",{"o" * 9}\n2,"{"NL" * 998}"\n3,"', r"line 1503: .* \(unexpected end"),
