@@ -16,13 +16,8 @@ import pyarrow as pa
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
-from sparsetopics.corpora.readers.delimiters import (
-    check_separated,
-    delimiter_of,
-    refuse_header,
-    wrong_width,
-)
-from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields
+from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
+from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields, odd_record
 from sparsetopics.corpora.readers.records import (
     MOST_LINES,
     copy_fields,
@@ -48,13 +43,15 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
     with closing(line_blocks(file.path, options.decoding)) as lines:
         first, delimiter, n_lines = _beginning(lines, file.path, options)
-        if options.header is not None:
-            found = next(filter(None, csv.reader(first, delimiter=delimiter)), [])
-            header = refuse_header(found, options.header, str(file.path))
-            first.seek(0)
+        header: Sequence[str] | None = options.header
+        if header is None:
+            header, _ = next(_csv_rows(first, file.path, n_lines, delimiter), (None, 0))
         else:
-            header, _ = next(_csv_rows(first, file.path, n_lines, delimiter), ((), 0))
-        if header:
+            found = next(filter(None, csv.reader(first, delimiter=delimiter)), [])
+            if header == (*found,):
+                raise odd_record(found, 0, str(file.path), options)
+            first.seek(0)
+        if header is not None:
             fields = _fields_of(header, delimiter, file.path, options)
             blocks = chain([first.read().encode()], (block.data for block in lines))
             yield from _read_records(file.path, delimiter, fields, blocks, options)
@@ -145,8 +142,7 @@ def _refuse(path: Place, fields: Fields, options: ReadOptions) -> NoReturn:
         for record, line in records:
             where = f"{path}, line {line}"
             if len(record) != fields.n_columns:
-                is_given = options.header is not None
-                raise wrong_width(where, fields.n_columns, len(record), is_given=is_given)
+                raise odd_record(record, fields.n_columns, where, options)
             doc_id, label = (None if f is None else record[f] for f in fields[:2])
             text_block([(where, doc_id, label, "")], {})
     raise SourceError(where, "not a CSV record", "Check the quotes.")

@@ -1,4 +1,4 @@
-"""What separates the columns of CSV files, and what names them."""
+"""What separates the columns of CSV files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.source_files import bare_suffix
 from sparsetopics.options.option import refuse, shown
@@ -44,17 +43,3 @@ def check_separated(header: Sequence[str], delimiter: str, path: Place) -> None:
             wanted = _NAMES.get(delimiter, (repr(delimiter), ""))[0]
             problem = f"expected columns separated by {wanted}, but found {found}"
             raise SourceError(str(path), problem, f"Use --delimiter {typed}.")
-
-
-def refuse_header(first: Sequence[str], given: Sequence[str], where: str) -> Sequence[str]:
-    """The given names of columns; SourceError if the first record is the same."""
-    if [*first] == [*given]:
-        problem = "the first row holds the names that --header gives"
-        raise SourceError(where, problem, "Leave out --header.")
-    return given
-
-
-def wrong_width(where: str, n_columns: int, n_found: int, *, is_given: bool) -> SourceError:
-    """The error for a record that has another number of fields than its header."""
-    expected = f"{quantity(n_columns, 'field')}, as in {'--' if is_given else 'the '}header"
-    return SourceError(where, f"expected {expected}, but found {n_found}")

@@ -19,8 +19,7 @@ import pyarrow as pa
 from sparsetopics.base.errors import SourceError, needing, source_errors, warn_user
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.readers.blocks import PendingBlock
-from sparsetopics.corpora.readers.delimiters import refuse_header, wrong_width
-from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.readers.options import ReadOptions, odd_record
 from sparsetopics.corpora.readers.text_tables import table_blocks
 from sparsetopics.corpora.sources.archives import check_members, zip_errors
 from sparsetopics.corpora.sources.arrow_batches import pieces
@@ -71,21 +70,18 @@ def _placed_rows(
     """
     with reading(path), open_unpacked(path) as stream:
         sheets = _filled_sheets(stream, str(path))
-        for title, first, rows in sheets[:1]:
+        for title, rows in islice(sheets.items(), 1):
             where = f"{path}, sheet {title!r}"
-            if others := [repr(title) for title, *_ in sheets[1:]]:
+            if others := [repr(name) for name in sheets if name != title]:
                 hint = "To read another sheet, save it as a file of its own."
                 with _SILENCE:
                     say(f"{where} was read, but not {listed(others)}. {hint}")
-            header = first[1]
-            if options.header is not None:
-                header = refuse_header(header, options.header, where)
-                rows = chain([first], rows)
+            header = options.header or next(rows)[1]
             yield where, header
             for number, row in rows:
                 place = f"{where}, row {number}"
-                if len(row) > len(header):
-                    raise wrong_width(place, len(header), len(row), options.header)
+                if len(row) > len(header) or options.header == (*row,):
+                    raise odd_record(row, len(header), place, options)
                 yield place, row
 
 
@@ -107,22 +103,19 @@ def _as_text(cell: Cell) -> str:
     return "" if cell is None or cell in _ERRORS else str(cell)
 
 
-def _filled_sheets(
-    stream: IO[bytes], where: str
-) -> Sequence[tuple[str, _NumberedRow, Iterator[_NumberedRow]]]:
-    """The title of each sheet with values, its first row that is not blank, and the rows after it;
-    hidden sheets come last."""
+def _filled_sheets(stream: IO[bytes], where: str) -> dict[str, Iterator[_NumberedRow]]:
+    """The rows of each sheet with values, from the first that is not blank; hidden sheets last."""
     with needing("excel", "format", "xlsx needs openpyxl, which is not installed"):
         from openpyxl import load_workbook
     _check_parts(stream, where)
     with _openpyxl_errors(where):
         book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
-    filled = []
+    filled: dict[str, Iterator[_NumberedRow]] = {}
     for sheet in sorted(book.worksheets, key=lambda sheet: sheet.sheet_state != "visible"):
         sheet.reset_dimensions()  # which other programs may have written wrongly
         cells = sheet.iter_rows(values_only=True)
         rows = dropwhile(lambda row: not row[1], enumerate(_rows(cells, where), 1))
-        filled += [(sheet.title, first, rows) for first in islice(rows, 1)]
+        filled.update((sheet.title, chain([first], rows)) for first in islice(rows, 1))
     return filled
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from sparsetopics.base.errors import OptionError, SourceError
-from sparsetopics.base.wording import without_middle
+from sparsetopics.base.wording import quantity, without_middle
 from sparsetopics.corpora.readers.blocks import TextBlock, joined
 from sparsetopics.corpora.readers.dates import check_format
 from sparsetopics.corpora.readers.delimiters import check_delimiter
@@ -227,6 +227,17 @@ def missing_field(field: str, names: Sequence[str], where: str, option: str) -> 
     elif any("," in name or name != name.strip() for name in names):
         hint += " Write names with commas, or with spaces around them, in quotes: '\"a, b\"'."
     return SourceError(where, f"expected a field {field!r}, but found {listed(names)}", hint)
+
+
+def odd_record(
+    record: Sequence[str], n_columns: int, where: str, options: ReadOptions
+) -> SourceError:
+    """The error for a record of another width than its header, or that is the given header."""
+    if options.header == (*record,):
+        problem = "the row holds the names that --header gives"
+        return SourceError(where, problem, "Leave out --header.")
+    expected = f"{quantity(n_columns, 'field')}, as in {'--' if options.header else 'the '}header"
+    return SourceError(where, f"expected {expected}, but found {len(record)}")
 
 
 def no_text(field: str, found: str, options: ReadOptions, where: str) -> SourceError:
