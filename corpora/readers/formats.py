@@ -92,7 +92,7 @@ TextFormat = Format[ReadOptions, PendingBlock]
 VectorFormat = Format[VectorReadOptions, PendingVectors]
 
 UCI = "uci"
-_OLD_NAMES = {"ldac": "lda-c"}
+_OLD_NAMES: dict[str | None, str] = {"ldac": "lda-c"}
 IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
@@ -203,7 +203,7 @@ def find_collection(
     table = FormatTable(DOCUMENTS, FORMATS, partial(_format_of, FORMATS), _vocabularies_of)
     files, account = find_of_one_format(
         sources,
-        _present(format_name),
+        _OLD_NAMES.get(format_name, format_name),
         table,
         vocabulary_file=options.vocabulary_file,
         follow_links=follow_links,
@@ -214,11 +214,6 @@ def find_collection(
         own = f"files of format {found.format_name}"
         raise OptionError(KEEP, f"{own} have no field {options.kept.named[0]!r}, but only text")
     return found
-
-
-def _present(format_name: str | None) -> str | None:
-    """The name that a format has now."""
-    return None if format_name is None else _OLD_NAMES.get(format_name, format_name)
 
 
 def _vocabularies_of(path: Place, format_name: str | None) -> list[Place]:
@@ -283,7 +278,7 @@ def kind_of_sources(
     Tables, and folders with files of both kinds, could be either; they are vectors if
     ``wants_vectors``. Raises SourceError if a source is missing, OptionError for an unknown format.
     """
-    format_name = _present(format_name)
+    format_name = _OLD_NAMES.get(format_name, format_name)
     if format_name is None:
         files = find_files(sources, _is_known, or_all=True, follow_links=follow_links).files
         of_documents = any(_format_of(FORMATS, file.path) for file in files)

@@ -16,6 +16,7 @@ import pyarrow.csv as pa_csv
 
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import SourceError
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, vector_block
 from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
 from sparsetopics.corpora.readers.options import (
@@ -104,9 +105,10 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
     column. Raises SourceError if a named column is missing or not numeric, or if none is left.
     """
     names = column_names(schema, where)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SourceError(where, f"two columns are called {twice!r}")
+    for name in names if len(set(names)) < len(names) else ():
+        if names.count(name) > 1:
+            called = f"are called {name!r}" if name else "have no name"
+            raise SourceError(where, f"two columns {called}")
     for name in (options.id_field, options.label_field, *(options.columns or ())):
         if name is not None and name not in names:
             raise SourceError(where, f"expected a column {name!r}, but found {listed(names)}")
@@ -133,8 +135,8 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    of_numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-    return any(is_kind(kind) for is_kind in of_numbers)
+    types = pa.types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -179,7 +181,8 @@ def _csv_errors(path: Place, names: Sequence[str]) -> Iterator[None]:
                 problem = f"expected a number, but found {shown(value[3])}"
             elif found := _ODD_RECORD.match(str(error)):
                 where = f"{path}, record {found[1]}"
-                problem = f"expected {found[2]} columns, as in the header, but found {found[3]}"
+                expected = quantity(int(found[2]), "column")
+                problem = f"expected {expected}, as in the header, but found {found[3]}"
             raise SourceError(where, problem) from error
 
 
