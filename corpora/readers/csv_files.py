@@ -51,10 +51,21 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
             if header == (*found,):
                 raise odd_record(found, 0, str(file.path), options)
             first.seek(0)
-        if header is not None:
-            fields = _fields_of(header, delimiter, file.path, options)
-            blocks = chain([first.read().encode()], (block.data for block in lines))
-            yield from _read_records(file.path, delimiter, fields, blocks, options)
+        if header is None:
+            return
+        fields, rest = _fields_of(header, delimiter, file.path, options), b""
+        for data in chain([first.read().encode()], (block.data for block in lines)):
+            rest += data
+            found, n_read, is_odd = _columns(delimiter, fields, rest)
+            if max(overlong(found.ids), overlong(found.labels)) >= 0:
+                break
+            if len(found.texts):
+                yield partial(TextBlock, *found)
+            rest = rest[n_read:]
+            if is_odd or len(rest) > LONGEST_TEXT:
+                break
+        if rest:
+            _refuse(file.path, fields, options)
 
 
 def placed_records(
@@ -95,25 +106,6 @@ def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: Read
         problem, _, hint = error.text.partition(". ")
         hint += " If the file has no header, name its columns with --header."
         raise SourceError(error.where, problem, hint) from None
-
-
-def _read_records(
-    path: Place, delimiter: str, fields: Fields, blocks: Iterator[bytes], options: ReadOptions
-) -> Iterator[PendingBlock]:
-    """The records in ``blocks``, which follow the header."""
-    rest = b""
-    for block in blocks:
-        rest += block
-        found, n_read, is_odd = _columns(delimiter, fields, rest)
-        if max(overlong(found.ids), overlong(found.labels)) >= 0:
-            break
-        if len(found.texts):
-            yield partial(TextBlock, *found)
-        rest = rest[n_read:]
-        if is_odd or len(rest) > LONGEST_TEXT:
-            break
-    if rest:
-        _refuse(path, fields, options)
 
 
 def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, int, bool]:

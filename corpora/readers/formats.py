@@ -58,13 +58,17 @@ class Format(NamedTuple, Generic[Options, Pending]):
     options: frozenset[str] = frozenset()  # fields of its options for reading that it uses
     # Of counts: what the file with the words may be called, best first, given their own name.
     vocabulary_names: Callable[[str], list[str]] | None = None
-    by_file: bool = False  # whether each file is read by itself, so that some can be read ahead
     places: places.Places | None = None  # where the documents of a file lie; None: in its rows
 
     @property
     def counted(self) -> bool:
         """Whether documents come as word counts, not as text."""
         return self.vocabulary_names is not None
+
+    @property
+    def by_file(self) -> bool:
+        """Whether each file is read by itself, so that some can be read ahead."""
+        return not self.counted and self.places is not places.files
 
     @property
     def gives_ids(self) -> bool:
@@ -109,20 +113,14 @@ _OBJECTS = partial(places.lines, blocks=object_blocks)
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
     "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=places.files),
-    "lines": Format(_each(read_lines), (".lines",), _OF_LINES, by_file=True, places=places.lines),
-    "mallet": Format(_each(read_mallet), (), _OF_FILES, by_file=True, places=_FILLED),
-    "jsonl": Format(
-        _each(read_jsonl), (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True, places=_FILLED
-    ),
-    "json": Format(_each(read_json), (".json",), _OF_RECORDS, by_file=True, places=_OBJECTS),
-    "csv": Format(
-        _each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, by_file=True, places=places.records
-    ),
-    "xlsx": Format(
-        _each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, by_file=True, places=sheet_rows
-    ),
-    "parquet": Format(_each(read_parquet), (".parquet",), _OF_ROWS, by_file=True),
-    "arrow": Format(_each(read_ipc), _ARROW_SUFFIXES, _OF_ROWS, by_file=True),
+    "lines": Format(_each(read_lines), (".lines",), _OF_LINES, places=places.lines),
+    "mallet": Format(_each(read_mallet), (), _OF_FILES, places=_FILLED),
+    "jsonl": Format(_each(read_jsonl), (".jsonl", ".ndjson"), _OF_RECORDS, places=_FILLED),
+    "json": Format(_each(read_json), (".json",), _OF_RECORDS, places=_OBJECTS),
+    "csv": Format(_each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, places=places.records),
+    "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, places=sheet_rows),
+    "parquet": Format(_each(read_parquet), (".parquet",), _OF_ROWS),
+    "arrow": Format(_each(read_ipc), _ARROW_SUFFIXES, _OF_ROWS),
     "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
     "matrix-market": Format(
         matrix_market.read_matrix_market,

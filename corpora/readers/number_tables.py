@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -105,10 +106,9 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
     column. Raises SourceError if a named column is missing or not numeric, or if none is left.
     """
     names = column_names(schema, where)
-    for name in names if len(set(names)) < len(names) else ():
-        if names.count(name) > 1:
-            called = f"are called {name!r}" if name else "have no name"
-            raise SourceError(where, f"two columns {called}")
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        called = f"are called {twice[0]!r}" if twice[0] else "have no name"
+        raise SourceError(where, f"two columns {called}")
     for name in (options.id_field, options.label_field, *(options.columns or ())):
         if name is not None and name not in names:
             raise SourceError(where, f"expected a column {name!r}, but found {listed(names)}")
@@ -135,8 +135,8 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    types = pa.types
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    of_numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(is_kind(kind) for is_kind in of_numbers)
 
 
 def _is_list(kind: pa.DataType) -> bool:
