@@ -10,10 +10,15 @@ from typing import Generic, NamedTuple, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.readers import ldac, matrix_market, places
+from sparsetopics.corpora.readers import places
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
-from sparsetopics.corpora.readers.counts import packed_or_not, read_uci, uci_vocabulary_names
+from sparsetopics.corpora.readers.counts import (
+    packed_or_not,
+    read_uci,
+    uci_vocabulary_names,
+    vocabulary_names,
+)
 from sparsetopics.corpora.readers.csv_files import read_csv
 from sparsetopics.corpora.readers.delimiters import CSV_SUFFIXES
 from sparsetopics.corpora.readers.excel import read_xlsx, sheet_rows
@@ -21,6 +26,8 @@ from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
 from sparsetopics.corpora.readers.json_files import object_blocks, read_json
 from sparsetopics.corpora.readers.jsonl import read_jsonl
+from sparsetopics.corpora.readers.ldac import read_ldac
+from sparsetopics.corpora.readers.matrix_market import read_matrix_market
 from sparsetopics.corpora.readers.number_tables import (
     read_csv_numbers,
     read_ipc_numbers,
@@ -121,13 +128,8 @@ FORMATS: dict[str, TextFormat] = {
     "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, places=sheet_rows),
     "parquet": Format(_each(read_parquet), (".parquet",), _OF_ROWS),
     "arrow": Format(_each(read_ipc), _ARROW_SUFFIXES, _OF_ROWS),
-    "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
-    "matrix-market": Format(
-        matrix_market.read_matrix_market,
-        (".mtx", ".mm"),
-        _OF_COUNTS,
-        matrix_market.vocabulary_names,
-    ),
+    "lda-c": Format(read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, vocabulary_names),
+    "matrix-market": Format(read_matrix_market, (".mtx", ".mm"), _OF_COUNTS, vocabulary_names),
     # Also recognised by the name docword.NAME.txt.
     UCI: Format(read_uci, (".uci",), _OF_COUNTS, uci_vocabulary_names),
 }

@@ -49,6 +49,7 @@ _ARROW_TYPES = {
 _EXPONENTS = 1e10  # Arrow writes such floats with exponents; whole numbers have lost digits
 _JSON_HINT = "If the file is an array or has objects of several lines, use --format json."
 _MISSING: dict[str, Json] = {}  # in place of a nested field
+_TWICE: dict[str, Json] = {}  # in place of the values of a field that is there twice
 _FIRST_LINES = 100  # that are looked at for the types of fields
 
 
@@ -158,14 +159,15 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
             continue
         where = f"{block.source}, {block.noun} {number}"
         record = _record(line, where, options)
-        given = _with_nested(record, (*fields_of(options), *options.kept.named))
+        _lift_in_place(record, (*fields_of(options), *options.kept.named))
         if not rows:
             wanted = [(name, TEXT_FIELD) for name in options.text_fields]
             wanted += [(name, KEEP) for name in options.kept.named]
             misnamed = {n: missing_field(n, list(record), where, option) for n, option in wanted}
         misnamed = {name: error for name, error in misnamed.items() if name not in record}
+        twice = [name for name, value in record.items() if value is _TWICE]
+        names, odd = kept_among([*record, *twice], options, where)
         rows.append(_row(record, where, options))
-        names, odd = kept_among(given, options, where)
         of_all = (name for name in names if name not in options.kept.types)
         nested = (name for name in of_all if isinstance(record[name], dict | list))
         left_out |= odd | dict.fromkeys(nested, "holds lists or objects")
@@ -201,38 +203,24 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
     return record
 
 
-def _with_nested(record: dict[str, Json], names: Iterable[str]) -> list[str]:
-    """Add fields such as ``user.name`` that lie in other objects; return the names of all fields,
-    those that are there twice once more."""
-    twice = [*_twice(record)]
+def _lift_in_place(record: dict[str, Json], names: Iterable[str]) -> None:
+    """Add fields such as ``user.name`` that lie in other objects."""
     for name in names:
         if "." in name and name not in record:
             place: Json = record
             for part in name.split("."):
-                twice += [name] if part in _twice(place) else []
-                place = place.get(part, _MISSING) if isinstance(place, dict) else _MISSING
+                if place is not _TWICE:
+                    place = place.get(part, _MISSING) if isinstance(place, dict) else _MISSING
             if place is not _MISSING:
                 record[name] = place
-    return [*record, *twice]
-
-
-class _Repetitive(dict[str, Json]):
-    """An object with fields given twice; it holds the last value of each."""
-
-    twice: Sequence[str] = ()
 
 
 def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
     record = dict(members)
     if len(record) < len(members):
-        record = _Repetitive(record)
-        names = Counter(name for name, _ in members)
-        record.twice = [name for name, count in names.items() if count > 1]
+        counts = Counter(name for name, _ in members)
+        record |= {name: _TWICE for name, count in counts.items() if count > 1}
     return record
-
-
-def _twice(value: Json) -> Sequence[str]:
-    return value.twice if isinstance(value, _Repetitive) else ()
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
