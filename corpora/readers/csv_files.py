@@ -47,9 +47,9 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
         if header is None:
             header, _ = next(_csv_rows(first, file.path, n_lines, delimiter), (None, 0))
         else:
-            found = next(filter(None, csv.reader(first, delimiter=delimiter)), [])
-            if header == (*found,):
-                raise odd_record(found, 0, str(file.path), options)
+            record = next(filter(None, csv.reader(first, delimiter=delimiter)), [])
+            if header == (*record,):
+                raise odd_record(record, len(record), str(file.path), options)
             first.seek(0)
         if header is None:
             return
