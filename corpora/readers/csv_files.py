@@ -161,15 +161,10 @@ def _csv_rows(
             own.clear()
     except csv.Error as error:
         last = n_lines + reader.line_num
-        first = last - len(own) + 1 + _n_lines_before_last_field("".join(own), delimiter)
+        text = np.frombuffer(bytearray("".join(own).encode()), np.uint8)
+        rows, spans = np.full(_MOST_COLUMNS, -1, np.int64), np.empty((0, 0, 2), np.int32)
+        *_, n_before = find_fields_of_records(text, ord(delimiter), rows, spans)
+        first = last - len(own) + 1 + count_line_breaks(text[:n_before])
         reason = reason_of(error) + (f" at line {last}" if first < last else "")
         hint = f"Check the quote that opens in line {first}."
         raise SourceError(f"{path}, line {first}", f"not a CSV record ({reason})", hint) from error
-
-
-def _n_lines_before_last_field(record: str, delimiter: str) -> int:
-    """The number of lines of a record that is not complete, before the field where it ends."""
-    text = np.frombuffer(bytearray(record.encode()), np.uint8)
-    rows, spans = np.full(_MOST_COLUMNS, -1, np.int64), np.empty((0, 0, 2), np.int32)
-    *_, n_before = find_fields_of_records(text, ord(delimiter), rows, spans)
-    return count_line_breaks(text[:n_before])
