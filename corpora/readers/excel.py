@@ -6,7 +6,7 @@ from __future__ import annotations
 import datetime
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, dropwhile, islice, zip_longest
@@ -26,7 +26,7 @@ from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, open_unpacked, reading
 
 Cell: TypeAlias = str | float | datetime.date | datetime.time | datetime.timedelta | None
-_NumberedRow: TypeAlias = tuple[int, Sequence[str]]
+_PlacedRow: TypeAlias = tuple[str, Sequence[str]]
 _ROWS_AT_ONCE = 1_024
 _MOST_BYTES = 1 << 28  # of the parts of a workbook, some of which are held in memory
 _MOST_ROWS = 1 << 20  # that Excel has
@@ -53,9 +53,7 @@ def sheet_rows(file: SourceFile, options: ReadOptions) -> Iterator[str]:
     return (where for where, _ in islice(rows, 1, None))
 
 
-def _batches(
-    header: Sequence[str], rows: Iterator[tuple[str, Sequence[str]]]
-) -> Iterator[pa.RecordBatch]:
+def _batches(header: Sequence[str], rows: Iterator[_PlacedRow]) -> Iterator[pa.RecordBatch]:
     while some := [row for _, row in islice(rows, _ROWS_AT_ONCE)]:
         columns = zip_longest(header, *some, fillvalue="")
         yield pa.RecordBatch.from_arrays([pa.array(c[1:]) for c in columns], list(header))
@@ -63,7 +61,7 @@ def _batches(
 
 def _placed_rows(
     path: Place, options: ReadOptions, say: Callable[[str], None]
-) -> Iterator[tuple[str, Sequence[str]]]:
+) -> Iterator[_PlacedRow]:
     """The sheet with the names of its columns, then its other rows; nothing if all are empty.
 
     ``say`` gets a sentence about other sheets with values.
@@ -103,19 +101,22 @@ def _as_text(cell: Cell) -> str:
     return "" if cell is None or cell in _ERRORS else str(cell)
 
 
-def _filled_sheets(stream: IO[bytes], where: str) -> dict[str, Iterator[_NumberedRow]]:
+def _filled_sheets(
+    stream: IO[bytes], where: str
+) -> Mapping[str, Iterator[tuple[int, Sequence[str]]]]:
     """The rows of each sheet with values, from the first that is not blank; hidden sheets last."""
     with needing("excel", "format", "xlsx needs openpyxl, which is not installed"):
         from openpyxl import load_workbook
     _check_parts(stream, where)
     with _openpyxl_errors(where):
         book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
-    filled: dict[str, Iterator[_NumberedRow]] = {}
+    filled = {}
     for sheet in sorted(book.worksheets, key=lambda sheet: sheet.sheet_state != "visible"):
         sheet.reset_dimensions()  # which other programs may have written wrongly
         cells = sheet.iter_rows(values_only=True)
         rows = dropwhile(lambda row: not row[1], enumerate(_rows(cells, where), 1))
-        filled.update((sheet.title, chain([first], rows)) for first in islice(rows, 1))
+        if first := next(rows, None):
+            filled[sheet.title] = chain([first], rows)
     return filled
 
 
