@@ -337,6 +337,16 @@ def words_beside(source: Place, names: Sequence[str]) -> Place:
     return place
 
 
+def vocabulary_names(name: str) -> list[str]:
+    """The names under which the words of a file are looked for, best first."""
+    bare = name.removesuffix(packing_of(Path(name)))
+    stem = bare.rpartition(".")[0] or bare
+    start = stem.removesuffix("_bow").removesuffix("_tfidf")  # as gensim names them
+    names = [f"{bare}.vocab", f"{stem}.vocab", f"{stem}.dict.txt", f"{stem}_wordids.txt"]
+    names += [f"{start}_wordids.txt", f"vocab.{stem}.txt", "vocab.txt"]
+    return list(dict.fromkeys(names))
+
+
 def packed_or_not(source: Place, names: Iterable[str]) -> list[Place]:
     """The files of these names in the folder of ``source``, each also as it may be packed."""
     return [source.with_name(name + end) for name in names for end in ("", *PACKED_SUFFIXES)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -17,7 +17,7 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
 from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
-from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields
+from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields, odd_record
 from sparsetopics.corpora.readers.records import (
     MOST_LINES,
     copy_fields,
@@ -42,25 +42,56 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     """
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
     with closing(line_blocks(file.path, options.decoding)) as lines:
-        first, delimiter, n_lines = beginning(lines, file.path, options)
+        first, delimiter, n_lines = _beginning(lines, file.path, options)
         header: Sequence[str] | None = options.header
         if header is None:
-            rows = csv_rows(first, file.path, n_lines, delimiter)
-            header, n_lines = next(rows, (None, n_lines))
-        if header is not None:
-            fields = _fields_of(header, delimiter, file.path, options)
-            blocks = chain([first.read().encode()], (block.data for block in lines))
-            yield from _read_records(file.path, delimiter, fields, blocks, n_lines)
+            header, _ = next(_csv_rows(first, file.path, n_lines, delimiter), (None, 0))
+        else:
+            record = next(filter(None, csv.reader(first, delimiter=delimiter)), [])
+            if header == (*record,):
+                raise odd_record(record, len(record), str(file.path), options)
+            first.seek(0)
+        if header is None:
+            return
+        fields, rest = _fields_of(header, delimiter, file.path, options), b""
+        for data in chain([first.read().encode()], (block.data for block in lines)):
+            rest += data
+            found, n_read, is_odd = _columns(delimiter, fields, rest)
+            if max(overlong(found.ids), overlong(found.labels)) >= 0:
+                break
+            if len(found.texts):
+                yield partial(TextBlock, *found)
+            rest = rest[n_read:]
+            if is_odd or len(rest) > LONGEST_TEXT:
+                break
+        if rest:
+            _refuse(file.path, fields, options)
 
 
-def beginning(
+def placed_records(
+    path: Place, options: ReadOptions
+) -> Generator[tuple[list[str], int], None, None]:
+    """The records, the header among them, each with the number of its first line.
+
+    SourceError at the line where a quote opens that is not closed well.
+    """
+    with closing(line_blocks(path, options.decoding)) as blocks:
+        first, delimiter, n_lines = _beginning(blocks, path, options)
+        texts = (io.StringIO(block.data.decode(), newline="") for block in blocks)
+        lines = chain(first, chain.from_iterable(texts))
+        yield from _csv_rows(lines, path, n_lines, delimiter)
+
+
+def _beginning(
     lines: Iterator[LineBlock], path: Place, options: ReadOptions
 ) -> tuple[io.StringIO, str, int]:
-    """The lines of the first block from the first record on, what separates columns, and how many
-    lines stand before."""
-    text = next((block.data for block in lines), b"").decode()
+    """The lines of the first block with records, what separates columns, and how many lines stand
+    before."""
+    with_records = (block for block in lines if block.data.strip(b"\r\n"))
+    block = next(with_records, LineBlock(str(path), 1, b""))
+    text = block.data.decode()
     delimiter, n_said = delimiter_of(path, text, options.delimiter)
-    return io.StringIO(text[n_said:], newline=""), delimiter, min(n_said, 1)
+    return io.StringIO(text[n_said:], newline=""), delimiter, block.first_line - 1 + min(n_said, 1)
 
 
 def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: ReadOptions) -> Fields:
@@ -77,35 +108,13 @@ def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: Read
         raise SourceError(error.where, problem, hint) from None
 
 
-def _read_records(
-    path: Place, delimiter: str, fields: Fields, blocks: Iterator[bytes], n_lines: int
-) -> Iterator[PendingBlock]:
-    """The records in ``blocks``, which follow after ``n_lines`` lines."""
-    rest = b""
-    for block in blocks:
-        rest += block
-        found, n_read, n_lines_read, is_odd = _columns(delimiter, fields, rest)
-        if max(overlong(found.ids), overlong(found.labels)) >= 0:
-            break
-        if len(found.texts):
-            yield partial(TextBlock, *found)
-        n_lines += n_lines_read
-        rest = rest[n_read:]
-        if is_odd or len(rest) > LONGEST_TEXT:
-            break
-    if rest:
-        _refuse(path, delimiter, fields, text_lines(chain([rest], blocks)), n_lines)
-
-
-def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, int, int, bool]:
-    """The documents of whole records; how many bytes and lines they take, and whether an odd one
-    follows."""
+def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, int, bool]:
+    """The documents of whole records, how many bytes they take, and whether an odd one follows."""
     text = np.frombuffer(bytearray(data), np.uint8)  # writable, so that kernels compile once
     rows = np.full(fields.n_columns, -1, np.int64)
     wanted = sorted(fields.wanted)
     rows[wanted] = range(len(wanted))
-    n_lines = count_line_breaks(text)
-    spans = np.empty((len(wanted), n_lines, 2), np.int32)
+    spans = np.empty((len(wanted), count_line_breaks(text), 2), np.int32)
     n_records, n_read, is_odd, _ = find_fields_of_records(text, ord(delimiter), rows, spans)
 
     def column(field: int | None) -> pa.StringArray:
@@ -114,39 +123,27 @@ def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, in
         copied = copy_fields(text, spans[rows[field], :n_records])
         return pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied))
 
-    n_left = count_line_breaks(text[n_read:])
-    return fields.block(column), n_read, n_lines - n_left, is_odd or n_left > MOST_LINES
+    is_odd = is_odd or count_line_breaks(text[n_read:]) > MOST_LINES
+    return fields.block(column), n_read, is_odd
 
 
-def _refuse(
-    path: Place, delimiter: str, fields: Fields, lines: Iterable[str], n_lines: int
-) -> NoReturn:
+def _refuse(path: Place, fields: Fields, options: ReadOptions) -> NoReturn:
     """Raise the SourceError of the first odd record."""
-    number = n_lines
-    for record, number in csv_rows(lines, path, n_lines, delimiter):
-        where = f"{path}, line {number}"
-        if record and len(record) != fields.n_columns:
-            expected = f"{fields.n_columns} fields, as in the header"
-            raise SourceError(where, f"expected {expected}, but found {len(record)}")
-        if record:
+    where = str(path)
+    with closing(placed_records(path, options)) as records:
+        for record, line in records:
+            where = f"{path}, line {line}"
+            if len(record) != fields.n_columns:
+                raise odd_record(record, fields.n_columns, where, options)
             doc_id, label = (None if f is None else record[f] for f in fields[:2])
             text_block([(where, doc_id, label, "")], {})
-    raise SourceError(f"{path}, line {number}", "not a CSV record", "Check the quotes.")
+    raise SourceError(where, "not a CSV record", "Check the quotes.")
 
 
-def text_lines(blocks: Iterable[bytes]) -> Iterator[str]:
-    """Lines with their breaks, as ``csv`` wants them."""
-    texts = (io.StringIO(data.decode(), newline="") for data in blocks)
-    return chain.from_iterable(texts)
-
-
-def csv_rows(
+def _csv_rows(
     lines: Iterable[str], path: Place, n_lines: int, delimiter: str
 ) -> Iterator[tuple[list[str], int]]:
-    """The records after ``n_lines`` lines, each with the number of its last line.
-
-    SourceError at the line where a quote opens that is not closed well.
-    """
+    """The records after ``n_lines`` lines, as ``placed_records`` has them."""
     own: list[str] = []  # the lines of the record that is being read
 
     def noted(lines: Iterable[str]) -> Iterator[str]:
@@ -159,19 +156,15 @@ def csv_rows(
     reader = csv.reader(noted(lines), delimiter=delimiter, strict=True)
     try:
         for record in reader:
-            yield record, n_lines + reader.line_num
+            if record:
+                yield record, n_lines + reader.line_num - len(own) + 1
             own.clear()
     except csv.Error as error:
         last = n_lines + reader.line_num
-        first = last - len(own) + 1 + _n_lines_before_last_field("".join(own), delimiter)
+        text = np.frombuffer(bytearray("".join(own).encode()), np.uint8)
+        rows, spans = np.full(_MOST_COLUMNS, -1, np.int64), np.empty((0, 0, 2), np.int32)
+        *_, n_before = find_fields_of_records(text, ord(delimiter), rows, spans)
+        first = last - len(own) + 1 + count_line_breaks(text[:n_before])
         reason = reason_of(error) + (f" at line {last}" if first < last else "")
         hint = f"Check the quote that opens in line {first}."
         raise SourceError(f"{path}, line {first}", f"not a CSV record ({reason})", hint) from error
-
-
-def _n_lines_before_last_field(record: str, delimiter: str) -> int:
-    """The number of lines of a record that is not complete, before the field where it ends."""
-    text = np.frombuffer(bytearray(record.encode()), np.uint8)
-    rows, spans = np.full(_MOST_COLUMNS, -1, np.int64), np.empty((0, 0, 2), np.int32)
-    *_, n_before = find_fields_of_records(text, ord(delimiter), rows, spans)
-    return count_line_breaks(text[:n_before])

@@ -1,30 +1,32 @@
-"""The first sheet of an Excel workbook (.xlsx): one document per row, under a row of names."""
+"""The first sheet of an Excel workbook (.xlsx) with values: one document per row, under a row of
+names."""
 
 from __future__ import annotations
 
 import datetime
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import dropwhile, islice, zip_longest
+from itertools import chain, dropwhile, islice, zip_longest
 from threading import Lock
 from typing import IO, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.base.errors import SourceError, needing, source_errors
-from sparsetopics.base.wording import quantity
+from sparsetopics.base.errors import SourceError, needing, source_errors, warn_user
+from sparsetopics.base.wording import listed
 from sparsetopics.corpora.readers.blocks import PendingBlock
-from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.readers.options import ReadOptions, odd_record
 from sparsetopics.corpora.readers.text_tables import table_blocks
 from sparsetopics.corpora.sources.archives import check_members, zip_errors
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, open_unpacked, reading
 
 Cell: TypeAlias = str | float | datetime.date | datetime.time | datetime.timedelta | None
+_PlacedRow: TypeAlias = tuple[str, Sequence[str]]
 _ROWS_AT_ONCE = 1_024
 _MOST_BYTES = 1 << 28  # of the parts of a workbook, some of which are held in memory
 _MOST_ROWS = 1 << 20  # that Excel has
@@ -39,28 +41,46 @@ def read_xlsx(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
 
     Raises OptionError if openpyxl is not installed.
     """
-    pieces_of = partial(pieces, _batches(file.path, options), np.inf)
-    return table_blocks(pieces_of, str(file.path), options)
+    rows = _placed_rows(file.path, options, warn_user)
+    for where, header in islice(rows, 1):
+        pieces_of = partial(pieces, _batches(header, rows), np.inf)
+        yield from table_blocks(pieces_of, where, options)
 
 
-def _batches(path: Place, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """The rows under the header, as strings."""
-    where = str(path)
+def sheet_rows(file: SourceFile, options: ReadOptions) -> Iterator[str]:
+    """The place of each row under the header."""
+    rows = _placed_rows(file.path, options, lambda _: None)
+    return (where for where, _ in islice(rows, 1, None))
+
+
+def _batches(header: Sequence[str], rows: Iterator[_PlacedRow]) -> Iterator[pa.RecordBatch]:
+    while some := [row for _, row in islice(rows, _ROWS_AT_ONCE)]:
+        columns = zip_longest(header, *some, fillvalue="")
+        yield pa.RecordBatch.from_arrays([pa.array(c[1:]) for c in columns], list(header))
+
+
+def _placed_rows(
+    path: Place, options: ReadOptions, say: Callable[[str], None]
+) -> Iterator[_PlacedRow]:
+    """The sheet with the names of its columns, then its other rows; nothing if all are empty.
+
+    ``say`` gets a sentence about other sheets with values.
+    """
     with reading(path), open_unpacked(path) as stream:
-        numbered = enumerate(map(_texts, _rows(stream, where)), 1)
-        rows = dropwhile(lambda row: not row[1], numbered)
-        _, header = (0, options.header) if options.header else next(rows, (0, ()))
-        while numbers_and_rows := list(islice(rows, _ROWS_AT_ONCE)):
-            numbers, some = zip(*numbers_and_rows, strict=True)
-            wide = next((n for n, row in enumerate(some) if len(row) > len(header)), None)
-            if wide is not None:
-                source = "--header" if options.header else "its first row"
-                expected = f"{quantity(len(header), 'column')}, as {source} names"
-                place = f"{where}, row {numbers[wide]} of the sheet"
-                hint = "Name all columns, in the first row that is not empty or with --header."
-                raise SourceError(place, f"expected {expected}, but found {len(some[wide])}", hint)
-            columns = [pa.array(c[1:]) for c in zip_longest(header, *some, fillvalue="")]
-            yield pa.RecordBatch.from_arrays(columns, list(header))
+        sheets = _filled_sheets(stream, str(path))
+        for title, rows in islice(sheets.items(), 1):
+            where = f"{path}, sheet {title!r}"
+            if others := [repr(name) for name in sheets if name != title]:
+                hint = "To read another sheet, save it as a file of its own."
+                with _SILENCE:
+                    say(f"{where} was read, but not {listed(others)}. {hint}")
+            header = options.header or next(rows)[1]
+            yield where, header
+            for number, row in rows:
+                place = f"{where}, row {number}"
+                if len(row) > len(header) or options.header == (*row,):
+                    raise odd_record(row, len(header), place, options)
+                yield place, row
 
 
 def _texts(row: Sequence[Cell]) -> Sequence[str]:
@@ -81,33 +101,45 @@ def _as_text(cell: Cell) -> str:
     return "" if cell is None or cell in _ERRORS else str(cell)
 
 
-def _rows(stream: IO[bytes], where: str) -> Iterator[Sequence[Cell]]:
-    """The rows of the first sheet."""
+def _filled_sheets(
+    stream: IO[bytes], where: str
+) -> Mapping[str, Iterator[tuple[int, Sequence[str]]]]:
+    """The rows of each sheet with values, from the first that is not blank; hidden sheets last."""
     with needing("excel", "format", "xlsx needs openpyxl, which is not installed"):
         from openpyxl import load_workbook
     _check_parts(stream, where)
-    n_rows = 0
-    # Damaged workbooks raise errors of many kinds.
-    with source_errors(where, Exception, "not an Excel workbook"):
-        with _silence():
-            book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
-            sheet = book.worksheets[0]
-            sheet.reset_dimensions()  # which other programs may have written wrongly
-            rows = sheet.iter_rows(values_only=True)
-        while n_rows <= _MOST_ROWS:
-            with _silence():
-                some = list(islice(rows, _ROWS_AT_ONCE))
-            if not some:
-                return
-            n_rows += len(some)
-            yield from some
+    with _openpyxl_errors(where):
+        book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+    filled = {}
+    for sheet in sorted(book.worksheets, key=lambda sheet: sheet.sheet_state != "visible"):
+        sheet.reset_dimensions()  # which other programs may have written wrongly
+        cells = sheet.iter_rows(values_only=True)
+        rows = dropwhile(lambda row: not row[1], enumerate(_rows(cells, where), 1))
+        if first := next(rows, None):
+            filled[sheet.title] = chain([first], rows)
+    return filled
+
+
+def _rows(cells: Iterator[Sequence[Cell]], where: str) -> Iterator[Sequence[str]]:
+    """The rows of a sheet, as strings."""
+    for _ in range(_MOST_ROWS // _ROWS_AT_ONCE + 1):
+        with _openpyxl_errors(where):
+            some = list(islice(cells, _ROWS_AT_ONCE))
+        if not some:
+            return
+        yield from map(_texts, some)
     raise SourceError(where, f"expected at most {_MOST_ROWS:,} rows", "Save the sheet as .csv.")
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
-    """No warnings of openpyxl, which are about styles, charts and the like."""
-    with _SILENCE, warnings.catch_warnings(action="ignore"):
+def _openpyxl_errors(where: str) -> Iterator[None]:
+    """A SourceError for the errors of damaged workbooks, which are of many kinds, and no warnings
+    of openpyxl, which are about styles, charts and the like."""
+    with (
+        source_errors(where, Exception, "not an Excel workbook"),
+        _SILENCE,
+        warnings.catch_warnings(action="ignore"),
+    ):
         yield
 
 

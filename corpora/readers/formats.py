@@ -10,17 +10,24 @@ from typing import Generic, NamedTuple, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.readers import ldac, matrix_market, places
+from sparsetopics.corpora.readers import places
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
-from sparsetopics.corpora.readers.counts import packed_or_not, read_uci, uci_vocabulary_names
+from sparsetopics.corpora.readers.counts import (
+    packed_or_not,
+    read_uci,
+    uci_vocabulary_names,
+    vocabulary_names,
+)
 from sparsetopics.corpora.readers.csv_files import read_csv
 from sparsetopics.corpora.readers.delimiters import CSV_SUFFIXES
-from sparsetopics.corpora.readers.excel import read_xlsx
+from sparsetopics.corpora.readers.excel import read_xlsx, sheet_rows
 from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
 from sparsetopics.corpora.readers.json_files import object_blocks, read_json
 from sparsetopics.corpora.readers.jsonl import read_jsonl
+from sparsetopics.corpora.readers.ldac import read_ldac
+from sparsetopics.corpora.readers.matrix_market import read_matrix_market
 from sparsetopics.corpora.readers.number_tables import (
     read_csv_numbers,
     read_ipc_numbers,
@@ -58,13 +65,17 @@ class Format(NamedTuple, Generic[Options, Pending]):
     options: frozenset[str] = frozenset()  # fields of its options for reading that it uses
     # Of counts: what the file with the words may be called, best first, given their own name.
     vocabulary_names: Callable[[str], list[str]] | None = None
-    by_file: bool = False  # whether each file is read by itself, so that some can be read ahead
     places: places.Places | None = None  # where the documents of a file lie; None: in its rows
 
     @property
     def counted(self) -> bool:
         """Whether documents come as word counts, not as text."""
         return self.vocabulary_names is not None
+
+    @property
+    def by_file(self) -> bool:
+        """Whether each file is read by itself, so that some can be read ahead."""
+        return not self.counted and self.places is not places.files
 
     @property
     def gives_ids(self) -> bool:
@@ -92,7 +103,7 @@ TextFormat = Format[ReadOptions, PendingBlock]
 VectorFormat = Format[VectorReadOptions, PendingVectors]
 
 UCI = "uci"
-_OLD_NAMES = {"ldac": "lda-c"}
+_OLD_NAMES: dict[str | None, str] = {"ldac": "lda-c"}
 IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
@@ -109,25 +120,16 @@ _OBJECTS = partial(places.lines, blocks=object_blocks)
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
     "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=places.files),
-    "lines": Format(_each(read_lines), (".lines",), _OF_LINES, by_file=True, places=places.lines),
-    "mallet": Format(_each(read_mallet), (), _OF_FILES, by_file=True, places=_FILLED),
-    "jsonl": Format(
-        _each(read_jsonl), (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True, places=_FILLED
-    ),
-    "json": Format(_each(read_json), (".json",), _OF_RECORDS, by_file=True, places=_OBJECTS),
-    "csv": Format(
-        _each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, by_file=True, places=places.records
-    ),
-    "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, by_file=True),
-    "parquet": Format(_each(read_parquet), (".parquet",), _OF_ROWS, by_file=True),
-    "arrow": Format(_each(read_ipc), _ARROW_SUFFIXES, _OF_ROWS, by_file=True),
-    "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
-    "matrix-market": Format(
-        matrix_market.read_matrix_market,
-        (".mtx", ".mm"),
-        _OF_COUNTS,
-        matrix_market.vocabulary_names,
-    ),
+    "lines": Format(_each(read_lines), (".lines",), _OF_LINES, places=places.lines),
+    "mallet": Format(_each(read_mallet), (), _OF_FILES, places=_FILLED),
+    "jsonl": Format(_each(read_jsonl), (".jsonl", ".ndjson"), _OF_RECORDS, places=_FILLED),
+    "json": Format(_each(read_json), (".json",), _OF_RECORDS, places=_OBJECTS),
+    "csv": Format(_each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, places=places.records),
+    "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, places=sheet_rows),
+    "parquet": Format(_each(read_parquet), (".parquet",), _OF_ROWS),
+    "arrow": Format(_each(read_ipc), _ARROW_SUFFIXES, _OF_ROWS),
+    "lda-c": Format(read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, vocabulary_names),
+    "matrix-market": Format(read_matrix_market, (".mtx", ".mm"), _OF_COUNTS, vocabulary_names),
     # Also recognised by the name docword.NAME.txt.
     UCI: Format(read_uci, (".uci",), _OF_COUNTS, uci_vocabulary_names),
 }
@@ -201,7 +203,7 @@ def find_collection(
     table = FormatTable(DOCUMENTS, FORMATS, partial(_format_of, FORMATS), _vocabularies_of)
     files, account = find_of_one_format(
         sources,
-        _present(format_name),
+        _OLD_NAMES.get(format_name, format_name),
         table,
         vocabulary_file=options.vocabulary_file,
         follow_links=follow_links,
@@ -212,11 +214,6 @@ def find_collection(
         own = f"files of format {found.format_name}"
         raise OptionError(KEEP, f"{own} have no field {options.kept.named[0]!r}, but only text")
     return found
-
-
-def _present(format_name: str | None) -> str | None:
-    """The name that a format has now."""
-    return None if format_name is None else _OLD_NAMES.get(format_name, format_name)
 
 
 def _vocabularies_of(path: Place, format_name: str | None) -> list[Place]:
@@ -281,7 +278,7 @@ def kind_of_sources(
     Tables, and folders with files of both kinds, could be either; they are vectors if
     ``wants_vectors``. Raises SourceError if a source is missing, OptionError for an unknown format.
     """
-    format_name = _present(format_name)
+    format_name = _OLD_NAMES.get(format_name, format_name)
     if format_name is None:
         files = find_files(sources, _is_known, or_all=True, follow_links=follow_links).files
         of_documents = any(_format_of(FORMATS, file.path) for file in files)

@@ -48,6 +48,8 @@ _ARROW_TYPES = {
 }
 _EXPONENTS = 1e10  # Arrow writes such floats with exponents; whole numbers have lost digits
 _JSON_HINT = "If the file is an array or has objects of several lines, use --format json."
+_MISSING: dict[str, Json] = {}  # in place of a nested field
+_TWICE: dict[str, Json] = {}  # in place of the values of a field that is there twice
 _FIRST_LINES = 100  # that are looked at for the types of fields
 
 
@@ -163,9 +165,9 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
             wanted += [(name, KEEP) for name in options.kept.named]
             misnamed = {n: missing_field(n, list(record), where, option) for n, option in wanted}
         misnamed = {name: error for name, error in misnamed.items() if name not in record}
+        twice = [name for name, value in record.items() if value is _TWICE]
+        names, odd = kept_among([*record, *twice], options, where)
         rows.append(_row(record, where, options))
-        given = [*record, *(record.twice if isinstance(record, _Repetitive) else ())]
-        names, odd = kept_among(given, options, where)
         of_all = (name for name in names if name not in options.kept.types)
         nested = (name for name in of_all if isinstance(record[name], dict | list))
         left_out |= odd | dict.fromkeys(nested, "holds lists or objects")
@@ -183,12 +185,14 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
 def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
     """The object in a line; SourceError if there is none."""
     try:
-        record: Json = _DECODER.decode(line.decode())
+        record: Json = _DECODER.decode(line.decode().rstrip())
     except json.JSONDecodeError as error:
         said = error.msg.removesuffix(" at").removesuffix(" starting")
         problem = f"not JSON ({said[0].lower()}{said[1:]})"
-        hint = _JSON_HINT if error.pos >= len(error.doc.rstrip()) else ""
-        raise SourceError(f"{where}, column {error.colno}", problem, hint) from error
+        hint = _JSON_HINT if error.pos >= len(error.doc) else ""
+        *lines, before = error.doc[: error.pos].split("\r")  # of an object in a JSON file
+        own_line = f", its line {len(lines) + 1}" if lines else ""
+        raise SourceError(f"{where}{own_line}, column {len(before) + 1}", problem, hint) from error
     except (ValueError, RecursionError) as error:
         deep = isinstance(error, RecursionError)
         reason = "nested too deeply" if deep else reason_of(error)
@@ -203,26 +207,20 @@ def _lift_in_place(record: dict[str, Json], names: Iterable[str]) -> None:
     """Add fields such as ``user.name`` that lie in other objects."""
     for name in names:
         if "." in name and name not in record:
-            *way, last = name.split(".")
             place: Json = record
-            for part in way:
-                place = place.get(part) if isinstance(place, dict) else None
-            if isinstance(place, dict) and last in place:
-                record[name] = place[last]
-
-
-class _Repetitive(dict[str, Json]):
-    """An object with fields given twice; it holds the last value of each."""
-
-    def __init__(self, members: list[tuple[str, Json]]) -> None:
-        super().__init__(members)
-        names = Counter(name for name, _ in members)
-        self.twice = [name for name, count in names.items() if count > 1]
+            for part in name.split("."):
+                if place is not _TWICE:
+                    place = place.get(part, _MISSING) if isinstance(place, dict) else _MISSING
+            if place is not _MISSING:
+                record[name] = place
 
 
 def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
     record = dict(members)
-    return record if len(record) == len(members) else _Repetitive(members)
+    if len(record) < len(members):
+        counts = Counter(name for name, _ in members)
+        record |= {name: _TWICE for name, count in counts.items() if count > 1}
+    return record
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)

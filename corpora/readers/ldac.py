@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +17,11 @@ from sparsetopics.corpora.readers.counts import (
     read_words,
     refuse_first,
     summed,
+    vocabulary_names,
     words_beside,
 )
 from sparsetopics.corpora.readers.options import ReadOptions
-from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks, packing_of
+from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
 
 _LINE = rb"[ \t]*\d{1,18}(?:[ \t]+\d{1,18}:\d{1,18})*[ \t\r]*\n"
 _BAD_LINE = re.compile(rb"^(?!\Z|%b).*" % _LINE, re.MULTILINE)
@@ -39,13 +39,6 @@ def read_ldac(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pen
         words = read_words(options.vocabulary_file or words_beside(file.path, names))
         for block in line_blocks(file.path, None):
             yield partial(_decode, block, words)
-
-
-def vocabulary_names(name: str) -> list[str]:
-    """The names under which the words of a file are looked for, best first."""
-    bare = name.removesuffix(packing_of(Path(name)))
-    stem = bare.rpartition(".")[0] or bare
-    return [f"{bare}.vocab", f"{stem}.vocab", f"vocab.{stem}.txt", "vocab.txt"]
 
 
 def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:

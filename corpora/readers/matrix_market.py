@@ -31,8 +31,9 @@ from sparsetopics.corpora.readers.counts import (
     check_lines,
     parse,
     read_triples,
+    vocabulary_names,
 )
-from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, line_blocks, packing_of
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, line_blocks
 
 _BANNER = re.compile(
     rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(integer|real|double|pattern)\s+general\s*",
@@ -96,16 +97,6 @@ def _of_entries(numbers: FloatArray, head: Head) -> FloatArray:
     rows, columns = (places.astype(np.int64) - 1).T
     np.add.at(matrix, (rows, columns), 1.0 if is_pattern else numbers[:, 2])
     return matrix
-
-
-def vocabulary_names(name: str) -> list[str]:
-    """The names under which the words of a file are looked for, best first."""
-    bare = name.removesuffix(packing_of(Path(name)))
-    stem = bare.rpartition(".")[0]
-    start = stem.removesuffix("_bow").removesuffix("_tfidf")  # as gensim names them
-    names = [f"{bare}.vocab", f"{stem}.vocab", f"{stem}.dict.txt", f"{stem}_wordids.txt"]
-    names += [f"{start}_wordids.txt", f"vocab.{stem}.txt", "vocab.txt"]
-    return list(dict.fromkeys(names))
 
 
 def _past_head(blocks: Iterator[LineBlock], path: Place) -> tuple[Head, Iterator[LineBlock]]:

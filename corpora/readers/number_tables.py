@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +17,7 @@ import pyarrow.csv as pa_csv
 
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import SourceError
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, vector_block
 from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
 from sparsetopics.corpora.readers.options import (
@@ -104,9 +106,9 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
     column. Raises SourceError if a named column is missing or not numeric, or if none is left.
     """
     names = column_names(schema, where)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SourceError(where, f"two columns are called {twice!r}")
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        called = f"are called {twice[0]!r}" if twice[0] else "have no name"
+        raise SourceError(where, f"two columns {called}")
     for name in (options.id_field, options.label_field, *(options.columns or ())):
         if name is not None and name not in names:
             raise SourceError(where, f"expected a column {name!r}, but found {listed(names)}")
@@ -179,7 +181,8 @@ def _csv_errors(path: Place, names: Sequence[str]) -> Iterator[None]:
                 problem = f"expected a number, but found {shown(value[3])}"
             elif found := _ODD_RECORD.match(str(error)):
                 where = f"{path}, record {found[1]}"
-                problem = f"expected {found[2]} columns, as in the header, but found {found[3]}"
+                expected = quantity(int(found[2]), "column")
+                problem = f"expected {expected}, as in the header, but found {found[3]}"
             raise SourceError(where, problem) from error
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from sparsetopics.base.errors import OptionError, SourceError
-from sparsetopics.base.wording import without_middle
+from sparsetopics.base.wording import quantity, without_middle
 from sparsetopics.corpora.readers.blocks import TextBlock, joined
 from sparsetopics.corpora.readers.dates import check_format
 from sparsetopics.corpora.readers.delimiters import check_delimiter
@@ -221,14 +221,23 @@ def fields_of(options: ReadOptions) -> tuple[str, ...]:
 def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:
     """The error for a field, chosen by ``option``, that is not among ``names``."""
     hint = f"Name another with {_as_typed(option)}."
-    if any("," in name for name in names):
-        hint += " Write names with commas in quotes: '\"a, b\"'."
-    if option == KEEP:
-        hint = "Check --keep."
-        name, _, kind = field.rpartition(":")
-        if name in names:
-            hint = f"There is no type {shown(kind)}; use number, date or string."
+    name, _, kind = field.rpartition(":")
+    if option == KEEP and name in names:
+        hint = f"There is no type {shown(kind)}; use number, date or string."
+    elif any("," in name or name != name.strip() for name in names):
+        hint += " Write names with commas, or with spaces around them, in quotes: '\"a, b\"'."
     return SourceError(where, f"expected a field {field!r}, but found {listed(names)}", hint)
+
+
+def odd_record(
+    record: Sequence[str], n_columns: int, where: str, options: ReadOptions
+) -> SourceError:
+    """The error for a record of another width than its header, or that is the given header."""
+    if options.header == (*record,):
+        problem = "the row holds the names that --header gives"
+        return SourceError(where, problem, "Leave out --header.")
+    expected = f"{quantity(n_columns, 'field')}, as in {'--' if options.header else 'the '}header"
+    return SourceError(where, f"expected {expected}, but found {len(record)}")
 
 
 def no_text(field: str, found: str, options: ReadOptions, where: str) -> SourceError:

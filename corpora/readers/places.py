@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 
 from sparsetopics.corpora.readers.blocks import PendingBlock
-from sparsetopics.corpora.readers.csv_files import beginning, csv_rows, text_lines
+from sparsetopics.corpora.readers.csv_files import placed_records
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, SourceFile, line_blocks
 from sparsetopics.corpora.sources.encodings import Decoding
@@ -46,11 +46,6 @@ def lines(
 
 def records(file: SourceFile, options: ReadOptions) -> Iterator[str]:
     """Each record after the header is one document; its place is its first line."""
-    blocks = line_blocks(file.path, options.decoding)
-    first, delimiter, n_before = beginning(blocks, file.path, options)
-    lines = chain(first, text_lines(block.data for block in blocks))
-    has_header = options.header is None
-    for number, (record, last) in enumerate(csv_rows(lines, file.path, n_before, delimiter)):
-        if record and (number or not has_header):
-            yield f"{file.path}, line {n_before + 1}"
-        n_before = last
+    rows = placed_records(file.path, options)
+    own = rows if options.header else islice(rows, 1, None)
+    return (f"{file.path}, line {line}" for _, line in own)

@@ -102,7 +102,7 @@ def read_lines(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]
 
 
 def _decode_lines(block: LineBlock) -> TextBlock:
-    texts = pa.array(block.data.decode().split("\n")[:-1], pa.string())
+    texts = pa.array(block.data.decode().replace("\r\n", "\n").split("\n")[:-1], pa.string())
     nothing = pa.nulls(len(texts), pa.string())
     return TextBlock(nothing, nothing, texts)
 
@@ -115,7 +115,7 @@ def read_mallet(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock
 def _decode_labelled(block: LineBlock) -> TextBlock:
     rows = []
     for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
-        if parts := line.split(None, 2):
+        if parts := line.removesuffix(b"\r").split(None, 2):
             doc_id, label, text = [*(part.decode() for part in parts), None, None][:3]
             rows.append((f"{block.source}, line {number}", doc_id, label, text))
     return text_block(rows, {})

@@ -35,11 +35,9 @@ _WHAT_TO_DO = {
     "an Office document": "Save it as .xlsx, .csv or plain text, or leave it out.",
     "a Word document": "Save it as plain text (.txt), for example with pandoc, or leave it out.",
     "an Excel workbook": "Name it .xlsx, or save it as .csv.",
-    "compressed": (
-        "Unpack it, give it the extension .gz, .zst or .bz2 if it has that format, or leave it out."
-    ),
+    "compressed": "Unpack it, or give it the extension of its format: .gz, .zst or .bz2.",
     "a pickled dictionary of gensim": "In Python, save it with dictionary.save_as_text(path).",
-    "a Python pickle": "Opening it could run any code. Save its contents as text or JSON lines.",
+    "a Python pickle": "It could run code when opened. Save its contents as text or JSON lines.",
 }
 _KINDS_IN_TEXTS = 8
 _BINARY = "binary, with many control characters"

@@ -48,7 +48,7 @@ def bare_suffix(path: Place) -> str:
 def names_of(files: Sequence[SourceFile]) -> str:
     """A short name for all files, for messages."""
     first, *others = files
-    return f"{first.path} and {len(others)} more files" if others else str(first.path)
+    return f"{first.path} and {quantity(len(others), 'more file')}" if others else str(first.path)
 
 
 def local_paths(sources: Iterable[str | Path]) -> list[Path]:
@@ -374,7 +374,7 @@ def _taken(
         problem, hint = "holds no files", ""
         if files:
             kinds = ", ".join(f"{n} {kind}" for kind, n, _ in groups_of_left_out(files, ()))
-            problem = f"none of {len(files)} files has a known format ({kinds})"
+            problem = f"none of {quantity(len(files), 'file')} has a known format ({kinds})"
             hint = "Name the format with --format."
         if skipped:
             links = quantity(len(skipped), "link")

@@ -200,7 +200,7 @@ def test_the_command_names_fields_with_a_comma_and_says_how(tmp_path):
     assert Corpus.open(tmp_path / "c").fields == {"who, when": "string", "text": "text"}
     said = run(*common, "body, en", status=1).stderr
     assert "expected a field 'body'" in said
-    assert "Write names with commas in quotes: '\"a, b\"'." in said
+    assert "Write names with commas, or with spaces around them, in quotes: '\"a, b\"'." in said
 
 
 # --- all fields, as far as they can be kept -------------------------------------------------------

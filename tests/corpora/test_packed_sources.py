@@ -161,7 +161,7 @@ def test_two_arrays_of_one_name_are_refused(tmp_path):
 @pytest.mark.parametrize("members", [{}, {"notes.md": "no"}])
 def test_an_archive_without_documents(members, tmp_path):
     with pytest.raises(
-        SourceError, match=r"a\.zip: (holds no files|none of 1 files has a known format)"
+        SourceError, match=r"a\.zip: (holds no files|none of 1 file has a known format)"
     ):
         ingest([zipped(tmp_path / "a.zip", members)], tmp_path / "corpus")
 

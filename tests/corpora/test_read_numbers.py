@@ -146,6 +146,8 @@ def test_a_null_and_a_nan_of_parquet_are_placed(tmp_path):
         ("a,b\n", "there is no numeric column"),
         ("x,y\nu,v\n", "there is no numeric column"),
         ("a,a\n1,2\n", "two columns are called 'a'"),
+        ("a,,\n1,2,3\n", "two columns have no name"),
+        ("a\n1\n2,3\n", "record 3: expected 1 column, as in the header, but found 2"),
         ("a,b\n1,2\n3,4,5\n", "record 3: expected 2 columns, as in the header, but found 3"),
         ("a,b\n1,2\n3\n", "record 3: expected 2 columns, as in the header, but found 1"),
     ],

@@ -336,7 +336,7 @@ def test_text_files_and_folders(tmp_path):
 def test_a_folder_of_files_without_extension_needs_a_format(tmp_path):
     written(tmp_path / "49960", "a post")
 
-    with pytest.raises(SourceError, match="none of 1 files has a known format"):
+    with pytest.raises(SourceError, match="none of 1 file has a known format"):
         read([tmp_path])
     assert read([tmp_path], format_name="text") == [("49960", None, "a post")]
 
@@ -434,7 +434,7 @@ def test_a_missing_column_is_named(name, tmp_path):
         ('1,"o\n\np', r"line 3: not a CSV record \(unexpected end of data at line 5\)"),
         ('"1\n2","o\np', r"line 4: not a CSV record \(unexpected end of data at line 5\)"),
         ('1,"o\r\np\rq"r', r"line 3: not a CSV record \(',' expected .* at line 5\)\. Check the"),
-        ('1,"o\np",q', r"line 4: expected 2 fields, as in the header, but found 3"),
+        ('1,"o\np",q', r"line 3: expected 2 fields, as in the header, but found 3"),
         (f'1,"{"o" * 9}{"NL" * 1_000}"', r"line 3: not a CSV record \(more than 1,000 lines at"),
         (f'1,"{"NL" * 9_000}', r"line 3: not a CSV record \(more than 1,000 lines at line 1002\)"),
         (f'"{"NL" * 500}",{"o" * 9}\n2,"{"NL" * 998}"\n3,"', r"line 1503: .* \(unexpected end"),
@@ -490,10 +490,9 @@ def by_python(path):
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.reader(chain(file, [] if data[-1:] == b"\n" else ["\n"]), strict=True)
         try:
-            header, *rows = ([*record] for record in reader)
+            header, *rows = [*filter(None, reader)] or [["text"]]
         except (csv.Error, ValueError):
             return None
-    rows = [row for row in rows if row]
     if "text" not in header or any(len(row) != len(header) for row in rows):
         return None
     found = [{"id": None, "label": None} | dict(zip(header, row, strict=True)) for row in rows]

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from sparsetopics import Corpus
-from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.errors import OptionError, SourceError, SparsetopicsWarning
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
@@ -156,7 +156,35 @@ def test_without_a_header_the_error_tells_the_option(tmp_path):
 def test_a_record_with_more_fields_than_names_is_refused(tmp_path):
     path = written(tmp_path / "a.csv", table(",", ROWS))
 
-    assert "line 1: expected 2 fields" in refused(path, header=("label", "text"))
+    said = refused(path, header=("label", "text"))
+    assert "line 1: expected 2 fields, as in --header, but found 3." in said
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.xlsx"])
+def test_a_header_that_the_file_has_already_is_refused(tmp_path, name):
+    if name == "a.xlsx":
+        pytest.importorskip("openpyxl")
+    rows = [NAMES, *ROWS]
+    path = written(tmp_path / name, table(",") if name == "a.csv" else workbook(rows))
+
+    assert "the row holds the names that --header gives. " in refused(path, header=NAMES)
+
+
+def test_lines_before_the_header_may_be_blank(tmp_path):
+    path = written(tmp_path / "a.csv", table(",", before="\n\r\n"))
+
+    assert read(path) == ROWS
+    assert place_of(0, find_collection([path], None), ReadOptions()) == f"{path}, line 4"
+
+
+@pytest.mark.parametrize("name", ["a, b", " text"])
+def test_names_that_need_quotes_get_a_hint(tmp_path, name):
+    path = written(tmp_path / "a.csv", table(",", [("text", name), ("owl", "cat")]))
+
+    for options in ({"text_field": f"{name.strip()}!"}, {"keep": ("c",)}):
+        said = refused(path, **options)
+        assert "Write names with commas, or with spaces around them, in quotes: '\"a, b\"'." in said
+    assert read(path, keep=(name,))[0][3] == "cat"
 
 
 def test_names_are_for_tables(tmp_path):
@@ -172,9 +200,14 @@ def labelled(n_lines=12):
 
 
 def test_lines_of_mallet_have_ids_and_labels(tmp_path):
-    path = written(tmp_path / "a.txt", labelled(3) + "\nlast en\n")
+    lines = labelled(3) + "\nlast en\n"
+    path = written(tmp_path / "a.txt", lines)
 
     rows = read(path, "mallet")
+
+    returns = written(tmp_path / "b.txt", lines.replace("\n", "\r\n"))
+    assert read(returns, "mallet") == rows
+    assert [text for *_, text in read(returns, "lines")] == lines.splitlines()
 
     assert rows == [*((f"doc{n}", "en", TEXTS[n]) for n in range(3)), ("last", "en", None)]
     assert place_of(3, find_collection([path], "mallet"), ReadOptions()) == f"{path}, line 5"
@@ -259,23 +292,32 @@ def test_braces_and_quotes_in_strings_are_no_objects(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "place"),
+    ("content", "message"),
     [
-        ('[{"text": "a"}', "after object 1"),
-        ('[{"text": "a"}, {"text": "b"', "after object 1"),
-        ('[{"text": "a"} {"text": "b"}]', "after object 2"),
-        ('{"text": "a"}]', "after object 1"),
-        ("[1, 2]", "after object 0"),
-        ('{"text": "a"} x {"text": "b"}', "object 1 or later"),
-        ('{"text": "a"}, {"text": "b"}', "after object 2"),
-        ('[{"text": "a"}, {"text": b}]', "object 2, column 10"),
-        ('[{"text": "a"}, {"text": 3}]', "object 2"),
+        ('[\n{"text": "a"}\n', "line 2: the file ends before the array is closed."),
+        ("[\n", "line 1: the file ends before the array is closed."),
+        ('[{"text": "a"},\n{"text": "b"', "line 2: the file ends before an object is closed."),
+        ('[{"text": "a"}\n{"text": "b"}]', 'line 2: {next}, but found \'{{"text"'),
+        ('[{"text": "a"},,\n {"text": "b"}]', 'line 1: {next}, but found \',, {{"text"'),
+        ('[{"text": "a"},\n]', "line 1: {next}, but found ', ]'"),
+        ('[{"text": "a"},\n "b c"]', "line 1: {next}, but found ', \"b c\"]'"),
+        ('[,{"text": "a"}]', "line 1: expected an object or an array of objects, but found '[,{{"),
+        ("\n[1, 2]", "line 2: expected an object or an array of objects, but found '[1, 2]'"),
+        ('{"text": "a"}\n]', "line 2: expected an object, but found ']'"),
+        ('{"text": "a"}\nx {"text": "b"}', "line 2: expected an object, but found 'x {{"),
+        ('{"text": "a"}, {"text": "b"}', "line 1: expected an object, but found ', {{"),
+        ('[{"text": "a"}, {"text": b}]', "object 2, column 10: not JSON (expecting value)"),
+        ('{\r\n"text":\r\n b}', "object 1, its line 3, column 2: not JSON (expecting value)"),
+        ('[{"text": "a"}, {"text": 3}]', "object 2: expected"),
     ],
 )
-def test_json_that_is_not_whole_is_refused(tmp_path, content, place):
+@pytest.mark.parametrize("size", [3, 1 << 20])
+def test_json_that_is_not_whole_is_refused(tmp_path, monkeypatch, content, message, size):
     path = written(tmp_path / "a.json", content)
+    monkeypatch.setattr(byte_stream, "BLOCK_BYTES", size)
 
-    assert refused(path).startswith(f"{path}, {place}: ")
+    what = "expected a comma and an object, or the end of the array"
+    assert refused(path).startswith(f"{path}, {message.format(next=what)}")
 
 
 def test_json_lines_over_several_lines_get_a_hint(tmp_path):
@@ -365,6 +407,17 @@ def test_a_struct_that_is_there_twice_has_no_members(tmp_path):
     pq.write_table(rows, tmp_path / "a.parquet")
 
     assert "expected a field 'user.name'" in refused(tmp_path / "a.parquet", id_field="user.name")
+
+
+@pytest.mark.parametrize(
+    "row", ['"user": {"name": "a", "name": "b"}', '"user": {"name": "a"}, "user": {"name": "b"}']
+)
+@pytest.mark.parametrize("options", [{"id_field": "user.name"}, {"keep": ("user.name",)}])
+def test_nested_fields_that_are_there_twice_are_refused(tmp_path, row, options):
+    path = written(tmp_path / "a.jsonl", f'{{"text": "owl", {row}}}')
+
+    assert "line 1: two fields are called 'user.name'" in refused(path, **options)
+    assert read(path) == [(None, None, "owl")]
 
 
 def test_missing_structs_have_no_members(tmp_path):
@@ -505,15 +558,33 @@ def test_a_sheet_without_the_field_is_refused(tmp_path):
     pytest.importorskip("openpyxl")
     path = written(tmp_path / "a.xlsx", workbook([("a", "b"), (1, 2)]))
 
-    assert refused(path).startswith(f"{path}: expected a field 'text', but found 'a', 'b'.")
+    sheet = f"{path}, sheet 'a'"
+    assert refused(path).startswith(f"{sheet}: expected a field 'text', but found 'a', 'b'.")
     wide = refused(path, header=("text",))
-    assert "row 1 of the sheet: expected 1 column, as --header names, but found 2." in wide
+    assert f"{sheet}, row 1: expected 1 field, as in --header, but found 2." in wide
+
+
+def test_the_first_sheet_that_shows_values_is_read_and_named(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book, path = openpyxl.Workbook(), tmp_path / "a.xlsx"
+    for state, rows in (("hidden", ["a"]), ("visible", []), ("visible", ["text", "owl", "owl"])):
+        sheet = book.create_sheet(f"{state} {len(rows)}")
+        sheet.sheet_state = state
+        for row in rows:
+            sheet.append([row])
+    book.save(path)
+
+    with pytest.warns(SparsetopicsWarning, match=r"sheet 'visible 3' was read, but not 'hidden 1'"):
+        assert [row[2] for row in read(path)] == ["owl", "owl"]
+
+    collection = find_collection([path], None)
+    assert place_of(1, collection, ReadOptions()) == f"{path}, sheet 'visible 3', row 3"
 
 
 @pytest.mark.parametrize(
     ("rows", "more", "message"),
     [
-        (SHEET, '<c r="XFD9"><v>1</v></c>', "columns, as its first row names, but found 16384"),
+        (SHEET, '<c r="XFD9"><v>1</v></c>', "expected 5 fields, as in the header, but found 16384"),
         (SHEET, '</row><row r="2000000000"><c><v>1</v></c>', "expected at most 1,048,576 rows"),
         (SHEET, '<c r="1A"><v>1</v></c>', "not an Excel workbook"),
         (SHEET, "<c>", "not an Excel workbook"),
@@ -589,7 +660,10 @@ OTHERS = {
         dictionary,
         "a pickled dictionary of gensim. In Python, save it with dictionary.sav",
     ),
-    "a.pkl": (lambda path: written(path, pickle.dumps(TEXTS)), "a Python pickle. Opening it could"),
+    "a.pkl": (
+        lambda path: written(path, pickle.dumps(TEXTS)),
+        "a Python pickle. It could run code",
+    ),
     "a.pdf": (lambda path: written(path, b"%PDF-1.7\n"), "a PDF document. Convert it to text, for"),
     "a.docx": (word_document, "a Word document. Save it as plain text (.txt), for example with"),
     "a.xls": (
