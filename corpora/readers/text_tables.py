@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, word_lists
+from sparsetopics.corpora.readers.fields import unkept
 from sparsetopics.corpora.readers.options import ReadOptions, fields_of, find_fields, no_text
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
@@ -99,7 +100,12 @@ def _decoded(
         name, values = table.schema.field(position).name, _plain(table.column(position))
         if position in fields.texts and not is_text(values.type):
             return word_lists(values.combine_chunks())
-        return _strings(values, name, where, first_row, options)
+        try:
+            return _strings(values, name, where, first_row, options)
+        except SourceError:
+            if name not in fields.kept or name in options.kept.types:
+                raise
+            return unkept(len(table), "holds bytes that are not UTF-8")
 
     found = fields._replace(unkept=left_out).block(column)
     return checked(found, lambda row: f"{where}, row {first_row + row}")
@@ -108,7 +114,8 @@ def _decoded(
 def _is_kept(kind: pa.DataType) -> bool:
     """Whether the values can be kept: strings, numbers, dates, times, true and false."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return is_text(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
+    is_number = pa.types.is_primitive(kind) and not pa.types.is_interval(kind)
+    return is_text(kind) or is_number or pa.types.is_decimal(kind)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,6 +4,7 @@ import csv
 import datetime
 import json
 import uuid
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -70,7 +71,7 @@ def made(door, tmp_path, rows, **options):
         return Corpus.from_table(frame_of(door, rows), **options, **WORDS)
     given = {name.replace("_", "-"): value for name, value in options.items()}
     said = document_options({**given, "min-df": 1, "max-df": 1.0})
-    ingest([written(tmp_path, door, rows)], tmp_path / "corpus", said)
+    ingest([written(tmp_path, door, rows)], tmp_path / "corpus", replace(said, overwrite=True))
     return Corpus.open(tmp_path / "corpus")
 
 
@@ -234,7 +235,7 @@ def test_all_keeps_what_can_be_kept_and_says_what_cannot(door, tmp_path):
 
 
 def test_all_of_csv_leaves_out_columns_without_a_name_or_with_one_name(tmp_path):
-    (tmp_path / "a.csv").write_text(",text,x,x,y,id\n0,the owl,1,2,3,z\n1,the cat,1,2,3,z\n")
+    (tmp_path / "a.csv").write_text(",text,x,x,y,id\n0,the owl,1,2,3,zoo\n1,the cat,1,2,3,zoo\n")
     common = ("ingest", tmp_path / "a.csv", "--overwrite", "--out", tmp_path / "c")
 
     said = run(*common, "--keep", "all", "--json", "--duplicate-ids", "keep")
@@ -244,8 +245,51 @@ def test_all_of_csv_leaves_out_columns_without_a_name_or_with_one_name(tmp_path)
     assert report["notes"] == {"x": "another field has the same name", "": "has no name"}
     said = run(*common, "--keep", "all", "--duplicate-ids", "keep").stdout
     assert "Left out 'x' (another field has the same name) and '' (has no name)." in said
-    said = run(*common, "--keep", "all", "--text-field", "id", status=1).stderr
-    assert "field 'text' would clash with the kept texts. Rename it" in said
+    said = run(*common, "--keep", "all", "--text-field", "id", "--duplicate-ids", "keep").stdout
+    assert "'text' (another field is the text) and '' (has no name)." in said
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_all_leaves_out_fields_with_the_names_of_ids_labels_and_texts(door, tmp_path):
+    rows = [{"key": "a", "id": 1, "cat": "x", "label": "z", "body": "the owl", "text": "t", "n": 1}]
+    fields = {"id_field": "key", "label_field": "cat", "text_field": "body"}
+
+    if door in FRAMES:
+        names = r"'text' \(another field is the text\)"
+        with pytest.warns(SparsetopicsWarning, match=f"^Left out 'id' .* 'label' .*{names}"):
+            corpus = made(door, tmp_path, rows, keep=["all"], **fields)
+    else:
+        corpus = made(door, tmp_path, rows, keep=["all"], **fields)
+
+    assert corpus.fields == {"text": "text", "n": "number"}
+    assert corpus.documents(["a"]).to_pylist() == [
+        {"id": "a", "label": "x", "text": "the owl", "n": 1}
+    ]
+
+
+@pytest.mark.parametrize("door", ["parquet", "arrow", *FRAMES])
+def test_bytes_that_are_no_text_are_left_out_of_all(door, tmp_path):
+    rows = [{"text": "the owl", "raw": b"\xff\xfe", "n": 1}, {"text": "cats", "raw": b"", "n": 2}]
+
+    if door in FRAMES:
+        with pytest.warns(SparsetopicsWarning, match="'raw' .holds bytes that are not UTF-8"):
+            corpus = made(door, tmp_path, rows, keep=["all"])
+    else:
+        corpus = made(door, tmp_path, rows, keep=["all"])
+
+    assert corpus.fields == {"text": "text", "n": "number"}
+    with pytest.raises(SourceError, match="row 0, field 'raw': byte 0xff is not UTF-8"):
+        made(door, tmp_path, rows, keep=["raw"])
+
+
+def test_intervals_of_time_are_left_out_of_all():
+    duckdb = pytest.importorskip("duckdb")
+    rows = duckdb.sql("SELECT 'the owl' AS text, INTERVAL 3 DAY AS wait, 1 AS n")
+
+    with pytest.warns(SparsetopicsWarning, match="'wait' .holds intervals of time"):
+        corpus = Corpus.from_table(rows, keep=["all"], **WORDS)
+
+    assert corpus.fields == {"text": "text", "n": "number"}
 
 
 def test_a_frame_with_two_columns_of_one_name_is_read():
