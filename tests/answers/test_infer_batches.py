@@ -334,7 +334,7 @@ def test_a_tokenizer_must_be_named_again(tmp_path, monkeypatch):
     fitted.save(tmp_path / "cut")
 
     with pytest.raises(VocabularyError, match="own_words:cut"):
-        sparsetopics.infer_batches(tmp_path / "cut")
+        sparsetopics.infer_batches(tmp_path / "cut")(pa.array(texts))
     answer = sparsetopics.infer_batches(tmp_path / "cut", tokenizer="own_words:cut")
     expected = fitted.infer(texts, tokenizer="own_words:cut")["proportions"]
     assert bytes_of(answer(pa.array(texts))) == bytes_of(expected)

@@ -19,6 +19,7 @@ from sparsetopics import (
     GaussianMixture,
     MultinomialMixture,
     TopicPath,
+    infer_batches,
     load,
 )
 from sparsetopics.base.errors import (
@@ -160,7 +161,26 @@ def test_a_function_cuts_texts_and_is_needed_again(function, tmp_path):
     assert Corpus.from_table(table, tokenizer=function).n_words == 3
     run = CliRunner().invoke(main, ["infer", str(tmp_path / "run"), "--text", "a-b"])
     assert run.exit_code == 1
-    assert "Pass --tokenizer " in run.stderr
+    is_named = "<" not in corpus.vocabulary.tokenizer["function"]
+    assert ("Pass --tokenizer " in run.stderr) == is_named
+
+
+def test_lists_of_words_need_no_function(tmp_path):
+    texts, lists = ["a-b c", "c d", "c d"], [["a-b", "c"], ["c", "d"], ["c", "d"]]
+    model = LDA(2, max_iter=2).fit(Corpus.from_texts(texts, tokenizer=lambda t: t.split(" ")))
+    model.save(tmp_path / "run")
+
+    np.testing.assert_array_equal(answer(model, lists), answer(load(tmp_path / "run"), lists))
+    expected = model.infer(texts, tokenizer=str.split)
+    assert model.infer(lists) == expected
+    again = Corpus.from_tokens(lists, vocabulary=model.vocabulary_)
+    assert again.vocabulary.tokenizer == model.vocabulary_.tokenizer
+    batches = infer_batches(tmp_path / "run")(pa.table({"text": lists}))
+    assert batches["proportions"].to_pylist() == expected["proportions"].to_pylist()
+    (tmp_path / "a.jsonl").write_text('{"text": ["c", "d"]}\n')
+    words = ["ingest", tmp_path / "a.jsonl", "--out", tmp_path / "c"]
+    run = CliRunner().invoke(main, [*map(str, words), "--vocabulary", str(tmp_path / "run")])
+    assert run.exit_code == 0, run.output
 
 
 def test_a_function_that_can_be_imported_is_found_by_its_name():
