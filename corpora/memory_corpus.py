@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import ShapeError, SourceError, warn_user
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.frames import is_frame, table_of_frame
+from sparsetopics.corpora.frames import Document, documents_of, is_frame, table_of_frame
 from sparsetopics.corpora.ingest_options import (
     IngestOptions,
     document_options,
@@ -30,15 +30,12 @@ from sparsetopics.corpora.ingest_options import (
 from sparsetopics.corpora.memory_arrays import (
     AnyMatrix,
     BagOfWords,
-    check_utf8,
     csr_of,
-    is_list,
-    is_missing,
     names_of,
     strings_of,
     widened,
 )
-from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole, word_lists
+from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
@@ -62,9 +59,11 @@ from sparsetopics.options.option import Tokenizer, refuse, shown
 
 _ROWS_AT_ONCE = 1_024
 _TABLE = "table"  # in messages
-
-# A text or a list of words; None, NaN and NA are documents without words.
-Document: TypeAlias = str | Iterable[str] | None
+# What the documents are at doors that take either texts or lists, and the other door.
+_EITHER = {
+    FROM_TEXTS: (False, "Corpus.from_tokens takes lists of words."),
+    FROM_TOKENS: (True, "Corpus.from_texts takes texts."),
+}
 
 
 def _corpus_of_blocks(
@@ -177,10 +176,13 @@ def blocks_of_texts(texts: Iterable[Document], door: str = "") -> Iterator[TextB
     remaining, start = _iterated(texts), 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
         nothing = pa.nulls(len(some), pa.string())
-        first = next((each for each in some if not is_missing(each)), None)
-        are_lists = door == FROM_TOKENS or (door != FROM_TEXTS and is_list(first))
-        yield TextBlock(nothing, nothing, (_as_lists if are_lists else _as_strings)(some, start))
+        found = documents_of(some, partial(_place, door, start), *_EITHER.get(door, ()))
+        yield TextBlock(nothing, nothing, found)
         start += len(some)
+
+
+def _place(door: str, first: int, row: int) -> str:
+    return f"{'lists' if door == FROM_TOKENS else 'texts'}[{first + row}]"
 
 
 def _index_of(rows: Any) -> pa.StringArray | None:  # whatever users pass
@@ -208,36 +210,6 @@ def _iterated(texts: Iterable[Document]) -> Iterator[Document]:
     except TypeError as error:
         problem = f"must be a list of strings, but is {shown(texts)}"
         raise SourceError("texts", problem) from error
-
-
-def _as_strings(texts: list[Document], start: int) -> pa.StringArray:
-    for number, text in enumerate(texts, start):
-        if not (isinstance(text, str) or is_missing(text)):
-            kind = f"{type(text).__name__} {shown(text)}"
-            hint = "Corpus.from_tokens takes lists of words." if isinstance(text, list) else ""
-            problem = f"must be a string or None, but is {kind}"
-            raise SourceError(f"texts[{number}]", problem, hint)
-    found = [text if isinstance(text, str) else None for text in texts]
-    check_utf8(found, "texts", start)
-    return pa.array(found, pa.string())
-
-
-def _as_lists(documents: list[Document], start: int) -> pa.ListArray:
-    """Lists of words, empty ones for documents that are missing."""
-    lists: list[list[str]] = []
-    for number, document in enumerate(documents, start):
-        where = f"lists[{number}]"
-        if not (is_list(document) or is_missing(document)):
-            problem = f"must be a list of words or None, but is {shown(document)}"
-            raise SourceError(where, problem, "Corpus.from_texts takes texts.")
-        words = list(document) if is_list(document) else []
-        for odd in (word for word in words if not isinstance(word, str)):
-            is_pair = isinstance(odd, tuple | list) and len(odd) == 2
-            hint = "Corpus.from_gensim(bow, dictionary) reads bags of words." if is_pair else ""
-            raise SourceError(where, f"must hold words as strings, but holds {shown(odd)}", hint)
-        check_utf8(words, f"{where}, word ")
-        lists.append(words)
-    return word_lists(pa.array(lists, pa.list_(pa.string())))
 
 
 def corpus_of_table(

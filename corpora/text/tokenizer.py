@@ -25,11 +25,7 @@ from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
 from sparsetopics.corpora.text.segmenting import SEGMENTED, with_words_divided
 from sparsetopics.corpora.text.stop_words import are_stop_words
 from sparsetopics.corpora.text.token_kernels import count_words
-from sparsetopics.corpora.text.tokenizer_functions import (
-    GivenFunction,
-    StoredName,
-    call_tokenizer,
-)
+from sparsetopics.corpora.text.tokenizer_functions import GivenFunction, StoredName, call_tokenizer
 from sparsetopics.corpora.text.tokens import (
     Compile,
     Tokens,

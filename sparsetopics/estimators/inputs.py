@@ -200,7 +200,7 @@ def _column_names(X: Data) -> Names | None:
         raise ElementError("X", f"column names are of types {', '.join(kinds)}", hint)
     if kinds != ["str"]:
         return None
-    check_utf8(names.tolist(), "X.columns")
+    check_utf8(names.tolist(), "X.columns[{}]".format)
     return names
 
 

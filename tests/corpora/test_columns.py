@@ -390,11 +390,9 @@ def test_a_mixed_column_elsewhere_is_no_error(library):
 @pytest.mark.parametrize("keep", ["mix", "all"])
 def test_mixed_values_of_a_kept_column_become_strings_with_a_message(library, keep):
     frame = mixed_frame(library, text=TEXTS, mix=MIXED)
-    kinds = "float, int and str"
+    kinds = "values of types float, int and str"
 
-    with pytest.warns(
-        SparsetopicsWarning, match=f"^column 'mix' holds {kinds}, which were"
-    ) as all_:
+    with pytest.warns(SparsetopicsWarning, match=f"^column 'mix' holds {kinds}; they were") as all_:
         corpus = Corpus.from_table(frame, keep=[keep], **WORDS)
 
     assert corpus.fields["mix"] == "string"
@@ -408,11 +406,7 @@ def test_objects_become_strings_as_they_print_themselves(library):
     days = [datetime.date(2024, 1, n) for n in range(1, 5)]
     frame = mixed_frame(library, text=TEXTS, id=names, label=["x", 1, None, 2**70], day=days)
 
-    if library == "pandas":  # whose dates Arrow knows
-        corpus = Corpus.from_table(frame, keep=["day"], **WORDS)
-    else:
-        with WARNED:
-            corpus = Corpus.from_table(frame, keep=["day"], **WORDS)
+    corpus = Corpus.from_table(frame, keep=["day"], **WORDS)
 
     assert list(next(iter(corpus.ids()))) == [*map(str, names)]
     assert list(next(iter(corpus.labels()))) == ["x", "1", None, str(2**70)]
@@ -436,12 +430,37 @@ def test_objects_become_strings_as_they_print_themselves(library):
         (
             {"text": TEXTS, "body": ["one", 2, None, "four"]},
             {"text_field": "body"},
-            r"^table, row 1, field 'body': expected a string, but found 2\.$",
+            r"^table, row 1, field 'body': must be a string or None, but is 2\.$",
         ),
         (
             {"text": TEXTS, "x": ["one", 2, "\ud800", "four"]},
             {"keep": ["x"]},
-            r"^table, field 'x', row \[2\]: character 0, .ud800, is half of a surrogate pair",
+            r"^table, row 2, field 'x': character 0, .ud800, is half of a surrogate pair",
+        ),
+        (
+            {"text": TEXTS, "words": [["a"], None, ["b", 3], ["c"]]},
+            {"text_field": "words"},
+            r"^table, row 2, field 'words': must hold words as strings, but holds 3\.$",
+        ),
+        (
+            {"text": TEXTS, "words": [["a"], ("b",), "c d", ["c"]]},
+            {"text_field": "words"},
+            r"^table, row 2, field 'words': must be a list of words or None, but is 'c d'\.$",
+        ),
+        (
+            {"text": TEXTS, "post": [{"by": "ann"}, {"by": 3}, None, {"by": "eve"}]},
+            {"id_field": "post.by"},
+            r"^table, field 'post': a field of its objects has values of several types\.",
+        ),
+        (
+            {"text": TEXTS, "x": [1, 2, object(), 3]},
+            {"keep": ["x"]},
+            r"^table, row 2, field 'x': expected a string or a number, but found <object object",
+        ),
+        (
+            {"text": TEXTS, "id": ["a", object(), "c", "d"]},
+            {},
+            r"^table, row 1, field 'id': expected a string or a number, but found <object object",
         ),
     ],
 )
@@ -452,12 +471,31 @@ def test_an_odd_value_is_named_by_row_and_column(library, columns, options, mess
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_nested_objects_are_left_out_of_all(library):
-    frame = mixed_frame(library, text=TEXTS, x=[1, "a", ["b"], np.zeros(2)])
+    for odd in (["b"], object()):
+        frame = mixed_frame(library, text=TEXTS, x=[1, "a", odd, np.zeros(2)])
 
-    with pytest.warns(SparsetopicsWarning, match=r"Left out 'x' \(holds lists or objects\)"):
-        corpus = Corpus.from_table(frame, keep=["all"], **WORDS)
+        with pytest.warns(SparsetopicsWarning, match=r"Left out 'x' \(holds lists or objects\)"):
+            corpus = Corpus.from_table(frame, keep=["all"], **WORDS)
 
-    assert corpus.fields == {"text": "text"}
+        assert corpus.fields == {"text": "text"}
+
+
+def test_numbers_and_times_that_only_a_library_knows_are_kept_without_a_warning():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    days = pandas.period_range("2024-01", periods=4, freq="M")
+    few = pandas.Series(pandas.arrays.SparseArray([0, 1, 0, 0]))
+    large = polars.Series([1, 2, 3, 4], dtype=polars.Int128)
+    frames = (
+        pandas.DataFrame({"text": TEXTS, "few": few, "day": days}),
+        polars.DataFrame({"text": TEXTS, "large": large}),
+    )
+
+    kept = [Corpus.from_table(frame, keep=["all"], **WORDS).fields for frame in frames]
+
+    assert kept == [
+        {"text": "text", "few": "number", "day": "date"},
+        {"text": "text", "large": "number"},
+    ]
 
 
 def test_the_index_of_a_frame_is_no_column_unless_it_has_a_name():
@@ -516,7 +554,7 @@ def test_categories_of_frames_are_decoded():
     years = pandas.DataFrame({"text": TEXTS, "x": pandas.Categorical([1999, 2000, 1999, None])})
     other = polars.DataFrame({"text": TEXTS, "x": ["a", "b", "a", None]})
 
-    with pytest.warns(SparsetopicsWarning, match="^column 'x' holds int and str"):
+    with pytest.warns(SparsetopicsWarning, match="^column 'x' holds values of types int and str"):
         assert values_of(Corpus.from_table(mixed, keep=["x"], **WORDS), "x") == [
             "1",
             "a",

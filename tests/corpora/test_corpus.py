@@ -98,7 +98,7 @@ def test_one_string_is_no_list_of_texts():
 
 
 def test_a_text_that_is_no_text_is_named():
-    with pytest.raises(SourceError, match=r"texts\[1\]: must be a string or None, but is int 5"):
+    with pytest.raises(SourceError, match=r"texts\[1\]: must be a string or None, but is 5"):
         Corpus.from_texts(["fine", 5])
 
 

@@ -488,8 +488,8 @@ def test_names_may_come_in_a_series(names):
         ({"a": "text"}, "must be a list of strings, not a table. Pass one of its columns"),
         (b"bytes", "must be a list of strings, not one string"),
         (np.array("one"), "texts: must be a list of strings, but is array"),
-        ([b"bytes"], r"texts\[0\]: must be a string or None, but is bytes b'bytes'"),
-        ([["nested"]], r"texts\[0\]: must be a string or None, but is list \['nested'\]"),
+        ([b"bytes"], r"texts\[0\]: must be a string or None, but is b'bytes'"),
+        ([["nested"]], r"texts\[0\]: must be a string or None, but is \['nested'\]"),
     ],
 )
 def test_what_are_no_texts_is_a_value_error_of_ours(texts, message):
