@@ -26,7 +26,10 @@ BagOfWords: TypeAlias = Iterable[Iterable[tuple[int, float]]]  # gensim's
 
 T = TypeVar("T")
 
-_TEXTS = "Pass a list of texts, or fit(X, text=NAME) with the name of a column of X."
+_TEXTS = (
+    "Models of documents, such as LDA, take a list of texts or of lists of words, "
+    "or fit(X, text=NAME) with the name of a column of X."
+)
 
 _COMPRESSED = {"csr": csr_array, "csc": csc_array, "bsr": bsr_array}
 
@@ -82,7 +85,7 @@ def _floats(objects: AnyArray, where: str) -> AnyArray:
                 hint = _TEXTS if is_list(value) else f"{error}."
                 raise ElementError(_place(where, place), problem, hint) from error
             except (ValueError, OverflowError) as error:
-                hint = _TEXTS if isinstance(value, str) else ""
+                hint = _TEXTS if isinstance(value, str | bytes) else ""
                 raise ShapeError(_place(where, place), problem, hint) from error
         raise ShapeError(where, "expected numbers", f"{all_errors}.") from all_errors
 
@@ -98,9 +101,8 @@ def check_numbers(dtype: np.dtype[np.generic], where: str) -> None:
     if dtype.kind in "fiub":
         return
     hint = "Complex data not supported." if dtype.kind == "c" else ""
-    if dtype.kind in "UT":
-        hint = _TEXTS
-    raise ShapeError(where, f"expected real numbers, but found type {dtype}", hint)
+    found, hint = ("texts", _TEXTS) if dtype.kind in "UST" else (f"type {dtype}", hint)
+    raise ShapeError(where, f"expected real numbers, but found {found}", hint)
 
 
 def check_shape(shape: tuple[int, ...], where: str) -> None:

@@ -39,7 +39,7 @@ from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
-from sparsetopics.corpora.readers.text_tables import table_blocks
+from sparsetopics.corpora.readers.text_tables import IN_MEMORY, table_blocks
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import (
@@ -58,7 +58,6 @@ from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKEN
 from sparsetopics.options.option import Tokenizer, refuse, shown
 
 _ROWS_AT_ONCE = 1_024
-_TABLE = "table"  # in messages
 # What the documents are at doors that take either texts or lists, and the other door.
 _EITHER = {
     FROM_TEXTS: (False, "Corpus.from_tokens takes lists of words."),
@@ -223,16 +222,16 @@ def corpus_of_table(
     options = options_at(FROM_TABLE, given)
     has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
-    return _corpus_of_blocks(blocks_of_table(table, options.read), _TABLE, options, names)
+    return _corpus_of_blocks(blocks_of_table(table, options.read), IN_MEMORY, options, names)
 
 
 def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
     if is_frame(table):
-        table = table_of_frame(table, read, _TABLE)
+        table = table_of_frame(table, read, IN_MEMORY)
 
     pieces_of = partial(pieces, _table_batches(table), np.inf)
     try:
-        for pending in table_blocks(pieces_of, _TABLE, read):
+        for pending in table_blocks(pieces_of, IN_MEMORY, read):
             yield pending()
     except SourceError:
         raise
@@ -240,7 +239,7 @@ def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # se
         is_of_arrow = isinstance(error, pa.ArrowException)
         problem = "Arrow cannot read its columns" if is_of_arrow else str(error)
         hint = "Leave out all columns but text, id, label and those to keep."
-        raise SourceError(_TABLE, problem, hint) from error
+        raise SourceError(IN_MEMORY, problem, hint) from error
 
 
 def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_table
@@ -256,7 +255,7 @@ def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_tab
     else:
         problem = f"an object of type {type(table).__name__} does not provide Arrow data"
         hint = "Pass a table of pyarrow, pandas or polars, or texts to Corpus.from_texts."
-        raise SourceError(_TABLE, problem, hint)
+        raise SourceError(IN_MEMORY, problem, hint)
 
 
 def corpus_of_csr(

@@ -26,6 +26,7 @@ from sparsetopics.corpora.sources.arrow_batches import (
 )
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile
 
+IN_MEMORY = "table"  # for errors, instead of the name of a file
 _ROWS_AT_ONCE = 1_024
 
 
@@ -159,4 +160,5 @@ def _repaired(
         except UnicodeDecodeError as error:
             problem = f"byte 0x{value[error.start]:02x} is not UTF-8"
             hint = "Write the column as UTF-8, or use --encoding-errors replace."
+            hint = "Write the column as UTF-8." if where == IN_MEMORY else hint
             raise SourceError(f"{where}, row {row}, field {name!r}", problem, hint) from error

@@ -355,10 +355,13 @@ class Estimator(BaseEstimator):
         self._check_fitted()
         names: Names | None = getattr(self, "feature_names_in_", None)
         vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
-        text = text or getattr(self, "_text", None)
-        if text is not None and column_names_of(X):
-            X = column_of_texts(X, text)
+        X = self._texts_of(X, text)
         return self._reader.more_rows(X, self.n_features_in_, names, vocabulary)
+
+    def _texts_of(self, X: Any, text: str | None = None) -> Any:  # whatever users pass
+        """The column of X that was fitted, if X is a table and texts were fitted."""
+        text = text or getattr(self, "_text", None)
+        return column_of_texts(X, text) if text is not None and column_names_of(X) else X
 
     def _remember(self, rows: InputRows, text: str | None, seed: int | None) -> None:
         """Set what scikit-learn wants to know of the columns that were fitted, and keep where texts

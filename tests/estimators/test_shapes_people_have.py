@@ -114,15 +114,62 @@ def test_vectors_have_no_text(kind):
         (
             pa.table({"body": TEXTS}),
             "text",
-            "^text: must be the name of a column of X, but is 'text'",
+            "^text: expected one column 'text' in X, but found 'body'",
         ),
-        (TEXTS, "body", "^text: must be the name of a column of X, but is 'body'"),
-        (pa.table({"body": TEXTS}), 3, "^text: must be the name of a column of X, but is 3"),
+        (TEXTS, "body", "^text: expected one column 'body' in X, but found none"),
+        (pa.table({"body": TEXTS}), 3, "^text: expected one column 3 in X, but found 'body'"),
+        (
+            pa.table([TEXTS, TEXTS], ["body", "body"]),
+            "body",
+            "^text: expected one column 'body' in X, but found 'body', 'body'",
+        ),
     ],
 )
 def test_a_column_that_is_not_there_is_said(X, text, message):
     with pytest.raises(OptionError, match=message):
         LDA(2).fit(X, text=text)
+
+
+def test_tables_that_are_queries_are_read_or_refused():
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    table = pa.table({"body": TEXTS})
+    expected = LDA(2, max_iter=2).fit(TEXTS)
+
+    model = LDA(2, max_iter=2).fit(duckdb.from_arrow(table), text="body")
+
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    with pytest.raises(OptionError, match=r"is a LazyFrame, .* Pass X\.collect\(\)\.$"):
+        LDA(2).fit(polars.from_arrow(table).lazy(), text="body")
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_later_calls_take_tables_with_the_column_that_was_fitted(form):
+    table = TABLES[form]({"body": TEXTS, "year": [*range(20)]})
+    model = LDA(2, max_iter=2).fit(table, text="body")
+
+    assert model.infer(table)["proportions"] == model.infer(TEXTS)["proportions"]
+    new = Corpus.from_texts([PETS, PETS, MONEY], vocabulary=model.vocabulary_)
+    assert model.evaluate(new, texts=table) == model.evaluate(new, texts=TEXTS)
+    for ask in (model.infer, model.transform):
+        with pytest.raises(OptionError, match="expected one column 'body' in X, but found 'year'"):
+            ask(TABLES[form]({"year": [1]}))
+
+
+@pytest.mark.parametrize(
+    ("nothing", "kind"), [([], "LDA"), (pa.array([]), "LDA"), (np.array([]), "MultinomialMixture")]
+)
+def test_no_documents_are_said(nothing, kind):
+    with pytest.raises(SourceError, match=r"^documents: there are no documents"):
+        OF_DOCUMENTS[kind]().fit(nothing)
+
+
+def test_texts_for_a_model_of_vectors_name_the_models_that_take_them():
+    with pytest.raises(
+        ShapeError, match=r"but found texts\. Models of documents, such as LDA, take"
+    ):
+        GaussianMixture(2).fit(TEXTS)
+    with pytest.raises(SourceError, match=r"texts\[0\]: must be a string or None, but is b'cats"):
+        LDA(2).fit([text.encode() for text in TEXTS])
 
 
 def test_a_frame_with_texts_says_how_to_name_them():
