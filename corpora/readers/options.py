@@ -68,18 +68,15 @@ class ReadOptions:
         check_values(INGEST_OPTION, "read", self)
         check_encoding(self.encoding or UTF_8)
         check_delimiter(self.delimiter)
-        formats = self.rules.date_formats
+        formats, types = self.rules.date_formats, self.kept.types
         for name, how in formats.items():
             if not name or len(formats) < len(self.date_format):
                 refuse(DATE_FORMAT, "must be FIELD=FORMAT, such as date=%d/%m/%Y, once per field")
             check_format(DATE_FORMAT, how)
-            if self.kept.types.get(name) not in ("date", None):
-                refuse(DATE_FORMAT, f"{shown(name)} is kept as a {self.kept.types[name]}")
+            if types.get(name) not in ("date", None):
+                refuse(DATE_FORMAT, f"{shown(name)} is kept as a {types[name]}")
         if len({*self.text_fields}) < len(self.text_fields):
             refuse(TEXT_FIELD, f"names a field twice: {self.text_field}")
-        if self.text_field in self.kept.named:
-            problem = f"{self.text_field!r} holds the text"
-            raise OptionError(KEEP, problem, "Keep it under the name text.")
 
     @property
     def text_fields(self) -> tuple[str, ...]:

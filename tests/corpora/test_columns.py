@@ -107,6 +107,16 @@ def test_fields_of_text_are_joined_in_their_order(door, tmp_path):
 
 
 @pytest.mark.parametrize("door", DOORS)
+def test_the_field_of_the_text_may_be_kept_under_its_own_name(door, tmp_path):
+    rows = [{"body": row["text"], "n": row["n"]} for row in ROWS[:2]]
+
+    corpus = made(door, tmp_path, rows, text_field="body", keep=["text", "body", "n"])
+
+    assert corpus.fields == {"text": "text", "body": "string", "n": "number"}
+    assert values_of(corpus, "body") == values_of(corpus, "text") == ["the owl", "the cat"]
+
+
+@pytest.mark.parametrize("door", DOORS)
 def test_each_field_of_text_must_exist_and_hold_text(door, tmp_path):
     with pytest.raises(SourceError, match="expected a field 'headline', but found 'id'"):
         made(door, tmp_path, ROWS, text_field="text,headline")

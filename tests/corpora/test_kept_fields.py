@@ -166,8 +166,6 @@ def test_a_text_field_of_another_name_is_kept_as_text(tmp_path):
     assert Corpus.open(tmp_path / "corpus").documents(["0"]).to_pylist() == [
         {"id": "0", "label": None, "text": "the owl", "title": "Owls"}
     ]
-    with pytest.raises(OptionError, match=r"^keep: 'body' holds the text\. Keep it under the name"):
-        ReadOptions("body", keep=("body",))
 
 
 # --- types ----------------------------------------------------------------------------------------
