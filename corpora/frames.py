@@ -55,7 +55,7 @@ def documents_of(
             bag = "Corpus.from_gensim(bow, dictionary) reads bags of words." if is_pair else ""
             problem = f"must hold words as strings, but holds {shown(odd)}"
             raise SourceError(place(number), problem, bag)
-        check_utf8(words, lambda word, number=number: f"{place(number)}, word {word}")
+        check_utf8(words, partial("{}, word {}".format, place(number)))
     return word_lists(pa.array(lists, pa.list_(pa.string())))
 
 
@@ -63,9 +63,8 @@ def _settled(value: Any) -> Any:  # whatever users pass
     """None for a missing value, a list for a generator, and for a set in an order that stays."""
     if is_missing(value):
         return None
-    if isinstance(value, Set):
-        return sorted(value, key=str)
-    return list(value) if isinstance(value, Iterator) else value
+    in_order = sorted(value, key=str) if isinstance(value, Set) else value
+    return list(in_order) if isinstance(value, Iterator) else in_order
 
 
 def is_frame(table: Any) -> bool:  # whatever users pass

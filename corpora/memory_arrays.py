@@ -81,12 +81,10 @@ def _floats(objects: AnyArray, where: str) -> AnyArray:
             problem = f"expected a number, but is {shown(value)}"
             try:
                 float(value)
-            except TypeError as error:
-                hint = _TEXTS if is_list(value) else f"{error}."
-                raise ElementError(_place(where, place), problem, hint) from error
-            except (ValueError, OverflowError) as error:
-                hint = _TEXTS if isinstance(value, str | bytes) else ""
-                raise ShapeError(_place(where, place), problem, hint) from error
+            except (TypeError, ValueError, OverflowError) as error:
+                kind = ElementError if isinstance(error, TypeError) else ShapeError
+                hint = _TEXTS if is_list(value) or isinstance(value, str | bytes) else f"{error}."
+                raise kind(_place(where, place), problem, hint) from error
         raise ShapeError(where, "expected numbers", f"{all_errors}.") from all_errors
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ from sparsetopics.corpora.text.pruning import prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKENS
-from sparsetopics.options.option import Tokenizer, refuse, shown
+from sparsetopics.options.option import Tokenizer, check_type, refuse, shown
 
 _ROWS_AT_ONCE = 1_024
 # What the documents are at doors that take either texts or lists, and the other door.
@@ -278,8 +279,7 @@ def corpus_of_csr(
         found = f"{quantity(len(own_words), 'word')}, {len(set(own_words))} of them different"
         raise ShapeError("words", f"{problem}, but found {found}")
     names = names_of(range(n_docs) if doc_ids is None else doc_ids, n_docs, "doc_ids")
-    if given is not None and not isinstance(given, Vocabulary):
-        refuse("vocabulary", f"must be the Vocabulary of a corpus or None, but is {shown(given)}")
+    check_type("vocabulary", given, (Vocabulary, NoneType), "the Vocabulary of a corpus or None")
     n_tokens = matrix.data.sum()
     if given is not None:
         # Each given word has the column of the same word, or else the empty one at the end.
@@ -344,15 +344,10 @@ def corpus_of_gensim(
     ShapeError for a number that is not in the dictionary, or a count that is negative or not
     finite.
     """
-    if not hasattr(dictionary, "keys"):
-        problem = f"must map word numbers to words, but is {shown(dictionary)}"
+    if not (hasattr(dictionary, "keys") and all(isinstance(n, Integral) for n in dictionary)):
+        problem = f"must map whole numbers to words, but is {shown(dictionary)}"
         raise SourceError("dictionary", problem)
-    numbers = list(dictionary.keys())
-    odd = [number for number in numbers if not isinstance(number, Integral)]
-    if odd:
-        problem = f"numbers of words must be whole, but found {shown(odd[0])}"
-        raise SourceError("dictionary", problem)
-    numbers.sort()
+    numbers = sorted(dictionary)
     try:
         documents = iter(bow)
     except TypeError as error:

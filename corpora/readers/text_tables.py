@@ -28,6 +28,7 @@ from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceF
 
 IN_MEMORY = "table"  # for errors, instead of the name of a file
 _ROWS_AT_ONCE = 1_024
+_NEVER_KEPT = ("lists or objects", "intervals of time", "bytes")
 
 
 def _read(
@@ -52,8 +53,8 @@ def _columns_noting(
     names += [name for name in asked if name not in names and type_of(schema, name) is not None]
     found = find_fields(names, options, where)
     left_out.update(found.unkept)
-    kinds = {name: type_of(schema, name) for name in found.kept}
-    odd = {name: f"holds {in_words(kind)}" for name, kind in kinds.items() if not _is_kept(kind)}
+    words = {name: in_words(type_of(schema, name)) for name in found.kept}
+    odd = {name: f"holds {what}" for name, what in words.items() if what in _NEVER_KEPT}
     for name in odd.keys() & options.kept.types:
         problem = f"field {name!r} {odd[name]}, which cannot be kept"
         raise SourceError(where, problem, "Name other fields with --keep.")
@@ -110,13 +111,6 @@ def _decoded(
 
     found = fields._replace(unkept=left_out).block(column)
     return checked(found, lambda row: f"{where}, row {first_row + row}")
-
-
-def _is_kept(kind: pa.DataType) -> bool:
-    """Whether the values can be kept: strings, numbers, dates, times, true and false."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    is_number = pa.types.is_primitive(kind) and not pa.types.is_interval(kind)
-    return is_text(kind) or is_number or pa.types.is_decimal(kind)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from sparsetopics.base.errors import OptionError, VocabularyError
 from sparsetopics.base.wording import kind_and_reason_of
-from sparsetopics.options.option import TokenizerFunction
+from sparsetopics.options.option import TokenizerFunction, shown
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -137,12 +137,10 @@ def _words(function: TokenizerFunction, name: str, text: str) -> list[str]:
         problem = f"the function failed to return words: {kind_and_reason_of(error)}"
         raise OptionError(where, problem) from error
     if isinstance(words, str | bytes):
-        found = f"a {type(words).__name__}"
-        raise OptionError(where, f"expected a list of words, but found {found}")
+        raise OptionError(where, f"expected a list of words, but found a {type(words).__name__}")
     for word in listed:
         if not isinstance(word, str):
-            found = f"{type(word).__name__} {word!r:.40}"
-            raise OptionError(where, f"expected words as strings, but found {found}")
+            raise OptionError(where, f"expected words as strings, but found {shown(word)}")
     try:
         "".join(listed).encode()
     except UnicodeEncodeError as error:

@@ -20,7 +20,7 @@ from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.corpora.ingest_options import document_options, settled_tokenizer
 from sparsetopics.corpora.memory_corpus import blocks_of_table
 from sparsetopics.corpora.readers.options import ReadOptions, listed
-from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, renumbered
+from sparsetopics.corpora.store.document_rows import renumbered
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
 from sparsetopics.model.statistics import tokens_of_documents
 from sparsetopics.options.option import check_type, counts_from, path_of, quoted, shown
@@ -96,11 +96,9 @@ class _Inference(NamedTuple):
             # Arrow's index_in would hash all words of the run again for each batch.
             own = [self.word_ids.get(word, -1) for word in counted.words.to_pylist()]
             documents = renumbered(counted, np.array(own, np.int32), len(self.word_ids))
-            for start in range(0, documents.n_docs, DOCS_PER_ROW_GROUP):
-                some = documents[start : start + DOCS_PER_ROW_GROUP]
-                parts = (some[n : n + _AT_ONCE] for n in range(0, some.n_docs, _AT_ONCE))
-                shares = np.concatenate([self.shares(part) for part in parts])
-                yield self.columns.values(shares, tokens_of_documents(some))
+            for start in range(0, documents.n_docs, _AT_ONCE):
+                some = documents[start : start + _AT_ONCE]
+                yield self.columns.values(self.shares(some), tokens_of_documents(some))
 
     def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Add the topics to batches, and cut those that are long."""

@@ -93,6 +93,7 @@ class Estimator(BaseEstimator):
     _model_name: ClassVar[str]
     _likelihood_name: ClassVar[str | None] = None  # where it is not an argument
     _reads_vectors: ClassVar[bool] = False
+    _own_arguments: ClassVar[tuple[str, ...]] = ()  # that are no options of ``train``
     _folder_kind = RUN
 
     @naming_arguments()
@@ -205,8 +206,8 @@ class Estimator(BaseEstimator):
         """The options that ``sparsetopics train`` would have; raises OptionError."""
         own = {
             name: value.item() if isinstance(value, np.generic) else value
-            for name, value in self._training_arguments().items()
-            if not isinstance(value, RandomState)
+            for name, value in self.get_params().items()
+            if not isinstance(value, RandomState) and name not in self._own_arguments
         }
         arguments = {"likelihood": self._likelihood_name} | own | {"n_jobs": self._n_threads}
         return resolve(self._model_name, from_arguments(arguments))
@@ -311,10 +312,6 @@ class Estimator(BaseEstimator):
             problem = f"has no statistics to continue from; learners that keep them: {able}"
             refuse(type(self).__name__, problem, "A pickle holds them, a run folder does not.")
         return learned
-
-    def _training_arguments(self) -> dict[str, Any]:  # whatever users give
-        """The arguments that are options of ``train``, and some that are not."""
-        return dict(self.get_params())
 
     @property
     def _validation_share(self) -> float | None:

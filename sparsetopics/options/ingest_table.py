@@ -143,8 +143,7 @@ _ROWS = in_sections({
             "or NAME.vocab in the same folder.")),
         Option("delimiter", str, None, "read.delimiter", doors=_TEXTS, metavar="CHARACTER", help=(
             "Column separator of CSV files: one character, or tab. Default: the one in a first "
-            "line such as sep=;, otherwise tab for .tsv and .tab, | for .psv, and a comma for "
-            "other files.")),
+            "line such as sep=;, otherwise tab for .tsv and .tab, | for .psv, and a comma.")),
         Option("header", SomeOf(None, "column"), None, "read.header", doors=_TEXTS,
                metavar="A,B,...", help=(
             "Names of the columns of CSV files without a header line, in their order.")),

@@ -140,7 +140,7 @@ def test_rows_without_texts_are_answered_too(run_folder, table):
 
 
 def test_long_batches_are_cut(run_folder, texts, monkeypatch):
-    monkeypatch.setattr(record_batches, "DOCS_PER_ROW_GROUP", 16)
+    monkeypatch.setattr(record_batches, "_AT_ONCE", 16)
     batch = pa.record_batch({"text": texts})
     answer = sparsetopics.infer_batches(run_folder)
 
