@@ -199,17 +199,14 @@ def _iterated(texts: Iterable[Document]) -> Iterator[Document]:
     """The documents of a list, a Series, a column of Arrow, an array or any other iterable."""
     if isinstance(texts, pa.Array | pa.ChunkedArray):
         return iter(texts.to_pylist())
-    if isinstance(texts, str | bytes):  # whose letters would be documents
-        raise SourceError("texts", "must be a list of strings, not one string")
     is_table = isinstance(texts, Mapping) or hasattr(texts, "columns")
-    if is_table:  # whose names would be documents
+    # The letters of a string and the names of columns would be documents.
+    is_other = isinstance(texts, str | bytes) or getattr(texts, "ndim", 1) == 0
+    if is_table or is_other or not isinstance(texts, Iterable):
         hint = "Pass one of its columns or values; Corpus.from_table reads tables."
-        raise SourceError("texts", "must be a list of strings, not a table", hint)
-    try:
-        return iter(texts)
-    except TypeError as error:
         problem = f"must be a list of strings, but is {shown(texts)}"
-        raise SourceError("texts", problem) from error
+        raise SourceError("texts", problem, hint if is_table else "")
+    return iter(texts)
 
 
 def corpus_of_table(
