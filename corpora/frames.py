@@ -1,4 +1,4 @@
-"""Data frames of pandas and polars as tables of Arrow.
+"""Values of Python, alone and in data frames of pandas and polars, as Arrow has them.
 
 Columns of objects may hold anything, and Arrow refuses those that mix types. So each column is
 converted by itself, and only if a corpus needs it.
@@ -6,20 +6,65 @@ converted by itself, and only if a corpus needs it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError, warn_user
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.memory_arrays import check_utf8, is_missing
+from sparsetopics.corpora.memory_arrays import check_utf8, is_list, is_missing, is_printable
+from sparsetopics.corpora.readers.blocks import word_lists
 from sparsetopics.corpora.readers.options import ReadOptions, fields_of, find_fields
 from sparsetopics.corpora.sources.arrow_batches import AS_TEXT, in_words
 from sparsetopics.options.option import shown
 
 _NESTED = pa.list_(pa.null())
+
+# A text or a list of words; None, NaN and NA are documents without words.
+Document: TypeAlias = str | Iterable[str] | None
+
+
+def documents_of(
+    documents: Iterable[Document],
+    place: Callable[[int], str],
+    are_lists: bool | None = None,
+    hint: str = "",
+) -> pa.StringArray | pa.ListArray:
+    """Texts, or lists of words as ``word_lists`` makes them, by default whichever the first one is.
+
+    Raises SourceError for other objects, with the ``place`` of the first one.
+    """
+    found = [_settled(each) for each in documents]
+    if are_lists is None:
+        are_lists = is_list(next((each for each in found if each is not None), None))
+    for number, each in enumerate(found):
+        if not (each is None or (is_list(each) if are_lists else isinstance(each, str))):
+            noun = "a list of words" if are_lists else "a string"
+            own = hint if isinstance(each, str) or is_list(each) else ""
+            raise SourceError(place(number), f"must be {noun} or None, but is {shown(each)}", own)
+    if not are_lists:
+        check_utf8(found, place)
+        return pa.array(found, pa.string())
+    lists = [[_settled(word) for word in (() if each is None else each)] for each in found]
+    for number, words in enumerate(lists):
+        for odd in (word for word in words if not isinstance(word, str | None)):
+            is_pair = isinstance(odd, tuple | list) and len(odd) == 2
+            bag = "Corpus.from_gensim(bow, dictionary) reads bags of words." if is_pair else ""
+            problem = f"must hold words as strings, but holds {shown(odd)}"
+            raise SourceError(place(number), problem, bag)
+        check_utf8(words, partial("{}, word {}".format, place(number)))
+    return word_lists(pa.array(lists, pa.list_(pa.string())))
+
+
+def _settled(value: Any) -> Any:  # whatever users pass
+    """None for a missing value, a list for a generator, and for a set in an order that stays."""
+    if is_missing(value):
+        return None
+    in_order = sorted(value, key=str) if isinstance(value, Set) else value
+    return list(in_order) if isinstance(value, Iterator) else in_order
 
 
 def is_frame(table: Any) -> bool:  # whatever users pass
@@ -44,35 +89,57 @@ def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  #
     columns = [pa.nulls(len(frame))] * len(names)
     for n in {n for n in found.wanted if n < len(names)}.union(nested.values()):
         key, name = frame.columns[n], names[n]
-        # Numbers that Arrow cannot hold, halves of surrogate pairs and mixed types are refused.
-        with suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
-            columns[n] = pa.table(frame[[key]]).column(0)
-            kind = columns[n].type
-            # Other bytes are UUIDs, or addresses of polars' objects.
-            if kind in AS_TEXT or in_words(kind) != "bytes":
-                continue
-        values = [None if is_missing(value) else value for value in frame[key]]
-        if name in found.kept and name not in options.kept.types and any(map(_is_nested, values)):
-            columns[n] = pa.nulls(len(frame), _NESTED)
-            continue
-        columns[n] = _strings(values, name, where, is_text=n in found.texts)
-        if name in found.kept:
-            kinds = sorted({type(value).__name__ for value in values if value is not None})
-            warn_user(f"column {name!r} holds {listed(kinds)}, which were read as strings")
+        first = next((value for value in frame[key] if not is_missing(value)), None)
+        # Arrow takes the elements of a set in an order that varies.
+        column = None if isinstance(first, Set) else _by_arrow(frame[[key]])
+        if column is None:
+            values = [None if is_missing(value) else value for value in frame[key]]
+            place = partial("{0}, row {2}, field {1!r}".format, where, name)
+            if n in found.texts:
+                column = documents_of(values, place)
+            elif n in nested.values():
+                problem = "a field of its objects has values of several types"
+                raise SourceError(f"{where}, field {name!r}", problem, "Make it a column.")
+            else:
+                is_of_all = name in found.kept and name not in options.kept.types
+                column = _plain(values, place, is_of_all=is_of_all)
+                kinds = sorted({type(value).__name__ for value in values if value is not None})
+                if name in found.kept and pa.types.is_string(column.type) and len(kinds) > 1:
+                    said = f"holds values of types {listed(kinds)}; they were converted to strings"
+                    warn_user(f"column {name!r} {said}")
+        columns[n] = column
     return pa.Table.from_arrays(columns, names)
 
 
-def _is_nested(value: Hashable) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str)
+def _by_arrow(table: Any) -> pa.ChunkedArray | None:  # a frame, or a list by its name
+    """The first column of a table as Arrow has it; None if Arrow cannot hold its values."""
+    # Numbers that are too large, halves of surrogate pairs and mixed types are refused.
+    with suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
+        column = pa.table(table).column(0)
+        # Other bytes are UUIDs, or addresses of polars' objects.
+        if column.type in AS_TEXT or in_words(column.type) != "bytes":
+            return column
+    return None
 
 
-def _strings(values: Sequence[Hashable], name: str, where: str, *, is_text: bool) -> pa.StringArray:
-    """Values of a column as strings; SourceError for one that is no string or, perhaps, number."""
+def _plain(
+    values: Sequence[Hashable], place: Callable[[int], str], *, is_of_all: bool
+) -> pa.Array | pa.ChunkedArray:
+    """Values of a column of any type but texts; as strings, if there are several types.
+
+    Raises SourceError for values that cannot be strings; if the column is one ``of_all``, it is
+    marked as one that cannot be kept.
+    """
+    column = _by_arrow({"": values})
+    if column is not None:
+        return column
     for row, value in enumerate(values):
-        if _is_nested(value) or (is_text and not isinstance(value, str | None)):
-            expected = "a string" if is_text else "a string or a number"
-            place = f"{where}, row {row}, field {name!r}"
-            raise SourceError(place, f"expected {expected}, but found {shown(value)}")
+        is_nested = isinstance(value, Iterable) and not isinstance(value, str)
+        if is_nested or not is_printable(value):
+            if is_of_all:
+                return pa.nulls(len(values), _NESTED)
+            problem = f"expected a string or a number, but found {shown(value)}"
+            raise SourceError(place(row), problem)
     strings = [None if value is None else str(value) for value in values]
-    check_utf8(strings, f"{where}, field {name!r}, row ")
+    check_utf8(strings, place)
     return pa.array(strings, pa.string())

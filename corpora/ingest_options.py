@@ -117,14 +117,14 @@ def settled_tokenizer(
     """How texts are cut, under the ``given`` vocabulary if there is one.
 
     Phrases are learned from the ``tokens`` of all texts. Raises OptionError for a function that
-    cannot be used, VocabularyError if the vocabulary needs one that is not named.
+    cannot be used.
     """
     tokenizer = options_for(given, options.tokenizer)
     if tokenizer.language is not None:
         check_segmenter(tokenizer.language)
     if tokenizer.lemmas is not None:
         check_lemmas(tokenizer.lemmas)
-    if tokenizer.function is not None:
+    if options.tokenizer is not None and tokenizer.function is not None:
         load_tokenizer(tokenizer.function)  # so that a function that cannot be used fails at once
     joins = options.phrases is not None or tokenizer.ngrams > 1
     if given is None and (joins or tokenizer.lemmas is not None):

@@ -7,7 +7,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Set, Sized
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Set, Sized
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
@@ -26,7 +26,10 @@ BagOfWords: TypeAlias = Iterable[Iterable[tuple[int, float]]]  # gensim's
 
 T = TypeVar("T")
 
-_TEXTS = "Pass a list of texts, or fit(X, text=NAME) with the name of a column of X."
+_TEXTS = (
+    "Models of documents, such as LDA, take a list of texts or of lists of words, "
+    "or fit(X, text=NAME) with the name of a column of X."
+)
 
 _COMPRESSED = {"csr": csr_array, "csc": csc_array, "bsr": bsr_array}
 
@@ -78,12 +81,10 @@ def _floats(objects: AnyArray, where: str) -> AnyArray:
             problem = f"expected a number, but is {shown(value)}"
             try:
                 float(value)
-            except TypeError as error:
-                hint = _TEXTS if is_list(value) else f"{error}."
-                raise ElementError(_place(where, place), problem, hint) from error
-            except (ValueError, OverflowError) as error:
-                hint = _TEXTS if isinstance(value, str) else ""
-                raise ShapeError(_place(where, place), problem, hint) from error
+            except (TypeError, ValueError, OverflowError) as error:
+                kind = ElementError if isinstance(error, TypeError) else ShapeError
+                hint = _TEXTS if is_list(value) or isinstance(value, str | bytes) else f"{error}."
+                raise kind(_place(where, place), problem, hint) from error
         raise ShapeError(where, "expected numbers", f"{all_errors}.") from all_errors
 
 
@@ -98,9 +99,8 @@ def check_numbers(dtype: np.dtype[np.generic], where: str) -> None:
     if dtype.kind in "fiub":
         return
     hint = "Complex data not supported." if dtype.kind == "c" else ""
-    if dtype.kind in "UT":
-        hint = _TEXTS
-    raise ShapeError(where, f"expected real numbers, but found type {dtype}", hint)
+    found, hint = ("texts", _TEXTS) if dtype.kind in "UST" else (f"type {dtype}", hint)
+    raise ShapeError(where, f"expected real numbers, but found {found}", hint)
 
 
 def check_shape(shape: tuple[int, ...], where: str) -> None:
@@ -196,7 +196,7 @@ def strings_of(values: Iterable[str], where: str) -> list[str]:
         if not isinstance(name, str):
             place = f"{where}[{number}]"
             raise ShapeError(place, f"must be a string, but is {shown(name)}")
-    check_utf8(names, where)
+    check_utf8(names, f"{where}[{{}}]".format)
     return [str(name) for name in names]  # numpy's strings become Python's
 
 
@@ -211,12 +211,12 @@ def labels_of(values: Iterable[Hashable], n_rows: int, where: str) -> list[str |
     elements = _elements(values, where)
     if len(elements) != n_rows:
         raise ShapeError(where, f"expected {n_rows}, one for each row, but found {len(elements)}")
-    try:
-        labels = [None if is_missing(value) else str(value) for value in elements]
-    except Exception as error:  # any class may print itself, and may do so badly
-        problem = f"expected names that can be printed, but found {shown(values)}"
-        raise ShapeError(where, problem) from error
-    check_utf8(labels, where)
+    for number, value in enumerate(elements):
+        if not is_printable(value):
+            problem = f"expected a name that can be printed, but found {shown(value)}"
+            raise ShapeError(f"{where}[{number}]", problem)
+    labels = [None if is_missing(value) else str(value) for value in elements]
+    check_utf8(labels, f"{where}[{{}}]".format)
     if (odd := overlong(pa.array(labels, pa.string()))) >= 0:
         raise ShapeError(f"{where}[{odd}]", f"has more than {LONGEST_NAME:,} bytes")
     return labels
@@ -226,6 +226,14 @@ def is_missing(value: Hashable | Iterable[str]) -> bool:
     """Whether a value stands for none, as None, NaN and NA do in columns of pandas."""
     is_nan = isinstance(value, float) and value != value
     return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def is_printable(value: Hashable) -> bool:
+    """Whether a value is a string, or prints more than its address."""
+    try:
+        return isinstance(value, str) or " at 0x" not in str(value)
+    except Exception:  # any class may print itself, and may do so badly
+        return False
 
 
 def is_list(value: Any) -> TypeGuard[Collection[Any]]:  # whatever users pass
@@ -246,13 +254,13 @@ def _elements(values: Iterable[T], where: str) -> list[T]:
     raise ShapeError(where, f"must be a list of strings, but is {shown(values)}")
 
 
-def check_utf8(texts: Iterable[str | None], where: str, first: int = 0) -> None:
+def check_utf8(texts: Iterable[str | None], place: Callable[[int], str]) -> None:
     """Raise ShapeError for a text with half of a surrogate pair, which no file can hold."""
-    for number, text in enumerate(texts, first):
+    for number, text in enumerate(texts):
         try:
             "" if text is None else text.encode()
         except UnicodeEncodeError as error:
             character = f"\\u{ord(error.object[error.start]):04x}"
             problem = f"character {error.start}, {character}, is half of a surrogate pair"
             hint = "Remove it: text.encode(errors='replace').decode(), for example."
-            raise ShapeError(f"{where}[{number}]", problem, hint) from error
+            raise ShapeError(place(number), problem, hint) from error

@@ -9,7 +9,8 @@ from functools import partial
 from itertools import chain, islice
 from numbers import Integral
 from operator import index
-from typing import Any, TypeAlias
+from types import NoneType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from scipy.sparse import csr_array
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import ShapeError, SourceError, warn_user
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.frames import is_frame, table_of_frame
+from sparsetopics.corpora.frames import Document, documents_of, is_frame, table_of_frame
 from sparsetopics.corpora.ingest_options import (
     IngestOptions,
     document_options,
@@ -30,19 +31,16 @@ from sparsetopics.corpora.ingest_options import (
 from sparsetopics.corpora.memory_arrays import (
     AnyMatrix,
     BagOfWords,
-    check_utf8,
     csr_of,
-    is_list,
-    is_missing,
     names_of,
     strings_of,
     widened,
 )
-from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole, word_lists
+from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
-from sparsetopics.corpora.readers.text_tables import table_blocks
+from sparsetopics.corpora.readers.text_tables import IN_MEMORY, table_blocks
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import (
@@ -58,13 +56,14 @@ from sparsetopics.corpora.text.pruning import prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKENS
-from sparsetopics.options.option import Tokenizer, refuse, shown
+from sparsetopics.options.option import Tokenizer, check_type, refuse, shown
 
 _ROWS_AT_ONCE = 1_024
-_TABLE = "table"  # in messages
-
-# A text or a list of words; None, NaN and NA are documents without words.
-Document: TypeAlias = str | Iterable[str] | None
+# What the documents are at doors that take either texts or lists, and the other door.
+_EITHER = {
+    FROM_TEXTS: (False, "Corpus.from_tokens takes lists of words."),
+    FROM_TOKENS: (True, "Corpus.from_texts takes texts."),
+}
 
 
 def _corpus_of_blocks(
@@ -177,10 +176,13 @@ def blocks_of_texts(texts: Iterable[Document], door: str = "") -> Iterator[TextB
     remaining, start = _iterated(texts), 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
         nothing = pa.nulls(len(some), pa.string())
-        first = next((each for each in some if not is_missing(each)), None)
-        are_lists = door == FROM_TOKENS or (door != FROM_TEXTS and is_list(first))
-        yield TextBlock(nothing, nothing, (_as_lists if are_lists else _as_strings)(some, start))
+        found = documents_of(some, partial(_place, door, start), *_EITHER.get(door, ()))
+        yield TextBlock(nothing, nothing, found)
         start += len(some)
+
+
+def _place(door: str, first: int, row: int) -> str:
+    return f"{'lists' if door == FROM_TOKENS else 'texts'}[{first + row}]"
 
 
 def _index_of(rows: Any) -> pa.StringArray | None:  # whatever users pass
@@ -197,47 +199,14 @@ def _iterated(texts: Iterable[Document]) -> Iterator[Document]:
     """The documents of a list, a Series, a column of Arrow, an array or any other iterable."""
     if isinstance(texts, pa.Array | pa.ChunkedArray):
         return iter(texts.to_pylist())
-    if isinstance(texts, str | bytes):  # whose letters would be documents
-        raise SourceError("texts", "must be a list of strings, not one string")
     is_table = isinstance(texts, Mapping) or hasattr(texts, "columns")
-    if is_table:  # whose names would be documents
+    # The letters of a string and the names of columns would be documents.
+    is_other = isinstance(texts, str | bytes) or getattr(texts, "ndim", 1) == 0
+    if is_table or is_other or not isinstance(texts, Iterable):
         hint = "Pass one of its columns or values; Corpus.from_table reads tables."
-        raise SourceError("texts", "must be a list of strings, not a table", hint)
-    try:
-        return iter(texts)
-    except TypeError as error:
         problem = f"must be a list of strings, but is {shown(texts)}"
-        raise SourceError("texts", problem) from error
-
-
-def _as_strings(texts: list[Document], start: int) -> pa.StringArray:
-    for number, text in enumerate(texts, start):
-        if not (isinstance(text, str) or is_missing(text)):
-            kind = f"{type(text).__name__} {shown(text)}"
-            hint = "Corpus.from_tokens takes lists of words." if isinstance(text, list) else ""
-            problem = f"must be a string or None, but is {kind}"
-            raise SourceError(f"texts[{number}]", problem, hint)
-    found = [text if isinstance(text, str) else None for text in texts]
-    check_utf8(found, "texts", start)
-    return pa.array(found, pa.string())
-
-
-def _as_lists(documents: list[Document], start: int) -> pa.ListArray:
-    """Lists of words, empty ones for documents that are missing."""
-    lists: list[list[str]] = []
-    for number, document in enumerate(documents, start):
-        where = f"lists[{number}]"
-        if not (is_list(document) or is_missing(document)):
-            problem = f"must be a list of words or None, but is {shown(document)}"
-            raise SourceError(where, problem, "Corpus.from_texts takes texts.")
-        words = list(document) if is_list(document) else []
-        for odd in (word for word in words if not isinstance(word, str)):
-            is_pair = isinstance(odd, tuple | list) and len(odd) == 2
-            hint = "Corpus.from_gensim(bow, dictionary) reads bags of words." if is_pair else ""
-            raise SourceError(where, f"must hold words as strings, but holds {shown(odd)}", hint)
-        check_utf8(words, f"{where}, word ")
-        lists.append(words)
-    return word_lists(pa.array(lists, pa.list_(pa.string())))
+        raise SourceError("texts", problem, hint if is_table else "")
+    return iter(texts)
 
 
 def corpus_of_table(
@@ -251,16 +220,16 @@ def corpus_of_table(
     options = options_at(FROM_TABLE, given)
     has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
-    return _corpus_of_blocks(blocks_of_table(table, options.read), _TABLE, options, names)
+    return _corpus_of_blocks(blocks_of_table(table, options.read), IN_MEMORY, options, names)
 
 
 def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
     if is_frame(table):
-        table = table_of_frame(table, read, _TABLE)
+        table = table_of_frame(table, read, IN_MEMORY)
 
     pieces_of = partial(pieces, _table_batches(table), np.inf)
     try:
-        for pending in table_blocks(pieces_of, _TABLE, read):
+        for pending in table_blocks(pieces_of, IN_MEMORY, read):
             yield pending()
     except SourceError:
         raise
@@ -268,7 +237,7 @@ def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # se
         is_of_arrow = isinstance(error, pa.ArrowException)
         problem = "Arrow cannot read its columns" if is_of_arrow else str(error)
         hint = "Leave out all columns but text, id, label and those to keep."
-        raise SourceError(_TABLE, problem, hint) from error
+        raise SourceError(IN_MEMORY, problem, hint) from error
 
 
 def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_table
@@ -284,7 +253,7 @@ def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_tab
     else:
         problem = f"an object of type {type(table).__name__} does not provide Arrow data"
         hint = "Pass a table of pyarrow, pandas or polars, or texts to Corpus.from_texts."
-        raise SourceError(_TABLE, problem, hint)
+        raise SourceError(IN_MEMORY, problem, hint)
 
 
 def corpus_of_csr(
@@ -307,8 +276,7 @@ def corpus_of_csr(
         found = f"{quantity(len(own_words), 'word')}, {len(set(own_words))} of them different"
         raise ShapeError("words", f"{problem}, but found {found}")
     names = names_of(range(n_docs) if doc_ids is None else doc_ids, n_docs, "doc_ids")
-    if given is not None and not isinstance(given, Vocabulary):
-        refuse("vocabulary", f"must be the Vocabulary of a corpus or None, but is {shown(given)}")
+    check_type("vocabulary", given, (Vocabulary, NoneType), "the Vocabulary of a corpus or None")
     n_tokens = matrix.data.sum()
     if given is not None:
         # Each given word has the column of the same word, or else the empty one at the end.
@@ -373,15 +341,10 @@ def corpus_of_gensim(
     ShapeError for a number that is not in the dictionary, or a count that is negative or not
     finite.
     """
-    if not hasattr(dictionary, "keys"):
-        problem = f"must map word numbers to words, but is {shown(dictionary)}"
+    if not (hasattr(dictionary, "keys") and all(isinstance(n, Integral) for n in dictionary)):
+        problem = f"must map whole numbers to words, but is {shown(dictionary)}"
         raise SourceError("dictionary", problem)
-    numbers = list(dictionary.keys())
-    odd = [number for number in numbers if not isinstance(number, Integral)]
-    if odd:
-        problem = f"numbers of words must be whole, but found {shown(odd[0])}"
-        raise SourceError("dictionary", problem)
-    numbers.sort()
+    numbers = sorted(dictionary)
     try:
         documents = iter(bow)
     except TypeError as error:

@@ -53,6 +53,7 @@ _FIRST = 10  # values of a block that are enough to see that a column is of anot
 _FEW = 0.2  # of all values
 
 TEXT = "text"
+OTHER_TEXT = "text "  # a field with this name that is not the text, among those left out
 ALL = "all"  # fields of a record
 ALWAYS_KEPT = ("id", "label")
 MOST_FIELDS = 1_000
@@ -220,7 +221,7 @@ def unkept(n_docs: int, why: str) -> pa.DictionaryArray:
 
 def said_of_unkept(fields: Mapping[str, FieldType], notes: Mapping[str, str]) -> str:
     """A sentence about the fields that ``notes`` are about but which are not kept; "" for none."""
-    names = [f"{shown(name)} ({why})" for name, why in notes.items() if name not in fields]
+    names = [f"{shown(name.rstrip())} ({why})" for name, why in notes.items() if name not in fields]
     return f"Left out {listed(names)}." if names else ""
 
 

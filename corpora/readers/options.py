@@ -18,6 +18,7 @@ from sparsetopics.corpora.readers.dates import check_format
 from sparsetopics.corpora.readers.delimiters import check_delimiter
 from sparsetopics.corpora.readers.fields import (
     ALWAYS_KEPT,
+    OTHER_TEXT,
     TEXT,
     Kept,
     ValueRules,
@@ -67,18 +68,15 @@ class ReadOptions:
         check_values(INGEST_OPTION, "read", self)
         check_encoding(self.encoding or UTF_8)
         check_delimiter(self.delimiter)
-        formats = self.rules.date_formats
+        formats, types = self.rules.date_formats, self.kept.types
         for name, how in formats.items():
             if not name or len(formats) < len(self.date_format):
                 refuse(DATE_FORMAT, "must be FIELD=FORMAT, such as date=%d/%m/%Y, once per field")
             check_format(DATE_FORMAT, how)
-            if self.kept.types.get(name) not in ("date", None):
-                refuse(DATE_FORMAT, f"{shown(name)} is kept as a {self.kept.types[name]}")
+            if types.get(name) not in ("date", None):
+                refuse(DATE_FORMAT, f"{shown(name)} is kept as a {types[name]}")
         if len({*self.text_fields}) < len(self.text_fields):
             refuse(TEXT_FIELD, f"names a field twice: {self.text_field}")
-        if self.text_field in self.kept.named:
-            problem = f"{self.text_field!r} holds the text"
-            raise OptionError(KEEP, problem, "Keep it under the name text.")
 
     @property
     def text_fields(self) -> tuple[str, ...]:
@@ -187,14 +185,13 @@ def kept_among(
     chosen = [name for name in kept.named if name in names]
     left_out: dict[str, str] = {}
     if kept.is_all:
-        for name in (*ALWAYS_KEPT, TEXT):
-            if name in names and name not in used:
-                problem = f"field {name!r} would clash with the kept {name}s"
-                raise SourceError(where, problem, "Rename it, or name the fields to keep.")
         others = [name for name in dict.fromkeys(names) if name not in (*chosen, *used)]
         left_out = {name: "another field has the same name" for name in others if name in repeated}
+        taken = (name for name in (*ALWAYS_KEPT, TEXT) if name in others)
+        left_out |= {name: f"another field is the {name}" for name in taken}
         left_out |= {name: "has no name" for name in others if not name}
         chosen += [name for name in others if name not in left_out]
+        left_out = {OTHER_TEXT if name == TEXT else name: why for name, why in left_out.items()}
     with_options = zip_longest(used, (ID_FIELD, LABEL_FIELD), fillvalue=TEXT_FIELD)
     for name, option in [*with_options, *((name, KEEP) for name in chosen)]:
         if name in repeated:

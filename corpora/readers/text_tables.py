@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, word_lists
+from sparsetopics.corpora.readers.fields import unkept
 from sparsetopics.corpora.readers.options import ReadOptions, fields_of, find_fields, no_text
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
@@ -25,7 +26,9 @@ from sparsetopics.corpora.sources.arrow_batches import (
 )
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile
 
+IN_MEMORY = "table"  # for errors, instead of the name of a file
 _ROWS_AT_ONCE = 1_024
+_NEVER_KEPT = ("lists or objects", "intervals of time", "bytes")
 
 
 def _read(
@@ -50,8 +53,8 @@ def _columns_noting(
     names += [name for name in asked if name not in names and type_of(schema, name) is not None]
     found = find_fields(names, options, where)
     left_out.update(found.unkept)
-    kinds = {name: type_of(schema, name) for name in found.kept}
-    odd = {name: f"holds {in_words(kind)}" for name, kind in kinds.items() if not _is_kept(kind)}
+    words = {name: in_words(type_of(schema, name)) for name in found.kept}
+    odd = {name: f"holds {what}" for name, what in words.items() if what in _NEVER_KEPT}
     for name in odd.keys() & options.kept.types:
         problem = f"field {name!r} {odd[name]}, which cannot be kept"
         raise SourceError(where, problem, "Name other fields with --keep.")
@@ -99,16 +102,15 @@ def _decoded(
         name, values = table.schema.field(position).name, _plain(table.column(position))
         if position in fields.texts and not is_text(values.type):
             return word_lists(values.combine_chunks())
-        return _strings(values, name, where, first_row, options)
+        try:
+            return _strings(values, name, where, first_row, options)
+        except SourceError:
+            if name not in fields.kept or name in options.kept.types:
+                raise
+            return unkept(len(table), "holds bytes that are not UTF-8")
 
     found = fields._replace(unkept=left_out).block(column)
     return checked(found, lambda row: f"{where}, row {first_row + row}")
-
-
-def _is_kept(kind: pa.DataType) -> bool:
-    """Whether the values can be kept: strings, numbers, dates, times, true and false."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return is_text(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -152,4 +154,5 @@ def _repaired(
         except UnicodeDecodeError as error:
             problem = f"byte 0x{value[error.start]:02x} is not UTF-8"
             hint = "Write the column as UTF-8, or use --encoding-errors replace."
+            hint = "Write the column as UTF-8." if where == IN_MEMORY else hint
             raise SourceError(f"{where}, row {row}, field {name!r}", problem, hint) from error

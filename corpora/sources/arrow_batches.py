@@ -33,6 +33,7 @@ AS_TEXT = {
     pa.large_binary(): pa.large_string(),
     pa.binary_view(): pa.string_view(),
 }
+_AS_BYTES = {text: as_bytes for as_bytes, text in AS_TEXT.items()}
 
 #: Maps the schema of a file to the columns to read and the number of rows per batch.
 Choose = Callable[[pa.Schema], "Wanted"]
@@ -180,9 +181,7 @@ def _check_column(name: str, column: pa.Array) -> None:
 
 def _as_bytes(array: pa.Array) -> pa.Array:
     """Strings as bytes, since text that is not UTF-8 does not yet count as damage."""
-    if pa.types.is_string(array.type):
-        return array.view(pa.binary())
-    return array.view(pa.large_binary()) if pa.types.is_large_string(array.type) else array
+    return array.view(_AS_BYTES.get(array.type, array.type))
 
 
 def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
@@ -233,6 +232,7 @@ def in_words(kind: pa.DataType) -> str:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     words = {
         "lists or objects": pa.types.is_nested,
+        "intervals of time": pa.types.is_interval,
         "dates or times": pa.types.is_temporal,
         "true and false": pa.types.is_boolean,
         "numbers": lambda kind: pa.types.is_primitive(kind) or pa.types.is_decimal(kind),

@@ -116,9 +116,8 @@ def prune(
     words, documents, terms = (column.combine_chunks() for column in totals.table.columns)
     documents, terms = documents.to_numpy(), terms.to_numpy()
     if not len(words):
-        problem = f"there are no words in {quantity(totals.n_docs, 'document')}"
-        problem = problem if totals.n_docs else "there are no documents"
-        raise SourceError("documents", problem, "Check the sources and --token-pattern.")
+        found = f"words in {quantity(totals.n_docs, 'document')}" if totals.n_docs else "documents"
+        raise SourceError("documents", f"there are no {found}", "Check what was given to read.")
     least, most = _limits(totals.n_with_words, options, counted=counted)
     rules = {
         STOPPED: are_stop_words(words, options.stop_words),

@@ -25,7 +25,7 @@ from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
 from sparsetopics.corpora.text.segmenting import SEGMENTED, with_words_divided
 from sparsetopics.corpora.text.stop_words import are_stop_words
 from sparsetopics.corpora.text.token_kernels import count_words
-from sparsetopics.corpora.text.tokenizer_functions import GivenFunction, call_tokenizer
+from sparsetopics.corpora.text.tokenizer_functions import GivenFunction, StoredName, call_tokenizer
 from sparsetopics.corpora.text.tokens import (
     Compile,
     Tokens,
@@ -162,10 +162,10 @@ def _check_pattern(pattern: str, compiled: Compile) -> None:
 def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) -> TokenizerOptions:
     """The chosen settings; without any, those of the vocabulary or the defaults.
 
-    If the vocabulary was made with a function, the user must name that function again, so that no
-    code runs merely because a file names it; naming it alone stands for all the settings. Settings
-    that are chosen are understood by the rule of the vocabulary. Raises VocabularyError if the
-    function is not named, or if this release does not know the settings.
+    If the vocabulary was made with a function, the user must name that function again before texts
+    are cut, so that no code runs merely because a file names it; naming it alone stands for all the
+    settings. Settings that are chosen are understood by the rule of the vocabulary. Raises
+    VocabularyError if this release does not know the settings.
     """
     if vocabulary is None or vocabulary.tokenizer is None:
         return chosen or TokenizerOptions()
@@ -173,13 +173,10 @@ def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) 
     if chosen is not None and (function is None or not _is_only(chosen, function)):
         is_first = vocabulary.tokenizer.get("rule", FIRST_RULE) == FIRST_RULE
         return replace(chosen, rule=FIRST_RULE) if is_first else chosen
-    if chosen is None and function is not None:
-        problem = f"its words were cut by the function {function!r}, which runs only on request"
-        hint = f"Pass --tokenizer {function}. Corpus.from_texts and infer take the function too."
-        raise VocabularyError("vocabulary", problem, hint)
     try:
         found = TokenizerOptions.from_settings(vocabulary.tokenizer)
-        return found if chosen is None else replace(found, function=chosen.function)
+        named = None if function is None else StoredName(str(function))
+        return replace(found, function=chosen.function if chosen else named)
     except (msgspec.ValidationError, ValueError) as error:
         settings = f"{dict(vocabulary.tokenizer)!r:.200}"
         problem = f"this release does not know its tokeniser settings {settings}"
@@ -278,8 +275,10 @@ def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
     """The tokens of texts that are ready to be cut, but not yet in lower case."""
     lowercase, pattern = options.lowercase, options.token_pattern
     if options.from_lists:
-        problem = "it was made from lists of words, so nothing says how to cut texts"
-        hint = "Pass lists of words, or choose how with --token-pattern or --tokenizer."
+        problem = (
+            "it was made from lists of words, so there is no rule for splitting texts into words"
+        )
+        hint = "Pass lists of words, or a function with --tokenizer."
         raise VocabularyError("vocabulary", problem, hint)
     if pattern is None and options.function is None:
         if options.rule != FIRST_RULE:

@@ -14,9 +14,9 @@ from threading import Lock
 from types import ModuleType
 from typing import Any, TypeVar
 
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, VocabularyError
 from sparsetopics.base.wording import kind_and_reason_of
-from sparsetopics.options.option import TokenizerFunction
+from sparsetopics.options.option import TokenizerFunction, shown
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -38,13 +38,23 @@ class GivenFunction(str):
         return given
 
 
+class StoredName(str):
+    """The name of a function that a vocabulary stores, but that the user has not named."""
+
+
 def load_tokenizer(name: str) -> TokenizerFunction:
     """Import ``MODULE:NAME``; the module is installed or in the current folder.
 
-    Raises OptionError if there is no such module or name, or if it is not callable.
+    Raises OptionError if there is no such module or name, or if it is not callable, and
+    VocabularyError for a name that is only stored.
     """
     if isinstance(name, GivenFunction):
         return name.function
+    if isinstance(name, StoredName):
+        problem = f"its words were cut by the function {str(name)!r}, which runs only on request"
+        hint = "Pass the function to Corpus.from_texts or infer in Python, or pass lists of words."
+        hint = hint if "<" in name else f"Pass --tokenizer {name}. {hint}"
+        raise VocabularyError("vocabulary", problem, hint)
     if not all(name.partition(":")):
         raise OptionError("tokenizer", f"expected MODULE:NAME, but found {name!r}")
     try:
@@ -71,8 +81,8 @@ def where_function_is_same(
     work: Callable[[Item], Result], name: str | None
 ) -> Callable[[Item], Result]:
     """``work``, made to raise OptionError in a process where the function ``MODULE:NAME`` is
-    missing or differs from that of this process; ``work`` itself without a name."""
-    if name is None:
+    missing or differs from that of this process; ``work`` itself without a name to import."""
+    if name is None or isinstance(name, StoredName):
         return work
     load_tokenizer(name)
     return partial(_checked, work, name, os.getcwd(), _digest(module_of(name)))
@@ -127,12 +137,10 @@ def _words(function: TokenizerFunction, name: str, text: str) -> list[str]:
         problem = f"the function failed to return words: {kind_and_reason_of(error)}"
         raise OptionError(where, problem) from error
     if isinstance(words, str | bytes):
-        found = f"a {type(words).__name__}"
-        raise OptionError(where, f"expected a list of words, but found {found}")
+        raise OptionError(where, f"expected a list of words, but found a {type(words).__name__}")
     for word in listed:
         if not isinstance(word, str):
-            found = f"{type(word).__name__} {word!r:.40}"
-            raise OptionError(where, f"expected words as strings, but found {found}")
+            raise OptionError(where, f"expected words as strings, but found {shown(word)}")
     try:
         "".join(listed).encode()
     except UnicodeEncodeError as error:

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from sparsetopics.base.errors import SourceError, VocabularyError
+from sparsetopics.corpora.frames import Document
 from sparsetopics.corpora.ingest_options import IngestOptions
-from sparsetopics.corpora.memory_corpus import Document, blocks_of_texts
+from sparsetopics.corpora.memory_corpus import blocks_of_texts
 from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, TextBlock
 from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for, words_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
+from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
 from types import NoneType
@@ -19,7 +20,7 @@ from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.corpora.ingest_options import document_options, settled_tokenizer
 from sparsetopics.corpora.memory_corpus import blocks_of_table
 from sparsetopics.corpora.readers.options import ReadOptions, listed
-from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, renumbered
+from sparsetopics.corpora.store.document_rows import renumbered
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
 from sparsetopics.model.statistics import tokens_of_documents
 from sparsetopics.options.option import check_type, counts_from, path_of, quoted, shown
@@ -27,7 +28,7 @@ from sparsetopics.runs.run import AnyRun, check_folder, load_run
 from sparsetopics.runs.run_files import SETTINGS_FILE
 
 # What engines hand over: record batches, or a table or a column of Arrow or of Polars.
-Rows: TypeAlias = Iterable[pa.RecordBatch] | pa.Table | pa.ChunkedArray
+Rows: TypeAlias = Iterable[pa.RecordBatch] | pa.RecordBatch | pa.Table | pa.ChunkedArray
 _AT_ONCE = 2_048  # texts: the weights of their words fit the cache of a processor
 _READING = Lock()  # so that threads that begin together read a run once
 
@@ -39,10 +40,11 @@ def infer_batches(
     """Return a function that adds topics to record batches of Arrow with texts.
 
     The function takes an iterable of record batches and returns an iterator of them. It also takes
-    a table of Arrow or Polars and returns such a table, or takes the texts alone, as an array, and
-    returns the topics alone. So DuckDB, Polars, Spark, Ray Data and Hugging Face datasets can call
-    it. It can be pickled, which stores the path of the run; each process reads the run once. Rows
-    are answered in pieces, and memory does not depend on the number of batches.
+    a table of Arrow or Polars, or one record batch, and returns such a table, or takes the texts
+    alone, as an array, and returns the topics alone. So DuckDB, Polars, Spark, Ray Data and Hugging
+    Face datasets can call it. It can be pickled, which stores the path of the run; each process
+    reads the run once. Rows are answered in pieces, and memory does not depend on the number of
+    batches.
 
     The rows get a column ``proportions`` (``responsibilities`` of a mixture) with one number for
     each topic, or with ``top`` a column ``topics`` with a list of the largest topics: structs of
@@ -57,8 +59,8 @@ def infer_batches(
             training texts.
 
     Raises OptionError for values that cannot be used, RunError if the folder is damaged or is not a
-    run of documents, and VocabularyError if a function is needed but not named. The returned
-    function raises SourceError for rows that do not have the texts, and RunError if there is
+    run of documents. The returned function raises SourceError for rows that do not have the texts,
+    VocabularyError for texts if a tokenizer is needed but not named, and RunError if there is
     another run in the folder than before.
     """
     path = path_of("run", run).absolute()
@@ -94,18 +96,17 @@ class _Inference(NamedTuple):
             # Arrow's index_in would hash all words of the run again for each batch.
             own = [self.word_ids.get(word, -1) for word in counted.words.to_pylist()]
             documents = renumbered(counted, np.array(own, np.int32), len(self.word_ids))
-            for start in range(0, documents.n_docs, DOCS_PER_ROW_GROUP):
-                some = documents[start : start + DOCS_PER_ROW_GROUP]
-                parts = (some[n : n + _AT_ONCE] for n in range(0, some.n_docs, _AT_ONCE))
-                shares = np.concatenate([self.shares(part) for part in parts])
-                yield self.columns.values(shares, tokens_of_documents(some))
+            for start in range(0, documents.n_docs, _AT_ONCE):
+                some = documents[start : start + _AT_ONCE]
+                yield self.columns.values(self.shares(some), tokens_of_documents(some))
 
     def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Add the topics to batches, and cut those that are long."""
-        for batch in batches:
+        for batch in batches if isinstance(batches, Iterable) else [batches]:
             if not isinstance(batch, pa.RecordBatch):
                 problem = f"expected record batches of Arrow, but found {shown(batch)}"
-                raise SourceError("rows", problem)
+                hint = "Pass an iterable of these, or a table or a column of pyarrow or polars."
+                raise SourceError("rows", problem, hint)
             schema, start = self.with_topics(batch.schema), 0
             nothing = pa.nulls(0, self.columns.values_type)  # engines learn the columns from it
             for topics in self.topics(batch[self.text]) if len(batch) else [nothing]:
@@ -134,10 +135,12 @@ def _with_topics(asked: _Asked, rows: Rows) -> Rows:
         inference = _inference(asked)
     if isinstance(rows, pa.Array | pa.ChunkedArray):
         return pa.chunked_array(inference.topics(rows), inference.columns.values_type)
-    if not isinstance(rows, pa.Table):
-        return inference.batches(rows)
-    batches = [*inference.batches(rows.to_batches())]
-    return pa.Table.from_batches(batches, inference.with_topics(rows.schema))
+    if isinstance(rows, pa.Table | pa.RecordBatch):
+        batches = rows.to_batches() if isinstance(rows, pa.Table) else [rows]
+        return pa.Table.from_batches(inference.batches(batches), inference.with_topics(rows.schema))
+    found_of = inference.batches(rows)
+    first = [*islice(found_of, 1)]  # so that wrong rows are refused by the call
+    return chain(first, found_of)
 
 
 @lru_cache(maxsize=16)

@@ -93,6 +93,7 @@ class Estimator(BaseEstimator):
     _model_name: ClassVar[str]
     _likelihood_name: ClassVar[str | None] = None  # where it is not an argument
     _reads_vectors: ClassVar[bool] = False
+    _own_arguments: ClassVar[tuple[str, ...]] = ()  # that are no options of ``train``
     _folder_kind = RUN
 
     @naming_arguments()
@@ -205,8 +206,8 @@ class Estimator(BaseEstimator):
         """The options that ``sparsetopics train`` would have; raises OptionError."""
         own = {
             name: value.item() if isinstance(value, np.generic) else value
-            for name, value in self._training_arguments().items()
-            if not isinstance(value, RandomState)
+            for name, value in self.get_params().items()
+            if not isinstance(value, RandomState) and name not in self._own_arguments
         }
         arguments = {"likelihood": self._likelihood_name} | own | {"n_jobs": self._n_threads}
         return resolve(self._model_name, from_arguments(arguments))
@@ -312,10 +313,6 @@ class Estimator(BaseEstimator):
             refuse(type(self).__name__, problem, "A pickle holds them, a run folder does not.")
         return learned
 
-    def _training_arguments(self) -> dict[str, Any]:  # whatever users give
-        """The arguments that are options of ``train``, and some that are not."""
-        return dict(self.get_params())
-
     @property
     def _validation_share(self) -> float | None:
         """The share of the documents that choose the number of topics, as it was given."""
@@ -355,10 +352,13 @@ class Estimator(BaseEstimator):
         self._check_fitted()
         names: Names | None = getattr(self, "feature_names_in_", None)
         vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
-        text = text or getattr(self, "_text", None)
-        if text is not None and column_names_of(X):
-            X = column_of_texts(X, text)
+        X = self._texts_of(X, text)
         return self._reader.more_rows(X, self.n_features_in_, names, vocabulary)
+
+    def _texts_of(self, X: Any, text: str | None = None) -> Any:  # whatever users pass
+        """The column of X that was fitted, if X is a table and texts were fitted."""
+        text = text or getattr(self, "_text", None)
+        return column_of_texts(X, text) if text is not None and column_names_of(X) else X
 
     def _remember(self, rows: InputRows, text: str | None, seed: int | None) -> None:
         """Set what scikit-learn wants to know of the columns that were fitted, and keep where texts

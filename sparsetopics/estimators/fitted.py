@@ -148,7 +148,7 @@ class FittedEstimator(Estimator):
         run = self._run_of_words()
         if top is not None:
             counts_from(1).check("top", top)
-        corpus = Corpus(**vars(every_text(texts, run.words, tokenizer)))
+        corpus = Corpus(**vars(every_text(self._texts_of(texts), run.words, tokenizer)))
         nothing = ShareColumns.of(run.model, top).schema.empty_table()
         tables = share_tables(run.model, corpus, top, workers=self._n_threads)
         return pa.concat_tables([nothing, *tables])
@@ -175,7 +175,7 @@ class FittedEstimator(Estimator):
         if texts is not None and MODELS[run.model.name].of_items:
             refuse("texts", f"is for topic models, but {type(self).__name__} is a mixture")
         heldout = self._more_rows(X).corpus
-        running = None if texts is None else TokenizedTexts.of(texts, run.words)
+        running = None if texts is None else TokenizedTexts.of(self._texts_of(texts), run.words)
         how = Scoring(texts=running, workers=self._n_threads)
         card = score_model(run, heldout, heldout, how)
         for remark in card.remarks:

@@ -27,8 +27,9 @@ from sparsetopics.corpora.memory_arrays import (
     is_missing,
     numbers_of,
 )
+from sparsetopics.corpora.readers.options import listed
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.option import refuse, shown
+from sparsetopics.options.option import refuse
 
 Data: TypeAlias = AnyCorpus | ArrayLike | sparray | spmatrix
 Names = NDArray[np.object_]
@@ -88,7 +89,7 @@ class InputReader(NamedTuple):
         Raises ShapeError unless they are finite real numbers (for documents: zero or more, and
         not all zero), and TypeError for objects that are not numbers.
         """
-        if self._have_words(X) and len(X):
+        if self._have_words(X):
             from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
             return InputRows(Corpus(**vars(corpus_of_texts(X))), len(X))
@@ -142,7 +143,7 @@ class InputReader(NamedTuple):
         full = (v for v in values if not (is_missing(v) or (is_list(v) and not len(v))))
         first = next(full, None)
         first = next(iter(first)) if is_list(first) else first
-        return first is None or isinstance(first, str | tuple | list)
+        return first is None or isinstance(first, str | bytes | tuple | list)
 
     def _rows(self, X: Data, names: Names | None) -> InputRows:
         wanted = VectorCorpus if self.vectors else Corpus
@@ -178,15 +179,21 @@ def has_no_rows(X: Data) -> bool:
 
 
 def column_names_of(X: Any) -> Sequence[str]:  # whatever users pass
-    """The names of the columns of a table; none for anything else."""
-    return list(getattr(X, "column_names", getattr(X, "columns", ())))
+    """The names of the columns of a table; none for anything else. OptionError for a table that is
+    not in memory."""
+    if hasattr(X, "collect"):  # of polars or Spark
+        refuse("X", f"is a {type(X).__name__}, which is not in memory yet", "Pass X.collect().")
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return [] if names is None else list(names)
 
 
 def column_of_texts(X: Any, name: str) -> Any:  # see ``column_names_of``
-    """The column of this name; OptionError if X is no table or has no such column."""
-    if name not in column_names_of(X):
-        refuse("text", f"must be the name of a column of X, but is {shown(name)}")
-    return X[name]
+    """The column of this name; OptionError unless X is a table with one such column."""
+    names = column_names_of(X)
+    if names.count(name) != 1:
+        refuse("text", f"expected one column {name!r} in X, but found {listed(names)}")
+    # Columns of relations of DuckDB are relations too.
+    return pa.table(X)[name] if hasattr(X, "fetch_arrow_table") else X[name]
 
 
 def _column_names(X: Data) -> Names | None:
@@ -200,7 +207,7 @@ def _column_names(X: Data) -> Names | None:
         raise ElementError("X", f"column names are of types {', '.join(kinds)}", hint)
     if kinds != ["str"]:
         return None
-    check_utf8(names.tolist(), "X.columns")
+    check_utf8(names.tolist(), "X.columns[{}]".format)
     return names
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from numpy.typing import ArrayLike
 
@@ -68,6 +68,7 @@ class TopicPath(TopicEstimator):
     validation_share: float = table.DEFAULT_VALIDATION_SHARE
 
     _model_name: ClassVar[str] = "lda"
+    _own_arguments: ClassVar[tuple[str, ...]] = ("validation_share",)  # for an HDP in ``train``
     _folder_kind = TOPIC_PATH
 
     scores_: Scores = field(init=False)
@@ -165,11 +166,6 @@ class TopicPath(TopicEstimator):
         rungs = rungs_of(ends if self.rungs is None else {"rungs": tuple(self.rungs)})
         options = replace(super().training_options(), n_topics=rungs[0])
         return replace(options, lower_rungs=rungs[1:])
-
-    def _training_arguments(self) -> dict[str, Any]:  # whatever users give
-        own = super()._training_arguments()
-        del own["validation_share"]  # that of ``train`` is for an HDP
-        return own
 
     def _trace_of(self, number: int) -> list[LapEntry]:
         """The laps until a rung was reached."""

@@ -97,7 +97,8 @@ _ROWS = in_sections({
             "Python function that takes a text and returns its words, instead of --token-pattern. "
             "The module may be in the current folder.")),
         Option("lowercase", bool, None, "tokenizer.lowercase", doors=_CUT, help=(
-            "Convert text to lower case. Default: yes, unless --tokenizer is given.")),
+            "Convert texts to lower case; lists of words stay as they are. Default: yes, unless "
+            "--tokenizer is given.")),
     ), only_for=_DOCUMENTS),
     "Sources": (
         Option("format", str, None, "format", doors=_TEXTS, everyday=True,
@@ -108,8 +109,8 @@ _ROWS = in_sections({
             "Default: given by the file name extension.")),
         Option("text-field", str, "text", "read.text_field", only_for=_DOCUMENTS,
                doors=(*_RECORDS, EVALUATE), everyday=True, metavar="A,B,...", help=(
-            "Field with the text, or with a list of words; or several: title,body joins texts with "
-            "an empty line between.")),
+            "Field with the text, or with a list of words. Several fields can be given: title,body "
+            "joins both, separated by an empty line.")),
         Option("id-field", str, None, "read.id_field", doors=_RECORDS, everyday=True, help=(
             "Field with the name of a document or item. Default: id, if present.")),
         Option("duplicate-ids", OneOf(("refuse", "skip", "keep")), "refuse", "read.duplicate_ids",
@@ -142,7 +143,7 @@ _ROWS = in_sections({
             "or NAME.vocab in the same folder.")),
         Option("delimiter", str, None, "read.delimiter", doors=_TEXTS, metavar="CHARACTER", help=(
             "Column separator of CSV files: one character, or tab. Default: the one in a first "
-            "line such as sep=;, or else tab for .tsv and .tab, | for .psv, and a comma.")),
+            "line such as sep=;, otherwise tab for .tsv and .tab, | for .psv, and a comma.")),
         Option("header", SomeOf(None, "column"), None, "read.header", doors=_TEXTS,
                metavar="A,B,...", help=(
             "Names of the columns of CSV files without a header line, in their order.")),

@@ -140,7 +140,7 @@ def test_rows_without_texts_are_answered_too(run_folder, table):
 
 
 def test_long_batches_are_cut(run_folder, texts, monkeypatch):
-    monkeypatch.setattr(record_batches, "DOCS_PER_ROW_GROUP", 16)
+    monkeypatch.setattr(record_batches, "_AT_ONCE", 16)
     batch = pa.record_batch({"text": texts})
     answer = sparsetopics.infer_batches(run_folder)
 
@@ -334,7 +334,7 @@ def test_a_tokenizer_must_be_named_again(tmp_path, monkeypatch):
     fitted.save(tmp_path / "cut")
 
     with pytest.raises(VocabularyError, match="own_words:cut"):
-        sparsetopics.infer_batches(tmp_path / "cut")
+        sparsetopics.infer_batches(tmp_path / "cut")(pa.array(texts))
     answer = sparsetopics.infer_batches(tmp_path / "cut", tokenizer="own_words:cut")
     expected = fitted.infer(texts, tokenizer="own_words:cut")["proportions"]
     assert bytes_of(answer(pa.array(texts))) == bytes_of(expected)
@@ -376,10 +376,34 @@ def test_runs_of_vectors_are_refused(tmp_path):
         ),
         ([{"text": "a"}], "rows: expected record batches of Arrow, but found"),
         ({"text": ["a"]}, "rows: expected record batches of Arrow, but found 'text'"),
+        (None, "rows: expected record batches of Arrow, but found None. Pass an iterable"),
+        ("text", "rows: expected record batches of Arrow, but found 't'"),
+        (iter([3]), "rows: expected record batches of Arrow, but found 3"),
+        (pa.table({"id": [1]}).to_batches(), "expected one column 'text', but found 'id'"),
     ],
 )
-def test_rows_that_have_no_texts_are_refused(run_folder, rows, message):
+def test_rows_that_have_no_texts_are_refused_by_the_call(run_folder, rows, message):
     answer = sparsetopics.infer_batches(run_folder)
 
     with pytest.raises(SourceError, match=message):
-        list(answer(rows))
+        answer(rows)
+
+
+def test_rows_of_other_libraries_are_refused_by_the_call(run_folder):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    datasets = pytest.importorskip("datasets")
+    answer, columns = sparsetopics.infer_batches(run_folder), {"text": ["a"]}
+
+    for ask in (
+        lambda: answer(pandas.DataFrame(columns)),
+        lambda: answer(polars.LazyFrame(columns)),
+        lambda: datasets.Dataset.from_dict(columns).map(answer, batched=True),
+    ):
+        with pytest.raises(SourceError, match="rows: expected record batches of Arrow, but found"):
+            ask()
+
+
+def test_one_batch_becomes_a_table(run_folder, table):
+    answer = sparsetopics.infer_batches(run_folder, text="body")
+
+    assert answer(table.to_batches()[0]) == answer(table)

@@ -67,6 +67,14 @@ def test_threads_get_what_one_client_gets(client, texts):
     assert [topics for (topics,) in found] == expected * 4
 
 
+def test_half_an_emoji_is_no_word(client, texts):
+    body = f'{{"texts": ["\\ud83d {texts[0]}"]}}'
+    answer = client.post("/topics", content=body, headers={"content-type": "application/json"})
+
+    assert answer.status_code == 200
+    assert answer.json() == ask(client, [texts[0]])
+
+
 def test_other_requests_are_refused(client):
     assert client.post("/topics", json={"texts": ["a"] * 1_001}).status_code == 422
     assert client.post("/topics", json={"texts": [None]}).status_code == 422

@@ -93,12 +93,12 @@ def test_texts_without_a_word_are_refused(texts):
 
 
 def test_one_string_is_no_list_of_texts():
-    with pytest.raises(SourceError, match="texts: must be a list of strings, not one string"):
+    with pytest.raises(SourceError, match="texts: must be a list of strings, but is "):
         Corpus.from_texts("a text, not letters")
 
 
 def test_a_text_that_is_no_text_is_named():
-    with pytest.raises(SourceError, match=r"texts\[1\]: must be a string or None, but is int 5"):
+    with pytest.raises(SourceError, match=r"texts\[1\]: must be a string or None, but is 5"):
         Corpus.from_texts(["fine", 5])
 
 

@@ -166,8 +166,6 @@ def test_a_text_field_of_another_name_is_kept_as_text(tmp_path):
     assert Corpus.open(tmp_path / "corpus").documents(["0"]).to_pylist() == [
         {"id": "0", "label": None, "text": "the owl", "title": "Owls"}
     ]
-    with pytest.raises(OptionError, match=r"^keep: 'body' holds the text\. Keep it under the name"):
-        ReadOptions("body", keep=("body",))
 
 
 # --- types ----------------------------------------------------------------------------------------
@@ -372,16 +370,11 @@ def test_columns_of_tables_have_the_types_of_their_values(tmp_path):
             [{"text": "owl", "x": [1]}],
             "field 'x' holds lists or objects, which cannot be kept",
         ),
-        (
-            *("jsonl", ["all"], [{"text": "owl", "body": "cat"}]),
-            "field 'text' would clash with the kept texts",
-        ),
         ("csv", ["all"], [{"text": "o"} | {f"f{n}": 1 for n in range(1001)}], "more than 1,000"),
     ],
 )
 def test_fields_that_cannot_be_kept_are_refused(kind, keep, rows, problem, tmp_path):
-    has_body = "body" in rows[0]
-    options = keeping(*keep, text_field="body" if has_body else "text")
+    options = keeping(*keep)
 
     with pytest.raises(SourceError, match=problem):
         ingest([write(tmp_path, kind, rows)], tmp_path / "corpus", options)

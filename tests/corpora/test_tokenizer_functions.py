@@ -107,7 +107,7 @@ def test_a_vocabulary_alone_runs_no_function(module, source, tmp_path):
         ("MODULE:fails_late", "the function failed to return words: KeyError: 'late'"),
         ("MODULE:a_string", "expected a list of words, but found a str"),
         ("MODULE:nothing", "words: TypeError: 'NoneType' object is not iterable"),
-        ("MODULE:numbers", "expected words as strings, but found int 1"),
+        ("MODULE:numbers", "expected words as strings, but found 1"),
         ("MODULE:halves", "half of a surrogate pair"),
     ],
 )

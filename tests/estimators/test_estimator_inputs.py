@@ -223,8 +223,8 @@ def test_odd_counts_are_shown(container, value, message):
         (sparse.csr_array(COUNTS * 1j), "Complex data not supported"),
         (
             np.array([["a", "b"]]),
-            "X: expected real numbers, but found type <U1. "
-            r"Pass a list of texts, or fit\(X, text=NAME\) with the name of a column of X",
+            r"X: expected real numbers, but found texts\. .* take a list of texts or of lists of "
+            r"words, or fit\(X, text=NAME\) with the name of a column of X",
         ),
         (np.zeros((4, 3)), "X: has no count above zero."),
         (VectorCorpus.from_array(np.eye(3)), "X: expected a Corpus, but found a VectorCorpus."),
@@ -385,7 +385,10 @@ def test_unusual_matrices_are_read_as_any_other(form):
             "X, row 0, column 0: expected a number, but is 10,000",
         ),
         (np.ma.array([[1, 2]], mask=[[0, 1]]), "X, row 0, column 1: is masked. Replace it"),
-        (np.array([["one text", "another"]]), r"Pass a list of texts, or fit\(X, text=NAME\)"),
+        (
+            np.array([["one text", "another"]]),
+            r"take a list of texts or of lists of words, or fit\(X, text=NAME\)",
+        ),
         (None, "X: expected a matrix of numbers, but is None"),
         ({"a": [1]}, "X: expected a matrix of numbers, but is {'a': "),
     ],
@@ -485,11 +488,11 @@ def test_names_may_come_in_a_series(names):
     ("texts", "message"),
     [
         (["fine", "half \ud83d of one"], r"texts\[1\]: character 5, \\ud83d, is half of a surr"),
-        ({"a": "text"}, "must be a list of strings, not a table. Pass one of its columns"),
-        (b"bytes", "must be a list of strings, not one string"),
+        ({"a": "text"}, "must be a list of strings, but is {'a': 'text'}. Pass one of its columns"),
+        (b"bytes", "must be a list of strings, but is b'bytes'"),
         (np.array("one"), "texts: must be a list of strings, but is array"),
-        ([b"bytes"], r"texts\[0\]: must be a string or None, but is bytes b'bytes'"),
-        ([["nested"]], r"texts\[0\]: must be a string or None, but is list \['nested'\]"),
+        ([b"bytes"], r"texts\[0\]: must be a string or None, but is b'bytes'"),
+        ([["nested"]], r"texts\[0\]: must be a string or None, but is \['nested'\]"),
     ],
 )
 def test_what_are_no_texts_is_a_value_error_of_ours(texts, message):
@@ -502,7 +505,7 @@ def test_what_are_no_texts_is_a_value_error_of_ours(texts, message):
 def test_a_data_frame_is_no_list_of_texts():
     pandas = pytest.importorskip("pandas")
 
-    with pytest.raises(SourceError, match="texts: must be a list of strings, not a table"):
+    with pytest.raises(SourceError, match="texts: must be a list of strings, but is "):
         Corpus.from_texts(pandas.DataFrame({"text": ["one", "two"]}))
 
 

@@ -274,7 +274,7 @@ def test_options_that_do_not_fit_together_are_refused(kind, options, message):
     ("items", "message"),
     [
         (VALUES[:, 0], "X: Expected 2D array, got 1D array instead"),
-        ([["a", "b"]], "X: expected real numbers, but found type <U1"),
+        ([["a", "b"]], "X: expected real numbers, but found texts"),
         (np.zeros((0, 3)), r"X: Found array with 0 sample\(s\)"),
         ([[1.0, 2.0], [np.nan, 4.0]], "X, row 1, column 0: Input X contains NaN"),
         ([[1.0, 2.0], [3.0, np.inf]], "X, row 1, column 1: Input X contains infinity"),

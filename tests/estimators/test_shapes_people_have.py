@@ -19,6 +19,7 @@ from sparsetopics import (
     GaussianMixture,
     MultinomialMixture,
     TopicPath,
+    infer_batches,
     load,
 )
 from sparsetopics.base.errors import (
@@ -113,15 +114,62 @@ def test_vectors_have_no_text(kind):
         (
             pa.table({"body": TEXTS}),
             "text",
-            "^text: must be the name of a column of X, but is 'text'",
+            "^text: expected one column 'text' in X, but found 'body'",
         ),
-        (TEXTS, "body", "^text: must be the name of a column of X, but is 'body'"),
-        (pa.table({"body": TEXTS}), 3, "^text: must be the name of a column of X, but is 3"),
+        (TEXTS, "body", "^text: expected one column 'body' in X, but found none"),
+        (pa.table({"body": TEXTS}), 3, "^text: expected one column 3 in X, but found 'body'"),
+        (
+            pa.table([TEXTS, TEXTS], ["body", "body"]),
+            "body",
+            "^text: expected one column 'body' in X, but found 'body', 'body'",
+        ),
     ],
 )
 def test_a_column_that_is_not_there_is_said(X, text, message):
     with pytest.raises(OptionError, match=message):
         LDA(2).fit(X, text=text)
+
+
+def test_tables_that_are_queries_are_read_or_refused():
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    table = pa.table({"body": TEXTS})
+    expected = LDA(2, max_iter=2).fit(TEXTS)
+
+    model = LDA(2, max_iter=2).fit(duckdb.from_arrow(table), text="body")
+
+    np.testing.assert_array_equal(model.components_, expected.components_)
+    with pytest.raises(OptionError, match=r"is a LazyFrame, .* Pass X\.collect\(\)\.$"):
+        LDA(2).fit(polars.from_arrow(table).lazy(), text="body")
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_later_calls_take_tables_with_the_column_that_was_fitted(form):
+    table = TABLES[form]({"body": TEXTS, "year": [*range(20)]})
+    model = LDA(2, max_iter=2).fit(table, text="body")
+
+    assert model.infer(table)["proportions"] == model.infer(TEXTS)["proportions"]
+    new = Corpus.from_texts([PETS, PETS, MONEY], vocabulary=model.vocabulary_)
+    assert model.evaluate(new, texts=table) == model.evaluate(new, texts=TEXTS)
+    for ask in (model.infer, model.transform):
+        with pytest.raises(OptionError, match="expected one column 'body' in X, but found 'year'"):
+            ask(TABLES[form]({"year": [1]}))
+
+
+@pytest.mark.parametrize(
+    ("nothing", "kind"), [([], "LDA"), (pa.array([]), "LDA"), (np.array([]), "MultinomialMixture")]
+)
+def test_no_documents_are_said(nothing, kind):
+    with pytest.raises(SourceError, match=r"^documents: there are no documents"):
+        OF_DOCUMENTS[kind]().fit(nothing)
+
+
+def test_texts_for_a_model_of_vectors_name_the_models_that_take_them():
+    with pytest.raises(
+        ShapeError, match=r"but found texts\. Models of documents, such as LDA, take"
+    ):
+        GaussianMixture(2).fit(TEXTS)
+    with pytest.raises(SourceError, match=r"texts\[0\]: must be a string or None, but is b'cats"):
+        LDA(2).fit([text.encode() for text in TEXTS])
 
 
 def test_a_frame_with_texts_says_how_to_name_them():
@@ -160,7 +208,26 @@ def test_a_function_cuts_texts_and_is_needed_again(function, tmp_path):
     assert Corpus.from_table(table, tokenizer=function).n_words == 3
     run = CliRunner().invoke(main, ["infer", str(tmp_path / "run"), "--text", "a-b"])
     assert run.exit_code == 1
-    assert "Pass --tokenizer " in run.stderr
+    is_named = "<" not in corpus.vocabulary.tokenizer["function"]
+    assert ("Pass --tokenizer " in run.stderr) == is_named
+
+
+def test_lists_of_words_need_no_function(tmp_path):
+    texts, lists = ["a-b c", "c d", "c d"], [["a-b", "c"], ["c", "d"], ["c", "d"]]
+    model = LDA(2, max_iter=2).fit(Corpus.from_texts(texts, tokenizer=lambda t: t.split(" ")))
+    model.save(tmp_path / "run")
+
+    np.testing.assert_array_equal(answer(model, lists), answer(load(tmp_path / "run"), lists))
+    expected = model.infer(texts, tokenizer=str.split)
+    assert model.infer(lists) == expected
+    again = Corpus.from_tokens(lists, vocabulary=model.vocabulary_)
+    assert again.vocabulary.tokenizer == model.vocabulary_.tokenizer
+    batches = infer_batches(tmp_path / "run")(pa.table({"text": lists}))
+    assert batches["proportions"].to_pylist() == expected["proportions"].to_pylist()
+    (tmp_path / "a.jsonl").write_text('{"text": ["c", "d"]}\n')
+    words = ["ingest", tmp_path / "a.jsonl", "--out", tmp_path / "c"]
+    run = CliRunner().invoke(main, [*map(str, words), "--vocabulary", str(tmp_path / "run")])
+    assert run.exit_code == 0, run.output
 
 
 def test_a_function_that_can_be_imported_is_found_by_its_name():
