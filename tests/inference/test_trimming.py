@@ -5,6 +5,7 @@ import pytest
 from sparsetopics.inference.moves import trimming
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.moves.trimming import may_trim, trim_topics
+from sparsetopics.options.registry import TRIMS
 from sparsetopics.options.table import DEFAULT_MOVES
 from worlds.moved_collections import WORLDS, grown, with_tools
 
@@ -15,7 +16,7 @@ def laps_of(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
 
     def run(lucky, names=("merge", "delete")):
-        made = {name: [] for name in trimming.moves()}
+        made = {name: [] for name in TRIMS}
 
         def recorded(name):
             def move(standing):
@@ -24,7 +25,8 @@ def laps_of(tmp_path, monkeypatch):
 
             return move
 
-        monkeypatch.setattr(trimming, "moves", lambda: {name: recorded(name) for name in made})
+        moves = {kind.where: recorded(name) for name, kind in TRIMS.items()}
+        monkeypatch.setattr(trimming, "imported", moves.__getitem__)
         current = standing
         for lap in range(1, 41):
             current = current._replace(ledger=current.ledger._replace(lap=lap))

@@ -99,13 +99,12 @@ def _measured(
     number = np.full(standing.n_topics, -1)
     number[pairs[:, 0]] = number[pairs[:, 1]] = np.arange(len(pairs))
     reference = standing.reference[pairs].sum(axis=1)
-    gathering, by_batch = standing.evidence.gather_pairs(pairs), {}
-    for batch_id, (batch, found) in standing.assignments():
-        joint = Assignments(batch, found.renumbered(number))
-        gathering.add(joint, reference)
-        terms = standing.allocation.sum_terms(joint, reference, standing.executor)
-        by_batch[batch_id] = terms.by_topic
-    return by_batch, gathering.done()
+    joint = (
+        (batch_id, Assignments(batch, found.renumbered(number)))
+        for batch_id, (batch, found) in standing.assignments()
+    )
+    terms, evidence = standing.measure(standing.evidence.joint(pairs), reference, joint)
+    return {batch_id: own.by_topic for batch_id, own in terms.items()}, evidence
 
 
 class _Merged(NamedTuple, Generic[B, T]):
