@@ -59,9 +59,7 @@ def test_only_moves_that_are_named_are_made(laps_of):
 def test_moves_are_verified_on_request(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
     worse = standing._replace(reference=2.0 * standing.reference)
-    monkeypatch.setattr(
-        trimming, "moves", lambda: {"merge": lambda *given: (worse, MoveTally(1, 1))}
-    )
+    monkeypatch.setattr(trimming, "imported", lambda where: lambda *given: (worse, MoveTally(1, 1)))
 
     trim_topics(standing, ("merge",))
     with pytest.raises(AssertionError, match="merge"):
@@ -82,8 +80,6 @@ def test_it_is_time_while_a_move_that_is_named_does_not_pause(tmp_path, names, e
 def test_what_all_moves_leave_is_a_collection(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
     other = standing._replace(reference=2.0 * standing.reference)
-    monkeypatch.setattr(
-        trimming, "moves", lambda: {"delete": lambda *given: (other, MoveTally(1, 1))}
-    )
+    monkeypatch.setattr(trimming, "imported", lambda where: lambda *given: (other, MoveTally(1, 1)))
 
     assert trim_topics(standing, DEFAULT_MOVES)[0].reference is other.reference
