@@ -231,16 +231,14 @@ def halves(whole: Moments, axis: int) -> Moments:
     mean = whole.sums[0] / count
     squares = whole.squares[0] / count
     if len(mean) == 0:
-        step = 0.5 * _principal_product(squares, axis)
-        return _pair(whole, np.zeros((2, 0)), squares, step)
-    is_full = squares.ndim == 2
-    spread = squares - (np.outer(mean, mean) if is_full else mean**2)
-    shift = HALF_NORMAL_MEAN * _principal_axis(spread, axis)
-    crossed = np.outer(mean, shift) + np.outer(shift, mean) if is_full else 2.0 * mean * shift
-    return _pair(whole, np.stack([mean + shift, mean - shift]), squares, crossed)
-
-
-def _pair(whole: Moments, means: FloatArray, squares: FloatArray, step: FloatArray) -> Moments:
+        direction = _principal_axis(squares, axis)
+        means, step = np.zeros((2, 0)), 0.5 * np.outer(direction, direction)
+    else:
+        is_full = squares.ndim == 2
+        spread = squares - (np.outer(mean, mean) if is_full else mean**2)
+        shift = HALF_NORMAL_MEAN * _principal_axis(spread, axis)
+        means = np.stack([mean + shift, mean - shift])
+        step = np.outer(mean, shift) + np.outer(shift, mean) if is_full else 2.0 * mean * shift
     half = 0.5 * whole.counts[0]
     both = np.stack([squares + step, squares - step])
     return Moments(np.full(2, half), half * means, half * both, whole.origin)
@@ -256,8 +254,3 @@ def _principal_axis(spread: FloatArray, axis: int) -> FloatArray:
     length = np.sqrt(max(variances[-1 - axis], 0.0))
     direction: FloatArray = length * directions[:, -1 - axis]
     return direction
-
-
-def _principal_product(squares: FloatArray, axis: int) -> FloatArray:
-    direction = _principal_axis(squares, axis)
-    return np.outer(direction, direction) if squares.ndim == 2 else direction**2
