@@ -36,7 +36,7 @@ def seed_documents(
     """
     sample, background = _sample(source, n_topics, rng)
     if start == "random":
-        rows = rng.choice(sample.shape[0], n_topics, replace=sample.shape[0] < n_topics)
+        rows = rng.choice(sample.shape[0], n_topics, replace=sample.shape[0] < n_topics).tolist()
     else:
         rows = distant_rows(sample, background, n_topics, rng)
     return mixed_counts(sample[rows], background, seed_share, source.n_tokens)
