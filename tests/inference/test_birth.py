@@ -112,10 +112,11 @@ def test_a_topic_has_children_if_there_are_documents_enough_for_each(n_missing, 
     np.testing.assert_array_equal(parents, [0] * n_children + [1])
 
 
-def test_one_topic_is_split_even_if_fewer_may_be_born_than_it_has_children(tmp_path):
+def test_one_topic_is_split_even_if_fewer_may_be_born_than_it_has_children(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["bars"](), 3)
+    monkeypatch.setattr(rival_plans, "MOST_BORN", 1)
 
-    _, parents = rival_plans.split_topics(standing, 4, 1)
+    parents = parents_of(planned(standing), standing)
 
     assert sorted(np.bincount(parents)) == [1, 1, 4]
 
