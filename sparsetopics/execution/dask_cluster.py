@@ -160,9 +160,7 @@ class Cluster:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._name = uuid4().hex
         self._blas_threads = blas_threads()
-        self._n_tasks = 0
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
         """Yield ``function(item)`` in order; the function must be pure, and known to the workers.
@@ -179,7 +177,7 @@ class Cluster:
         The scheduler keeps the function, so a worker that lost it gets it again.
         """
         with _scheduler_errors(self._client):
-            kept = self._client.submit(_same, function, key=self._new_key(), retries=RETRIES)
+            kept = self._client.submit(_same, function, key=_new_key(), retries=RETRIES)
         listed = list(items)
         choose = self._by_name(map(str, range(len(listed))))
         return self._ordered(kept, listed, choose)  # Dask gives tasks the function itself
@@ -232,7 +230,7 @@ class Cluster:
             return
         with suppress(TimeoutError, ClusterError), _scheduler_errors(self._client):
             futures = [
-                self._client.submit(function, key=self._new_key(), workers=[address])
+                self._client.submit(function, key=_new_key(), workers=[address])
                 for address in self._client.scheduler_info(n_workers=-1)["workers"]
             ]
             for future in futures:
@@ -276,16 +274,12 @@ class Cluster:
                 self._blas_threads,
                 work,
                 item,
-                key=self._new_key(),
+                key=_new_key(),
                 workers=[address],
                 allow_other_workers=True,
                 retries=RETRIES,
             )
         return _Task(item, address, future)
-
-    def _new_key(self) -> str:
-        self._n_tasks += 1
-        return f"sparsetopics-{self._name}-{self._n_tasks}"
 
     def _workers(self) -> dict[str, tuple[str, int]]:
         """Return addresses and numbers of threads of the workers by name, waiting until there is
@@ -314,6 +308,10 @@ def placed(items: Sequence[str], workers: Sequence[str]) -> list[str]:
         places.append(max(free, key=lambda worker: _rank(worker, item)))
         taken[places[-1]] += 1
     return places
+
+
+def _new_key() -> str:
+    return f"sparsetopics-{uuid4().hex}"
 
 
 def _rank(worker: str, item: str) -> bytes:

@@ -10,11 +10,7 @@ from sparsetopics.inference.document_step import TopicGlobals
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.room import check_room
 from sparsetopics.model.allocations.allocation import DocumentAllocation
-from sparsetopics.model.likelihoods.document_seeds import (
-    SEED_SHARES,
-    distant_documents,
-    random_documents,
-)
+from sparsetopics.model.likelihoods.document_seeds import SEED_SHARES, seed_documents
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -38,8 +34,8 @@ def begin_topics(
     """
     check_room(options, WordCounts.zeros(source.n_columns, 1), source.read(0), source.n_docs)
     if start is None:
-        draw = random_documents if options.start_name == "random" else distant_documents
-        counts = draw(source, options.n_topics, SEED_SHARES[options.local.update], rng)
+        share = SEED_SHARES[options.local.update]
+        counts = seed_documents(source, options.n_topics, share, options.start_name, rng)
     else:
         if (start.n_topics, start.n_words) != (options.n_topics, source.n_columns):
             given = f"{quantity(start.n_topics, 'topic')} over {start.n_words} words"

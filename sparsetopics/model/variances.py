@@ -18,7 +18,7 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.kernels import variances as variance_kernels
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Rows
-from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.responsibilities import Responsibilities
 
 
 class CountVariances(NamedTuple):
@@ -32,10 +32,9 @@ class CountVariances(NamedTuple):
         return cls(np.zeros((n_words, n_topics, 2)), np.zeros(n_topics))
 
     def add(
-        self, assignments: Assignments[DocumentBatch], prior: FloatArray, scale: float = 1.0
+        self, batch: DocumentBatch, found: Responsibilities, prior: FloatArray, scale: float = 1.0
     ) -> None:
         """Add documents (``scale`` 1) or take them out (-1), in place; ``prior`` is α_k."""
-        batch, found = assignments
         counts = batch.word_counts.astype(np.float64)
         variance_kernels.add_variances(
             batch.indptr, batch.word_ids, counts, found, prior, scale, *self

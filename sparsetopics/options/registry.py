@@ -225,11 +225,11 @@ MOVE_COUNTS: dict[str, str] = {  # what the trace counts, and how progress repor
     "deletes": "−{} deleted",
     "births": "+{} born",
 }
-TRIMS: dict[str, MoveKind] = {  # ``moves.trimming.Move``, made in this order
+TRIMS: dict[str, MoveKind] = {  # from a ``Standing`` to ``Made``, made in this order
     "merge": MoveKind("sparsetopics.inference.moves.merge:merge_topics", "merges"),
     "delete": MoveKind("sparsetopics.inference.moves.delete:delete_topics", "deletes"),
 }
-RIVALS: dict[str, MoveKind] = {  # ``moves.phase.Plan``, one at a time
+RIVALS: dict[str, MoveKind] = {  # from a ``Standing`` to a ``RivalPlan`` or None
     "birth": MoveKind("sparsetopics.inference.moves.rival_plans:plan_birth", "births"),
     "cull": MoveKind(  # as often as ``rival_plans.CULL_SHARES`` has shares to try
         "sparsetopics.inference.moves.rival_plans:plan_cull",

@@ -15,7 +15,7 @@ from sparsetopics.runs.run_files import vocabulary_of
 
 def export_all(run, corpus, out):
     for target, kind in RUN_TARGETS.items():
-        documents = corpus if kind.needs_documents else None
+        documents = corpus if "documents" in kind.takes else None
         export_run(run, target, out / f"run.{target}", documents=documents)
     for target in CORPUS_TARGETS:
         export_corpus(corpus, target, out / f"corpus.{target}")

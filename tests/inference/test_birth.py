@@ -17,6 +17,7 @@ from sparsetopics.inference.moves.word_evidence import (
 )
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.word_counts import WordCounts
 from worlds.dense_responsibilities import dense_of
 from worlds.moved_collections import WORLDS, grown, table_of, with_tools
 from worlds.sparse_worlds import make_world
@@ -104,17 +105,18 @@ def test_a_topic_has_children_if_there_are_documents_enough_for_each(n_missing, 
     sample = {0: Assignments(world.batch, world.sparse)}
 
     table = np.ones((world.n_words, 2))
-    evidence = WordEvidence.of(table, None, Words(world.n_words, 0.1))
+    evidence = WordEvidence.of(WordCounts(table), Words(world.n_words, 0.1), None)
 
     _, parents = evidence.families(sample, 4, np.random.default_rng(0))
 
     np.testing.assert_array_equal(parents, [0] * n_children + [1])
 
 
-def test_one_topic_is_split_even_if_fewer_may_be_born_than_it_has_children(tmp_path):
+def test_one_topic_is_split_even_if_fewer_may_be_born_than_it_has_children(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["bars"](), 3)
+    monkeypatch.setattr(rival_plans, "MOST_BORN", 1)
 
-    _, parents = rival_plans.split_topics(standing, 4, 1)
+    parents = parents_of(planned(standing), standing)
 
     assert sorted(np.bincount(parents)) == [1, 1, 4]
 

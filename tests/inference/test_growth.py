@@ -1,5 +1,6 @@
 """Growth on a kd-tree: nodes stand for their items exactly, refinement and splits are as said."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -125,6 +126,10 @@ def test_a_node_gives_what_its_items_would(name, seed):
 # --- refinement -----------------------------------------------------------------------------------
 
 
+def worth_under(current, local):
+    return partial(node_worth, current=current, local=local, executor=SERIAL)
+
+
 @each_likelihood
 @given(seed=SEEDS, sparsity=st.sampled_from([1, 2, None]))
 @settings(max_examples=25, deadline=None)
@@ -134,7 +139,7 @@ def test_refinement_never_raises_the_free_energy(name, seed, sparsity):
     local = LocalOptions("mean-field", sparsity)
     worth = [node_worth(source.read(0), current, local, SERIAL).sum()]
     while len(source.outer) < len(values):
-        gains = division_gains(source, current, local, SERIAL)
+        gains = division_gains(source, worth_under(current, local))
         before = len(source.outer)
         source.refine(source.outer)
         if len(source.outer) == before:
@@ -153,16 +158,16 @@ def test_refinement_never_raises_the_free_energy(name, seed, sparsity):
 def test_no_more_nodes_are_divided_than_needed(name, seed):
     source, _, current = world(name, seed)
     local = LocalOptions("mean-field")
-    gains = division_gains(source, current, local, SERIAL)
+    gains = division_gains(source, worth_under(current, local))
     for share in (0.0, 0.3, 1.0):
         enough = share * gains.sum()
-        positions = plan_refinement(source, current, enough, local, SERIAL)
+        positions = plan_refinement(source, worth_under(current, local), enough)
         left = gains.sum() - gains[positions].sum()
         assert left <= enough + 1e-9
         if len(positions) and share > 0.0:
             assert left + gains[positions].min() > enough
     source.most_nodes = len(source.outer) + 2
-    few = plan_refinement(source, current, 0.0, local, SERIAL)
+    few = plan_refinement(source, worth_under(current, local), 0.0)
     assert len(few) == min(2, len(np.flatnonzero(gains)))
     assert gains[few].sum() == pytest.approx(np.sort(gains)[-2:].sum())
 
@@ -174,7 +179,7 @@ def test_nodes_cost_what_their_items_would_gain_alone(name, seed):
     source, values, current = world(name, seed)
     local = LocalOptions("mean-field")
 
-    cost = cost_of_nodes(source, current, local, SERIAL)
+    cost = cost_of_nodes(source, worth_under(current, local))
 
     alone = node_worth(LeafSource(values).read(0), current, local, SERIAL).sum()
     gain = alone - node_worth(source.read(0), current, local, SERIAL).sum()

@@ -112,10 +112,8 @@ def test_fresh_evidence_forgets_what_it_remembered(name):
 def test_merged_evidence_is_that_of_merged_assignments(name, pairs):
     world, pairs = World(name), np.array(pairs)
     evidence = world.evidence()
-    gathering = evidence.gather_pairs(pairs)
-    gathering.add(world.assignments(), NOTHING)  # moments need nothing more
 
-    joint = gathering.done()
+    joint = ItemEvidence.of(evidence.joint(pairs), world.likelihood)
     merged = evidence.merged(pairs, joint)
 
     both = np.stack([world.dense[:, a] + world.dense[:, b] for a, b in pairs], axis=1)
@@ -209,7 +207,7 @@ def test_looking_leaves_the_evidence_as_it_is(name):
     evidence, expected = world.evidence(), world.evidence()
     everything, pairs = np.arange(N_TOPICS), np.array([[0, 1], [2, 3]])
 
-    evidence.merged(pairs, evidence.gather_pairs(pairs).done())
+    evidence.merged(pairs, ItemEvidence.of(evidence.joint(pairs), world.likelihood))
     focus = evidence.focus(world.assignments(np.arange(9)), everything, NOTHING)
     focus.hold_in_place(world.assignments(np.arange(9)).responsibilities, SERIAL)
     focus.written(in_place=True)

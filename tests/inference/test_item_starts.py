@@ -84,7 +84,7 @@ def test_an_item_is_drawn_as_far_as_it_falls_short_of_its_own_component(name):
     """Two seeds of three items, often: shares are those of the divergences."""
     values = draw_clumps(2, n_items=3, n_clumps=3).values
     likelihood = likelihood_of(name, values)
-    own = likelihood.moments_of_each(values)
+    own = likelihood.alone(values, np.arange(len(values)))
     densities = likelihood.prepare(own).log_densities(values)  # of item by component
     divergences = np.maximum(np.diag(densities)[:, None] - densities, 0.0)
     rng, drawn = np.random.default_rng(0), np.zeros((3, 3))
@@ -152,7 +152,7 @@ def test_in_one_round_items_go_to_the_seed_whose_component_likes_them_best(name)
 
     found = components_of(values, seeds, likelihood, 1)
 
-    alone = likelihood.moments_of_each(values[seeds])
+    alone = likelihood.alone(values, seeds)
     best = likelihood.prepare(alone).log_densities(values).argmax(axis=1)
     np.testing.assert_array_equal(found.counts, np.bincount(best, minlength=6))
     if name in WITH_MEANS:
@@ -181,7 +181,7 @@ def test_a_seed_like_another_keeps_itself(name):
     components = components_of(doubled, np.array([0, 50]), likelihood, 1)
 
     np.testing.assert_array_equal(components.counts, [51, 1])
-    alone = likelihood.moments_of_each(values[:1])
+    alone = likelihood.alone(values, np.array([0]))
     np.testing.assert_array_equal(components.squares[1], alone.squares[0])
 
 
@@ -190,7 +190,7 @@ def test_each_item_makes_a_component_of_its_own(name):
     values = draw_clumps(8, n_items=9).values
     likelihood = likelihood_of(name, values)
 
-    moments = likelihood.moments_of_each(values)
+    moments = likelihood.alone(values, np.arange(len(values)))
 
     centred = values.astype(float) - moments.origin
     np.testing.assert_array_equal(moments.counts, np.ones(9))

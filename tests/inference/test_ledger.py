@@ -100,11 +100,9 @@ def test_nothing_is_changed_in_place():
     ledger = Ledger.new(3)
 
     ledger.refused("delete", 5.0, 1)
-    ledger.preferring("birth")
     refused = ledger.refused("merge", 3.0)
     refused.succeeded("merge")
 
     assert not refused.may_try("merge", 3.0)
     assert ledger.failures == {}
     assert ledger.preferred == ""
-    assert ledger.preferring("birth").preferred == "birth"

@@ -168,7 +168,7 @@ def merged_elbo(standing, kept, absorbed):
     number = np.arange(standing.n_topics)
     number[absorbed] = kept
     number = number - (number > absorbed)
-    allocation = standing.allocation.merged(kept, absorbed)
+    allocation = standing.allocation.joined(number, standing.n_topics - 1)
     reference = np.bincount(number, standing.reference)
     terms = DocumentTerms.zeros(len(reference))
     for _, (batch, found) in standing.assignments():

@@ -3,10 +3,11 @@
 import pytest
 
 from sparsetopics.inference.mover import Mover
-from sparsetopics.inference.moves.phase import plans
 from sparsetopics.inference.moves.rival import Rival
 from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
 from sparsetopics.inference.training_state import TrainingState
+from sparsetopics.options import registry
+from sparsetopics.options.registry import imported
 from sparsetopics.options.training import MoveOptions
 from worlds.moved_collections import WORLDS, grown, setting_of
 
@@ -14,7 +15,7 @@ RIVALS = {"birth": plan_birth, "cull": plan_cull}
 
 
 def test_every_kind_of_rival_is_known():
-    assert plans() == RIVALS
+    assert {name: imported(kind.where) for name, kind in registry.RIVALS.items()} == RIVALS
 
 
 @pytest.mark.parametrize("kind", RIVALS)

@@ -13,6 +13,7 @@ from sparsetopics.inference.moves.phase import is_exhausted, make_moves
 from sparsetopics.inference.moves.rival import Phase, Rival, RivalPlan, RivalRules
 from sparsetopics.inference.moves.standing import MoveTally, Standing
 from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.options.registry import RIVALS, TRIMS
 from sparsetopics.options.training import LocalOptions
 from worlds.dense_responsibilities import visit_of
 from worlds.moved_collections import (
@@ -152,26 +153,26 @@ def scene(tmp_path, monkeypatch):
             return Phase(standing, rival._replace(n_laps=rival.n_laps + 1), {})
         if outcome:
             ledger = Ledger.new(standing.n_topics, standing.ledger)
-            ledger = ledger.preferring(rival.move)
+            ledger = ledger._replace(preferred=rival.move)
             return Phase(standing._replace(ledger=ledger), None, {rival.move: MoveTally(1, 1)})
         ledger = standing.ledger.refused(rival.move, standing.n_topics)
         return Phase(standing._replace(ledger=ledger), None, {rival.move: MoveTally(1, 0)})
 
-    moves = {name: recorded(name) for name in trimming.moves()}
-    monkeypatch.setattr(trimming, "moves", lambda: moves)
-    plans = {name: planned(name) for name in phase.plans()}
-    monkeypatch.setattr(phase, "plans", lambda: plans)
+    moves = {kind.where: recorded(name) for name, kind in TRIMS.items()}
+    monkeypatch.setattr(trimming, "imported", moves.__getitem__)
+    plans = {kind.where: planned(name) for name, kind in RIVALS.items()}
+    monkeypatch.setattr(phase, "imported", plans.__getitem__)
     monkeypatch.setattr(phase, "reorder_topics", recorded("reorder"))
     monkeypatch.setattr(Rival, "advanced", advanced)
-    return Scene(standing, made, outcomes, monkeypatch)
+    return Scene(standing, made, outcomes, moves, plans)
 
 
 class Scene:
     """Phases one after the other."""
 
-    def __init__(self, standing, made, outcomes, monkeypatch):
+    def __init__(self, standing, made, outcomes, moves, plans):
         self.standing, self.rival = standing, None
-        self.made, self.outcomes, self.monkeypatch = made, outcomes, monkeypatch
+        self.made, self.outcomes, self.moves, self.plans = made, outcomes, moves, plans
 
     def phase(self, names=ALL):
         """What is made in one more phase, in its order."""
@@ -182,15 +183,15 @@ class Scene:
         return list(self.made)
 
     def refuse_plan(self, name):
-        plans = {**phase.plans(), name: lambda standing: self.made.append(f"no {name}")}
-        self.monkeypatch.setattr(phase, "plans", lambda: plans)
+        self.plans[RIVALS[name].where] = lambda standing: self.made.append(f"no {name}")
 
     def shrink_once(self, name, n_gone):
         """The next ``name`` loses topics."""
-        moves = trimming.moves()
+        where = TRIMS[name].where
+        usual = self.moves[where]
 
         def move(standing):
-            self.monkeypatch.setattr(trimming, "moves", lambda: moves)
+            self.moves[where] = usual
             kept = np.arange(standing.n_topics - n_gone)
             new_topics = np.where(np.arange(standing.n_topics) < len(kept), kept[0], -1)
             new_topics[: len(kept)] = kept
@@ -199,7 +200,7 @@ class Scene:
             fewer = standing._replace(reference=standing.reference[kept], ledger=ledger)
             return fewer, MoveTally(n_gone, n_gone)
 
-        self.monkeypatch.setattr(trimming, "moves", lambda: {**moves, name: move})
+        self.moves[where] = move
 
 
 def test_merges_come_first_then_deletes_a_rival_and_the_order(scene):

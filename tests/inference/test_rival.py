@@ -116,7 +116,7 @@ def scripted(monkeypatch, folder, own, others, maturing_laps=1, wanted=True):
     rival = rival._replace(score=own[0], opponent=others[0])
     scores = {}
     monkeypatch.setattr(Standing, "score", property(lambda self: scores[self.n_topics]))
-    monkeypatch.setattr(trimming, "moves", lambda: {})
+    monkeypatch.setattr(trimming, "TRIMS", {})
     n_laps = 0
     for scores[3], scores[5] in zip(own[1:], others[1:], strict=True):
         verdict = rival.advanced(standing)

@@ -5,6 +5,7 @@ import pytest
 from sparsetopics.inference.moves import trimming
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.moves.trimming import may_trim, trim_topics
+from sparsetopics.options.registry import TRIMS
 from sparsetopics.options.table import DEFAULT_MOVES
 from worlds.moved_collections import WORLDS, grown, with_tools
 
@@ -15,7 +16,7 @@ def laps_of(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
 
     def run(lucky, names=("merge", "delete")):
-        made = {name: [] for name in trimming.moves()}
+        made = {name: [] for name in TRIMS}
 
         def recorded(name):
             def move(standing):
@@ -24,7 +25,8 @@ def laps_of(tmp_path, monkeypatch):
 
             return move
 
-        monkeypatch.setattr(trimming, "moves", lambda: {name: recorded(name) for name in made})
+        moves = {kind.where: recorded(name) for name, kind in TRIMS.items()}
+        monkeypatch.setattr(trimming, "imported", moves.__getitem__)
         current = standing
         for lap in range(1, 41):
             current = current._replace(ledger=current.ledger._replace(lap=lap))
@@ -57,9 +59,7 @@ def test_only_moves_that_are_named_are_made(laps_of):
 def test_moves_are_verified_on_request(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
     worse = standing._replace(reference=2.0 * standing.reference)
-    monkeypatch.setattr(
-        trimming, "moves", lambda: {"merge": lambda *given: (worse, MoveTally(1, 1))}
-    )
+    monkeypatch.setattr(trimming, "imported", lambda where: lambda *given: (worse, MoveTally(1, 1)))
 
     trim_topics(standing, ("merge",))
     with pytest.raises(AssertionError, match="merge"):
@@ -80,8 +80,6 @@ def test_it_is_time_while_a_move_that_is_named_does_not_pause(tmp_path, names, e
 def test_what_all_moves_leave_is_a_collection(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
     other = standing._replace(reference=2.0 * standing.reference)
-    monkeypatch.setattr(
-        trimming, "moves", lambda: {"delete": lambda *given: (other, MoveTally(1, 1))}
-    )
+    monkeypatch.setattr(trimming, "imported", lambda where: lambda *given: (other, MoveTally(1, 1)))
 
     assert trim_topics(standing, DEFAULT_MOVES)[0].reference is other.reference

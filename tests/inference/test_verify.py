@@ -109,7 +109,7 @@ def test_a_phase_verifies_if_asked(tmp_path, monkeypatch, verify):
     def spoil(standing):
         return with_counts(standing, table_of(standing) + 1e-3), MoveTally(1, 1)
 
-    monkeypatch.setattr(trimming, "moves", lambda: {"merge": spoil})
+    monkeypatch.setattr(trimming, "imported", lambda where: spoil)
     if not verify:
         make_moves(standing, None, ("merge",))
         return

@@ -7,10 +7,11 @@ import pytest
 from scipy.special import gammaln
 
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.moves.word_evidence import SAMPLING, WordGathering
+from sparsetopics.inference.moves.word_evidence import SAMPLING, WordEvidence
 from sparsetopics.model.assignments import Assignments, Patch, overlaid
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import pairs_of
+from sparsetopics.model.variances import CountVariances
 from sparsetopics.model.word_counts import WordCounts
 from worlds.sparse_worlds import make_world
 
@@ -33,9 +34,10 @@ class World:
         reference = self.reference if reference is None else reference
         components = WordCounts.zeros(N_WORDS, len(reference))
         components.add(components.sum_batch(self.batch, found, SERIAL))
-        gathering = WordGathering.begin(components, Words(N_WORDS, ETA), self.with_spread)
-        gathering.add(Assignments(self.batch, found), reference)
-        return gathering.done()
+        spread = CountVariances.zeros(N_WORDS, len(reference)) if self.with_spread else None
+        if spread is not None:
+            spread.add(self.batch, found, reference)
+        return WordEvidence.of(components, Words(N_WORDS, ETA), spread)
 
     def documents(self, chosen):
         return Assignments(self.batch, self.found).take(np.asarray(chosen))
@@ -105,12 +107,10 @@ def test_merged_evidence_is_that_of_merged_assignments(with_spread, pairs):
     number[pairs[:, 1]] = number[pairs[:, 0]]
     joint_found, joint_reference = world.found.renumbered(in_pairs), world.reference[pairs].sum(1)
 
-    gathering = evidence.gather_pairs(pairs)
-    gathering.add(Assignments(world.batch, joint_found), joint_reference)
-    joint = gathering.done()
+    joint = world.evidence(joint_found, joint_reference)
     merged = evidence.merged(pairs, joint)
 
-    assert_same(joint, world.evidence(joint_found, joint_reference))
+    np.testing.assert_allclose(evidence.joint(pairs).table, joint.table, rtol=1e-6, atol=1e-6)
     reference = np.bincount(number, world.reference)
     assert_same(merged, world.evidence(world.found.renumbered(number), reference))
     assert_same(evidence, world.evidence())

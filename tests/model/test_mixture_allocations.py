@@ -129,7 +129,7 @@ def test_finite_bound_equals_the_dirichlet_normalizers():
 def test_moves_keep_the_items(kind):
     allocation = ItemAllocation(kind(np.array([6.0, 1.0, 3.0, 0.0]), 2.0))
 
-    merged = allocation.merged(kept=0, absorbed=2)
+    merged = allocation.joined(np.array([0, 1, 0, 2]), 3)
     restricted = allocation.restricted(np.array([1, 2]))
     branched = allocation.branched(np.array([0, 0, 1, 2, 3]))
     reordered = allocation.reordered(np.array([2, 0, 3, 1]))

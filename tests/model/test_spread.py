@@ -85,7 +85,7 @@ def assignments_in(world):
 def test_sums_equal_dense_numpy(world):
     spread = CountVariances.zeros(world.n_words, world.n_topics)
 
-    spread.add(assignments_in(world), world.prior)
+    spread.add(*assignments_in(world), world.prior)
 
     scale = 1.0 + world.counts.sum()
     for found, expected in zip(spread, dense_spread(world), strict=True):
@@ -95,7 +95,7 @@ def test_sums_equal_dense_numpy(world):
 @given(world=worlds)
 def test_corrections_are_those_of_words_and_documents(world):
     spread = CountVariances.zeros(world.n_words, world.n_topics)
-    spread.add(assignments_in(world), world.prior)
+    spread.add(*assignments_in(world), world.prior)
     counts = np.zeros((world.n_words, world.n_topics))
     np.add.at(counts, world.batch.word_ids, world.counts[:, None] * world.dense)
 
@@ -112,7 +112,7 @@ def test_corrections_are_those_of_words_and_documents(world):
 def test_changes_are_what_corrections_differ_by(world, seed):
     rng = np.random.default_rng(seed)
     spread = CountVariances.zeros(world.n_words, world.n_topics)
-    spread.add(assignments_in(world), world.prior)
+    spread.add(*assignments_in(world), world.prior)
     counts = np.zeros((world.n_words, world.n_topics))
     np.add.at(counts, world.batch.word_ids, world.counts[:, None] * world.dense)
     differs = rng.random(counts.shape) < 0.4
@@ -139,8 +139,8 @@ def test_changes_are_what_corrections_differ_by(world, seed):
 def test_documents_taken_out_leave_nothing(world):
     spread = CountVariances.zeros(world.n_words, world.n_topics)
 
-    spread.add(assignments_in(world), world.prior)
-    spread.add(assignments_in(world), world.prior, -1.0)
+    spread.add(*assignments_in(world), world.prior)
+    spread.add(*assignments_in(world), world.prior, -1.0)
 
     for array in spread:
         np.testing.assert_allclose(array, 0.0, atol=1e-7 * (1.0 + world.counts.sum()))
@@ -149,7 +149,7 @@ def test_documents_taken_out_leave_nothing(world):
 def test_topics_are_taken_and_put_into_their_places():
     world = make_world(1)
     spread = CountVariances.zeros(world.n_words, world.n_topics)
-    spread.add(assignments_in(world), world.prior)
+    spread.add(*assignments_in(world), world.prior)
     before, places = spread.take(np.arange(world.n_topics)), np.array([3, 0])
 
     spread.put(places, before.take(np.array([1, 4])))
@@ -167,7 +167,7 @@ def test_tiny_shares_are_no_harm(share):
     shares = np.array([1.0, share, 1.0], np.float32)
     spread = CountVariances.zeros(world.n_words, 2)
 
-    spread.add(Assignments(world.batch, Responsibilities(starts, topics, shares)), world.prior)
+    spread.add(world.batch, Responsibilities(starts, topics, shares), world.prior)
 
     assert np.isfinite(spread.doc_corrections).all()
     assert abs(spread.doc_corrections[1]) < 1e-12

@@ -6,11 +6,11 @@ from scipy import sparse
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.likelihoods import document_seeds as starts
-from sparsetopics.model.likelihoods.document_seeds import distant_documents, random_documents
+from sparsetopics.model.likelihoods.document_seeds import seed_documents
 from worlds.simulated_documents import as_source, batch_of_counts, simulate
 
 N_WORDS, SHARE = 30, 5 / 7
-BOTH = pytest.mark.parametrize("start", [random_documents, distant_documents])
+BOTH = pytest.mark.parametrize("start", ["random", "distant"])
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def clustered_counts(rng, n_clusters, n_docs=20):
 @BOTH
 @pytest.mark.parametrize("n_topics", [1, 7, 60, 90])  # of 60 documents
 def test_every_topic_holds_an_equal_share_of_the_tokens(source, start, n_topics):
-    counts = start(source, n_topics, 0.5, np.random.default_rng(1))
+    counts = seed_documents(source, n_topics, 0.5, start, np.random.default_rng(1))
 
     assert counts.shape == (N_WORDS, n_topics)
     assert counts.min() >= 0.0
@@ -39,7 +39,10 @@ def test_every_topic_holds_an_equal_share_of_the_tokens(source, start, n_topics)
 
 @BOTH
 def test_same_seed_same_start(source, start):
-    first, again, other = (start(source, 5, 0.5, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    def drawn(seed):
+        return seed_documents(source, 5, 0.5, start, np.random.default_rng(seed))
+
+    first, again, other = map(drawn, (1, 1, 2))
 
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -50,7 +53,7 @@ def test_distant_seeds_come_from_different_clusters(seed):
     rng = np.random.default_rng(seed)
     source = as_source(batch_of_counts(clustered_counts(rng, 6)), 30, 3)
 
-    counts = distant_documents(source, 6, 5 / 7, rng)
+    counts = seed_documents(source, 6, 5 / 7, "distant", rng)
 
     by_cluster = counts.reshape(6, 5, 6).sum(axis=1)
     assert set(by_cluster.argmax(axis=0)) == set(range(6))
@@ -59,8 +62,8 @@ def test_distant_seeds_come_from_different_clusters(seed):
 @pytest.mark.parametrize("documents", [[[2, 1]], [[2, 1], [2, 1], [2, 1]]])
 def test_more_topics_than_different_documents(documents):
     source = as_source(batch_of_counts(documents), 2)
-    for start in (random_documents, distant_documents):
-        counts = start(source, 5, 0.5, np.random.default_rng(0))
+    for start in ("random", "distant"):
+        counts = seed_documents(source, 5, 0.5, start, np.random.default_rng(0))
 
         np.testing.assert_allclose(counts, np.outer([2, 1], np.ones(5)) * len(documents) / 5)
 
@@ -71,7 +74,7 @@ def test_empty_documents_are_no_seeds(start):
     counts[::10] = [[4, 0, 0], [0, 4, 0], [0, 0, 4], [2, 2, 0], [0, 2, 2]]
     source = as_source(batch_of_counts(counts), 3, 5)
 
-    assert np.isfinite(start(source, 5, 0.5, np.random.default_rng(0))).all()
+    assert np.isfinite(seed_documents(source, 5, 0.5, start, np.random.default_rng(0))).all()
 
 
 @BOTH
@@ -79,14 +82,14 @@ def test_without_words_there_is_no_start(start):
     source = as_source(batch_of_counts(np.zeros((4, 3), int)), 3)
 
     with pytest.raises(OptionError, match="start: no document has words"):
-        start(source, 2, 0.5, np.random.default_rng(0))
+        seed_documents(source, 2, 0.5, start, np.random.default_rng(0))
 
 
 @BOTH
 def test_a_sample_is_enough(monkeypatch, source, start):
     monkeypatch.setattr(starts, "SAMPLE_DOCUMENTS", 10)
 
-    counts = start(source, 4, 0.5, np.random.default_rng(0))
+    counts = seed_documents(source, 4, 0.5, start, np.random.default_rng(0))
 
     np.testing.assert_allclose(counts.sum(axis=0), source.n_tokens / 4)
 
@@ -117,7 +120,7 @@ def test_the_rest_of_a_start_is_the_background(source, start):
     words = np.concatenate([source.read(i).word_ids for i in range(4)])
     tokens = np.concatenate([source.read(i).word_counts for i in range(4)])
 
-    counts = start(source, 5, 0.0, np.random.default_rng(0))
+    counts = seed_documents(source, 5, 0.0, start, np.random.default_rng(0))
 
     background = np.bincount(words, tokens, N_WORDS) / 5
     np.testing.assert_allclose(counts, np.tile(background[:, None], 5))

@@ -249,11 +249,13 @@ def test_weights_that_leave_nothing_leave_the_smallest_tail_there_is():
 def test_moves_of_weights_lose_none(seed, n_topics):
     rng = np.random.default_rng(seed)
     before = HDPAllocation(draw_sticks(rng, n_topics))
-    kept, absorbed = rng.choice(n_topics, 2, replace=False)
+    kept, absorbed = np.sort(rng.choice(n_topics, 2, replace=False))
+    new_topics = np.arange(n_topics) - (np.arange(n_topics) > absorbed)
+    new_topics[absorbed] = kept
     order = rng.permutation(n_topics)
     parents = np.sort(np.append(np.arange(n_topics), rng.integers(n_topics, size=4)))
 
-    merged = before.merged(kept, absorbed)
+    merged = before.joined(new_topics, n_topics - 1)
     without = before.restricted(np.delete(np.arange(n_topics), absorbed))
     branched, reordered = before.branched(parents), before.reordered(order)
 
@@ -301,7 +303,7 @@ def test_merging_identical_topics_and_splitting_them_restores_the_bound():
         return bound, allocation
 
     before, allocation = settled(twins, allocation)
-    merged, after_merge = settled(shares, allocation.merged(1, 2))
+    merged, after_merge = settled(shares, allocation.joined(parents, 4))
     restored, _ = settled(twins, after_merge.branched(parents))
 
     assert merged > before + 1.0

@@ -150,7 +150,7 @@ def assert_spread(standing):
     """What the criterion adds is that of the assignments."""
     fresh = CountVariances.zeros(*table_of(standing).shape)
     for _, assignments in standing.assignments():
-        fresh.add(assignments, standing.reference)
+        fresh.add(*assignments, standing.reference)
     expected = fresh.word_corrections(table_of(standing), ETA)
     np.testing.assert_allclose(standing.evidence.scores.corrections, expected, rtol=1e-5, atol=1e-2)
     np.testing.assert_allclose(

@@ -17,26 +17,23 @@ class RunTarget(NamedTuple):
     """A format for the topics or components of a run, or for a topic path."""
 
     where: str  # module:function in this package; it takes a path, and a run or a TopicPathFolder
-    takes_vectors: bool = False  # it also writes mixtures of vectors, not only runs over words
-    needs_documents: bool = False  # the function also takes ``documents``, a Corpus
-    is_for_spreadsheets: bool = False  # the function also takes ``spreadsheet_safe``
-    takes_names: bool = False  # the function also takes ``names``, those that --names gives
+    # What else the function takes: "documents" (a Corpus, which it needs), "spreadsheet_safe",
+    # "names" (those that --names gives), and "vectors" (their mixtures, not only runs over words).
+    takes: tuple[str, ...] = ()
 
 
 RUN_TARGETS = {
     "gensim": RunTarget("gensim_format:write_topics"),
     "mallet": RunTarget("text_formats:write_mallet"),
     "matrix-market": RunTarget("text_formats:write_topic_matrix"),
-    "csv": RunTarget(
-        "tables:write_csv", takes_vectors=True, is_for_spreadsheets=True, takes_names=True
-    ),
-    "parquet": RunTarget("tables:write_parquet", takes_vectors=True, takes_names=True),
-    "pyldavis": RunTarget("pyldavis:write_topics", needs_documents=True),
-    "names": RunTarget("text_formats:write_names", takes_names=True),
+    "csv": RunTarget("tables:write_csv", ("vectors", "spreadsheet_safe", "names")),
+    "parquet": RunTarget("tables:write_parquet", ("vectors", "names")),
+    "pyldavis": RunTarget("pyldavis:write_topics", ("documents",)),
+    "names": RunTarget("text_formats:write_names", ("names",)),
 }
 PATH_TARGETS = {
     "newick": RunTarget("topic_trees:write_newick"),
-    "csv": RunTarget("topic_trees:write_csv", is_for_spreadsheets=True),
+    "csv": RunTarget("topic_trees:write_csv", ("spreadsheet_safe",)),
 }
 CORPUS_TARGETS = {  # module:function in this package; the function takes a path and a Corpus
     "gensim": "gensim_format:write_corpus",

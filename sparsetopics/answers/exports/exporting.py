@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import compress
+from collections.abc import Mapping
 from pathlib import Path
 
 from sparsetopics.answers.exports import (
@@ -110,7 +109,7 @@ def _write(
 
     Raises OptionError for a mixture of vectors if the format is for words.
     """
-    if not (isinstance(model, TopicPathFolder) or model.vocabulary or kind.takes_vectors):
+    if not (isinstance(model, TopicPathFolder) or model.vocabulary or "vectors" in kind.takes):
         problem = f"{target} is for words, but {model.path} is a mixture of vectors"
         hint = "Export it as csv or parquet, which hold means and covariances."
         raise OptionError("to", problem, hint)
@@ -143,25 +142,24 @@ def _arguments(
     Raises OptionError for options that the format does not take, and if it needs a corpus and gets
     none.
     """
-    if kind.needs_documents and documents is None:
+    if "documents" in kind.takes and documents is None:
         problem = f"{target} needs the corpus of the documents to show"
         raise OptionError("corpus", problem, "Name it with --corpus.")
-    if documents is not None and not kind.needs_documents:
-        takers = _names_of(each.needs_documents for each in RUN_TARGETS.values())
+    if documents is not None and "documents" not in kind.takes:
         problem = f"{target} takes no corpus, but {documents} is given"
-        raise OptionError("corpus", problem, f"Only {takers} shows documents.")
+        raise OptionError("corpus", problem, f"Only {_takers('documents')} shows documents.")
     if names and kind is PATH_TARGETS.get(target):
         refuse("names", "a topic path takes no names", "Export one of its runs, which does.")
-    if names and not kind.takes_names:
-        takers = _names_of(each.takes_names for each in RUN_TARGETS.values())
-        raise OptionError("names", f"is for a run and the formats {takers}, not for --to {target}")
-    if spreadsheet_safe and not kind.is_for_spreadsheets:
-        takers = _names_of(each.is_for_spreadsheets for each in RUN_TARGETS.values())
-        raise OptionError("spreadsheet-safe", f"is for {takers}, not for --to {target}")
+    if names and "names" not in kind.takes:
+        known = _takers("names")
+        raise OptionError("names", f"is for a run and the formats {known}, not for --to {target}")
+    if spreadsheet_safe and "spreadsheet_safe" not in kind.takes:
+        known = _takers("spreadsheet_safe")
+        raise OptionError("spreadsheet-safe", f"is for {known}, not for --to {target}")
     given: Arguments = {"spreadsheet_safe": spreadsheet_safe, "names": names}
     return {name: value for name, value in given.items() if value}
 
 
-def _names_of(chosen: Iterable[bool]) -> str:
-    """The names of those targets of a run that are ``chosen``, one flag for each."""
-    return ", ".join(compress(RUN_TARGETS, chosen))
+def _takers(option: str) -> str:
+    """The names of those formats of a run that take ``option``."""
+    return ", ".join(name for name, kind in RUN_TARGETS.items() if option in kind.takes)

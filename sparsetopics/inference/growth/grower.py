@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -26,8 +27,10 @@ from sparsetopics.inference.course import QUIET_GAIN, Course
 from sparsetopics.inference.growth.refining import (
     MomentParameters,
     OuterSource,
+    Worth,
     cost_of_nodes,
     nested_of,
+    node_worth,
     plan_refinement,
 )
 from sparsetopics.inference.growth.splitting import Split, largest_shares, try_splits, with_splits
@@ -177,8 +180,7 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         source, (state, parameters, _) = self._source, grown
         if not isinstance(source, NodeSource):
             return None
-        current = parameters.with_components(self.laps.learner.components(state))
-        cost = cost_of_nodes(source, current, self.laps.local, self.laps.executor)
+        cost = cost_of_nodes(source, self._worth(state, parameters))
         if cost <= self.tolerance:
             return None
         for _ in range(MOST_FINER):
@@ -284,12 +286,16 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         """Divide the nodes that are worth it; return how many."""
         if not isinstance(self._source, NodeSource):
             return 0
-        current = parameters.with_components(self.laps.learner.components(state))
-        local, executor = self.laps.local, self.laps.executor
-        positions = plan_refinement(self._source, current, self.enough, local, executor)
+        worth = self._worth(state, parameters)
+        positions = plan_refinement(self._source, worth, self.enough)
         if len(positions):
             self._source.refine(self._source.outer[positions])
         return len(positions)
+
+    def _worth(self, state: GrownState, parameters: MomentParameters) -> Worth:
+        current = parameters.with_components(self.laps.learner.components(state))
+        local, executor = self.laps.local, self.laps.executor
+        return partial(node_worth, current=current, local=local, executor=executor)
 
     def _score(self, state: GrownState, parameters: MomentParameters) -> float:
         return elbo(state.total, parameters.with_components(self.laps.learner.components(state)))

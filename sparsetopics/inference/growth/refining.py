@@ -10,6 +10,8 @@ items of two components although its halves look alike. That is found from the i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, VectorBatch
@@ -27,20 +29,19 @@ from sparsetopics.options.training import LocalOptions
 SAMPLE_ITEMS = 50_000  # at least, if there are as many, from which the cost of nodes is estimated
 OuterSource = LeafSource | NodeSource  # all items in one batch, alone or as nodes of a tree
 MomentParameters = Parameters[Moments, Moments, ItemTerms]
+Worth = Callable[[Nodes], FloatArray]  # ``node_worth`` under some parameters
 
 
 def plan_refinement(
     source: OuterSource,
-    current: MomentGlobals,
+    worth: Worth,
     enough: float,  # nats that may be left
-    local: LocalOptions,
-    executor: Executor,
 ) -> IntArray:
     """The positions of the fewest nodes to divide so that at most ``enough`` is left to gain.
 
     They are fewer, those of the largest gains, if the source has room for fewer.
     """
-    gains = division_gains(source, current, local, executor)
+    gains = division_gains(source, worth)
     order = np.argsort(-gains, kind="stable")
     left = gains.sum() - np.cumsum(gains[order])
     n_divided = 0 if gains.sum() <= enough else 1 + int(np.argmax(left <= enough))
@@ -48,20 +49,15 @@ def plan_refinement(
     return positions[gains[positions] > 0.0]
 
 
-def division_gains(
-    source: OuterSource, current: MomentGlobals, local: LocalOptions, executor: Executor
-) -> FloatArray:
+def division_gains(source: OuterSource, worth: Worth) -> FloatArray:
     """What dividing each outer node alone would add to the ELBO, (n_nodes,), in nats."""
     batch = source.read(0)
     below, parents = source.below
-    worth = node_worth(below, current, local, executor)
-    halves: FloatArray = np.bincount(parents, worth, batch.n_docs).astype(np.float64)
-    return np.maximum(halves - node_worth(batch, current, local, executor), 0.0)
+    halves: FloatArray = np.bincount(parents, worth(below), batch.n_docs).astype(np.float64)
+    return np.maximum(halves - worth(batch), 0.0)
 
 
-def cost_of_nodes(
-    source: NodeSource, current: MomentGlobals, local: LocalOptions, executor: Executor
-) -> float:
+def cost_of_nodes(source: NodeSource, worth: Worth) -> float:
     """What the ELBO loses because items share the responsibilities of their node, in nats.
 
     It is estimated from the items of every n-th node.
@@ -69,8 +65,7 @@ def cost_of_nodes(
     positions = np.arange(0, len(source.outer), max(1, source.n_docs // SAMPLE_ITEMS))
     nodes = source.read(0).take(positions)
     items = VectorBatch(np.concatenate([source.tree.items(n) for n in source.outer[positions]]))
-    cost = node_worth(items, current, local, executor).sum()
-    cost -= node_worth(nodes, current, local, executor).sum()
+    cost = worth(items).sum() - worth(nodes).sum()
     return float(cost * source.n_docs / nodes.weights.sum())
 
 

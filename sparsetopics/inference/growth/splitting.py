@@ -230,18 +230,15 @@ def halves(whole: Moments, axis: int) -> Moments:
     count = max(whole.counts[0], FEWEST)  # a component that lost its items has no mean
     mean = whole.sums[0] / count
     squares = whole.squares[0] / count
-    is_full = squares.ndim == 2
     if len(mean) == 0:
         direction = _principal_axis(squares, axis)
-        product = np.outer(direction, direction) if is_full else direction**2
-        return _pair(whole, np.zeros((2, 0)), squares, 0.5 * product)
-    spread = squares - (np.outer(mean, mean) if is_full else mean**2)
-    shift = HALF_NORMAL_MEAN * _principal_axis(spread, axis)
-    crossed = np.outer(mean, shift) + np.outer(shift, mean) if is_full else 2.0 * mean * shift
-    return _pair(whole, np.stack([mean + shift, mean - shift]), squares, crossed)
-
-
-def _pair(whole: Moments, means: FloatArray, squares: FloatArray, step: FloatArray) -> Moments:
+        means, step = np.zeros((2, 0)), 0.5 * np.outer(direction, direction)
+    else:
+        is_full = squares.ndim == 2
+        spread = squares - (np.outer(mean, mean) if is_full else mean**2)
+        shift = HALF_NORMAL_MEAN * _principal_axis(spread, axis)
+        means = np.stack([mean + shift, mean - shift])
+        step = np.outer(mean, shift) + np.outer(shift, mean) if is_full else 2.0 * mean * shift
     half = 0.5 * whole.counts[0]
     both = np.stack([squares + step, squares - step])
     return Moments(np.full(2, half), half * means, half * both, whole.origin)

@@ -42,8 +42,8 @@ class Evidence(Protocol[B, C]):
     def with_components(self, components: C) -> Self:
         """The same topics with ``components`` summed again, their worth computed from scratch."""
 
-    def gather_pairs(self, pairs: IntArray) -> Gathering[B, C]:
-        """Begin the evidence of joint topics, one for each of ``pairs`` (n_pairs, 2)."""
+    def joint(self, pairs: IntArray) -> C:
+        """The components of joint topics, one for each of ``pairs`` (n_pairs, 2)."""
 
     def merged(self, pairs: IntArray, joint: Self) -> Self:
         """Put the topics of ``joint`` in the places of the pairs' first; the second ones go."""
@@ -70,15 +70,6 @@ class Evidence(Protocol[B, C]):
 
         ``reference`` (n_kept,) is α_k of these topics.
         """
-
-
-class Gathering(Protocol[B, C]):
-    """Evidence to which assignments are added in place, batch by batch."""
-
-    def add(self, assignments: Assignments[B], reference: FloatArray) -> None: ...
-
-    def done(self) -> Evidence[B, C]:
-        """The evidence."""
 
 
 @dataclass

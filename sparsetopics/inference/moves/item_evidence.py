@@ -27,16 +27,14 @@ ROUNDS = 5  # of the small mixture that divides a component
 
 
 class ItemEvidence(NamedTuple, Generic[V, K, P]):
-    """What components hold of all items; a ``Gathering`` too, which is complete from the start."""
+    """What components hold of all items."""
 
     components: K
     by_topic: FloatArray  # (n_topics,)  log M(s_k)
     likelihood: ItemLikelihood[V, K, P]
 
     @classmethod
-    def of(
-        cls, components: K, likelihood: ItemLikelihood[V, K, P], with_spread: bool = False
-    ) -> Self:
+    def of(cls, components: K, likelihood: ItemLikelihood[V, K, P], spread: None = None) -> Self:
         """The evidence of components. Items have no spread: each has one component."""
         return cls(components, likelihood.log_evidence(components), likelihood)
 
@@ -51,16 +49,9 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
     def with_components(self, components: K) -> Self:
         return self.of(components, self.likelihood)
 
-    def add(self, assignments: Assignments[ItemBatch[V]], reference: FloatArray) -> None:
-        """Assignments add nothing to the components."""
-
-    def done(self) -> Self:
-        return self
-
-    def gather_pairs(self, pairs: IntArray) -> Self:
+    def joint(self, pairs: IntArray) -> K:
         first, second = pairs.T
-        joint = self.components.take(first).plus(self.components.take(second))
-        return self.of(joint, self.likelihood)
+        return self.components.take(first).plus(self.components.take(second))
 
     def merged(self, pairs: IntArray, joint: Self) -> Self:
         left = np.setdiff1d(np.arange(self.components.n_topics), pairs[:, 1])

@@ -78,10 +78,6 @@ class Ledger(NamedTuple):
         failures = {key: failure for key, failure in self.failures.items() if key != (move, WHOLE)}
         return self._replace(failures=failures)
 
-    def preferring(self, move: str) -> Ledger:
-        """Note the kind of rival to try first."""
-        return self._replace(preferred=move)
-
     def n_refusals(self, move: str) -> int:
         """How often ``move`` was refused on all topics together since it last succeeded."""
         failure = self.failures.get((move, WHOLE))

@@ -19,7 +19,7 @@ from typing import Generic, NamedTuple, Self
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.inference.moves.evidence import Evidence
+from sparsetopics.inference.moves.evidence import Evidence, numbered
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
@@ -99,13 +99,12 @@ def _measured(
     number = np.full(standing.n_topics, -1)
     number[pairs[:, 0]] = number[pairs[:, 1]] = np.arange(len(pairs))
     reference = standing.reference[pairs].sum(axis=1)
-    gathering, by_batch = standing.evidence.gather_pairs(pairs), {}
-    for batch_id, (batch, found) in standing.assignments():
-        joint = Assignments(batch, found.renumbered(number))
-        gathering.add(joint, reference)
-        terms = standing.allocation.sum_terms(joint, reference, standing.executor)
-        by_batch[batch_id] = terms.by_topic
-    return by_batch, gathering.done()
+    joint = (
+        (batch_id, Assignments(batch, found.renumbered(number)))
+        for batch_id, (batch, found) in standing.assignments()
+    )
+    terms, evidence = standing.measure(standing.evidence.joint(pairs), reference, joint)
+    return {batch_id: own.by_topic for batch_id, own in terms.items()}, evidence
 
 
 class _Merged(NamedTuple, Generic[B, T]):
@@ -124,7 +123,10 @@ class _Merged(NamedTuple, Generic[B, T]):
         columns = self.terms.by_topic  # sums over documents stay as they are
         columns[:, kept] = column
         terms = self.terms.with_topics(np.delete(columns, absorbed, axis=1))
-        allocation = self.allocation.merged(kept, absorbed)
+        left = np.delete(np.arange(len(self.by_topic)), absorbed)
+        new_topics = numbered(left, len(self.by_topic))
+        new_topics[absorbed] = new_topics[kept]
+        allocation = self.allocation.joined(new_topics, len(left))
         score = float(by_topic.sum()) + allocation.elbo(terms)
         if self.score - 2.0 * HOPE < score <= self.score:
             allocation = allocation.updated(terms)

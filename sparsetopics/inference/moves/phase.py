@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from sparsetopics.inference.moves.ledger import Ledger
@@ -16,17 +14,6 @@ from sparsetopics.options.registry import RIVALS, imported
 
 FEWER = "cull"  # the kind of rival to try next after a successful merge or delete
 SETTLED_SHARE = 0.95  # of the topics must survive merges and deletes before a rival is entered
-
-
-class Plan(Protocol):
-    """Plans a rival, or returns None if there is nothing to try."""
-
-    def __call__(self, standing: Standing[B, C, P, T], /) -> RivalPlan[B, C, T] | None: ...
-
-
-def plans() -> dict[str, Plan]:
-    """All plans by the kind of their rivals."""
-    return {name: imported(kind.where) for name, kind in RIVALS.items()}
 
 
 def make_moves(
@@ -44,7 +31,7 @@ def make_moves(
     standing, tallies = trim_topics(standing, names)
     if rival is None and standing.n_topics >= SETTLED_SHARE * n_before:
         if standing.n_topics < n_before:
-            standing = standing._replace(ledger=standing.ledger.preferring(FEWER))
+            standing = standing._replace(ledger=standing.ledger._replace(preferred=FEWER))
         standing, rival = _challenged(standing, names)
     if rival is not None:
         standing, rival, decided = rival.advanced(standing)
@@ -69,10 +56,10 @@ def _challenged(
 ) -> tuple[Standing[B, C, P, T], Rival[B, C, P, T] | None]:
     """Enter a rival of the kind that last succeeded, or of another if that was refused."""
     ledger = standing.ledger
-    for kind, plan in sorted(plans().items(), key=lambda item: item[0] != ledger.preferred):
+    for kind in sorted(RIVALS, key=lambda kind: kind != ledger.preferred):
         if not _may_challenge(kind, ledger, names):
             continue
-        planned = plan(standing)
+        planned: RivalPlan[B, C, T] | None = imported(RIVALS[kind].where)(standing)
         if planned is None:
             return standing._replace(ledger=ledger.refused(kind, standing.n_topics)), None
         if ledger.lap + planned.course.judged_from - 1 > standing.tools.last_lap:

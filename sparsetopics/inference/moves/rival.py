@@ -121,7 +121,7 @@ class Rival(NamedTuple, Generic[B, C, P, T]):
             verify_move(self.move, standing, grown)
         standing.state.discard()
         change = max(1, abs(grown.n_topics - standing.n_topics))
-        grown = grown._replace(ledger=grown.ledger.preferring(self.move))
+        grown = grown._replace(ledger=grown.ledger._replace(preferred=self.move))
         return Phase(grown, None, {self.move: MoveTally(change, change)})
 
     def _abandoned(

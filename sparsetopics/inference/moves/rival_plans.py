@@ -32,7 +32,10 @@ def plan_birth(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     """
     n_topics = standing.n_topics
     n_children = max(BIRTH_CHILDREN, -(-FEWEST_BIRTHS // n_topics))
-    children, parents = split_topics(standing, n_children, MOST_BORN)
+    n_split = max(1, MOST_BORN // (n_children - 1))
+    samples = _sample(standing, np.argsort(-standing.sizes, kind="stable")[:n_split])
+    rng = standing.tools.laps.rng
+    children, parents = standing.evidence.families(samples, n_children, rng)
     if len(parents) == n_topics:  # nothing was split
         return None
     course = RivalRules(n_topics + 1, None, FIRST_BIRTH_TRIM, judged_from=FIRST_BIRTH_TRIM)
@@ -54,19 +57,6 @@ def plan_cull(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     course = RivalRules(1, n_topics - 1, FIRST_CULL_TRIM, judged_from=FIRST_CULL_TRIM)
     components = standing.evidence.take(kept).components
     return RivalPlan(components, standing.allocation.restricted(kept), course)
-
-
-def split_topics(
-    standing: Standing[B, C, P, T], n_children: int, most_born: int
-) -> tuple[C, IntArray]:
-    """Split the largest topics, up to ``most_born`` new ones; the others stay whole.
-
-    Returns components and parents as ``Evidence.families`` does.
-    """
-    most = max(1, most_born // (n_children - 1))
-    targets = np.argsort(-standing.sizes, kind="stable")[:most]
-    samples = _sample(standing, targets)
-    return standing.evidence.families(samples, n_children, standing.tools.laps.rng)
 
 
 def _sample(standing: Standing[B, C, P, T], targets: IntArray) -> dict[int, Assignments[B]]:

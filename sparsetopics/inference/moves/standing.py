@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from math import inf
 from typing import Generic, NamedTuple, Self, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
-from sparsetopics.inference.moves.evidence import Evidence, Gathering
+from sparsetopics.inference.moves.evidence import Evidence
 from sparsetopics.inference.moves.item_evidence import ItemEvidence
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.word_evidence import WordGathering
+from sparsetopics.inference.moves.word_evidence import WordEvidence
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import B, C, P, T, added, renumbered
+from sparsetopics.model.variances import CountVariances
 from sparsetopics.options.table import Criterion
 
 
@@ -135,17 +136,25 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
         evidence = self.evidence.with_components(components)
         return self._replace(state=self.state._replace(total=total), known_evidence=evidence)
 
-    def measure(self, components: C, reference: FloatArray) -> tuple[dict[int, T], Evidence[B, C]]:
-        """The terms of every batch, and the evidence of ``components``, from the assignments."""
-        begin = WordGathering.begin if isinstance(self.likelihood, Words) else ItemEvidence.of
-        # The likelihood says what the components are; no type can.
-        make = cast("Callable[..., Gathering[B, C]]", begin)
-        gathering = make(components, self.likelihood, self.tools.criterion == "collapsed")
+    def measure(
+        self,
+        components: C,
+        reference: FloatArray,
+        assignments: Iterable[tuple[int, Assignments[B]]],
+    ) -> tuple[dict[int, T], Evidence[B, C]]:
+        """The terms of every batch, and the evidence of the ``assignments``' ``components``."""
+        likelihood, spread = self.likelihood, None
+        if isinstance(likelihood, Words) and self.tools.criterion == "collapsed":
+            spread = CountVariances.zeros(components.n_columns, components.n_topics)
         terms = {}
-        for batch_id, assignments in self.assignments():
-            terms[batch_id] = self.allocation.sum_terms(assignments, reference, self.executor)
-            gathering.add(assignments, reference)
-        return terms, gathering.done()
+        for batch_id, own in assignments:
+            terms[batch_id] = self.allocation.sum_terms(own, reference, self.executor)
+            if spread is not None and isinstance(own.documents, DocumentBatch):
+                spread.add(own.documents, own.responsibilities, reference)
+        made = WordEvidence.of if isinstance(likelihood, Words) else ItemEvidence.of
+        # The likelihood says what the components are; no type can.
+        make = cast("Callable[..., Evidence[B, C]]", made)
+        return terms, make(components, likelihood, spread)
 
     def committed(
         self,
@@ -171,7 +180,7 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
         Every document's θ_d is then at its optimum for the weights.
         """
         reference, components = self.allocation.reference, self.state.total.components
-        terms, evidence = self.measure(components, reference)
+        terms, evidence = self.measure(components, reference, self.assignments())
         state = self.state.with_terms(terms, components)
         allocation = self.allocation.updated(state.total.terms)
         return self._replace(
@@ -180,7 +189,7 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
 
     def recomputed_score(self) -> float:
         """Compute the ELBO or the collapsed criterion, in nats, from all batches' assignments."""
-        terms, evidence = self.measure(self.sum_anew(), self.reference)
+        terms, evidence = self.measure(self.sum_anew(), self.reference, self.assignments())
         return float(evidence.by_topic.sum()) + self.allocation.elbo(reduce(added, terms.values()))
 
 

@@ -6,8 +6,7 @@ settled, laps therefore take hardly longer than without moves.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Protocol
+from collections.abc import Callable, Collection
 
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing
 from sparsetopics.model.statistics import B, C, P, T
@@ -16,27 +15,16 @@ from sparsetopics.options.registry import TRIMS, imported
 VERIFIED_TO = 1e-8  # relative difference of scores
 
 
-class Move(Protocol):
-    """A move that is made at once. It returns the standing it was given if nothing pays."""
-
-    def __call__(self, standing: Standing[B, C, P, T], /) -> Made[B, C, P, T]: ...
-
-
-def moves() -> dict[str, Move]:
-    """All moves, in the order in which they are made."""
-    return {name: imported(kind.where) for name, kind in TRIMS.items()}
-
-
 def trim_topics(
     standing: Standing[B, C, P, T], names: Collection[str]
 ) -> tuple[Standing[B, C, P, T], dict[str, MoveTally]]:
     """Make merges, then deletes, if they are among ``names`` and not paused."""
     tallies = {}
-    for name, move in moves().items():
+    for name, kind in TRIMS.items():
         n_topics = standing.n_topics
         if name not in names or not standing.ledger.may_try(name, n_topics):
             continue
-        standing, tallies[name] = make_move(name, move, standing)
+        standing, tallies[name] = make_move(name, imported(kind.where), standing)
         ledger = standing.ledger
         failed = tallies[name].accepted == 0
         ledger = ledger.refused(name, n_topics) if failed else ledger.succeeded(name)
@@ -49,7 +37,11 @@ def may_trim(standing: Standing[B, C, P, T], names: Collection[str]) -> bool:
     return any(name in names and standing.ledger.may_try(name, standing.n_topics) for name in TRIMS)
 
 
-def make_move(name: str, move: Move, standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
+def make_move(
+    name: str,
+    move: Callable[[Standing[B, C, P, T]], Made[B, C, P, T]],
+    standing: Standing[B, C, P, T],
+) -> Made[B, C, P, T]:
     """Try a move, and verify it if the options say so."""
     after, tally = move(standing)
     if standing.tools.verify:

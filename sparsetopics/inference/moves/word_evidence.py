@@ -31,26 +31,6 @@ FEWEST_SEEDS = 2  # documents for each child
 SEED_SHARE = 1 / 7  # of a child's counts come from its seed document
 
 
-class WordGathering(NamedTuple):
-    """Known counts, and a spread that is summed from assignments if the criterion needs it."""
-
-    table: FloatArray  # (n_words, n_topics)
-    spread: CountVariances | None
-    likelihood: Words
-
-    @classmethod
-    def begin(cls, components: WordCounts, likelihood: Words, with_spread: bool) -> WordGathering:
-        table = components.table
-        return cls(table, CountVariances.zeros(*table.shape) if with_spread else None, likelihood)
-
-    def add(self, assignments: Assignments[DocumentBatch], reference: FloatArray) -> None:
-        if self.spread is not None:
-            self.spread.add(assignments, reference)
-
-    def done(self) -> WordEvidence:
-        return WordEvidence.of(*self)
-
-
 class WordEvidence(NamedTuple):
     """What topics hold of all words."""
 
@@ -61,9 +41,11 @@ class WordEvidence(NamedTuple):
 
     @classmethod
     def of(
-        cls, table: FloatArray, spread: CountVariances | None, likelihood: Words
+        cls, components: WordCounts, likelihood: Words, spread: CountVariances | None
     ) -> WordEvidence:
-        eta, corrections = likelihood.word_concentration, np.zeros(table.shape[1])
+        """The evidence of components, with their ``spread`` if the criterion needs it."""
+        table, eta = components.table, likelihood.word_concentration
+        corrections = np.zeros(components.n_topics)
         by_word = np.ascontiguousarray(table)  # for other layouts numba would compile again
         if spread is not None:
             corrections = spread.word_corrections(by_word, eta)
@@ -88,11 +70,10 @@ class WordEvidence(NamedTuple):
         return self._replace(table=table, spread=spread, scores=self.scores.take(topics))
 
     def with_components(self, components: WordCounts) -> WordEvidence:
-        return WordEvidence.of(components.table, self.spread, self.likelihood)
+        return WordEvidence.of(components, self.likelihood, self.spread)
 
-    def gather_pairs(self, pairs: IntArray) -> WordGathering:
-        joint = WordCounts(self.table[:, pairs[:, 0]] + self.table[:, pairs[:, 1]])
-        return WordGathering.begin(joint, self.likelihood, self.spread is not None)
+    def joint(self, pairs: IntArray) -> WordCounts:
+        return WordCounts(self.table[:, pairs[:, 0]] + self.table[:, pairs[:, 1]])
 
     def merged(self, pairs: IntArray, joint: WordEvidence) -> WordEvidence:
         left = np.setdiff1d(np.arange(self.table.shape[1]), pairs[:, 1])
@@ -167,8 +148,8 @@ class WordFocus(Focus[DocumentBatch, WordCounts]):
         if whole.spread is None:
             return None, scores._replace(sizes=sizes, sums=sums)
         spread = whole.spread.block(self.rows, self.kept)
-        spread.add(self.before, self.reference, -1.0)
-        spread.add(self.now, self.reference)
+        spread.add(*self.before, self.reference, -1.0)
+        spread.add(*self.now, self.reference)
         changes = variance_kernels.word_correction_changes(
             whole.table, whole.spread.by_word, *block, spread.by_word, eta
         )

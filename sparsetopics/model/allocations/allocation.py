@@ -72,8 +72,8 @@ class MovableAllocation(Allocation[T], Protocol[B, T]):
         above the diagonal of both matrices (n_topics, n_topics) are used.
         """
 
-    def merged(self, kept: int, absorbed: int) -> Self:
-        """Topic ``kept`` takes the weight of ``absorbed``, which is removed."""
+    def joined(self, new_topics: IntArray, n_topics: int) -> Self:
+        """Topic k becomes part of ``new_topics[k]``, which takes its weight."""
 
     def restricted(self, kept: IntArray) -> Self:
         """Only the topics ``kept``, in rising order; they share the weight of the others."""

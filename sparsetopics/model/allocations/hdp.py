@@ -123,13 +123,6 @@ class HDPAllocation:
         """The global step: (ρ, ω) at their optimum, searched from their present values."""
         return HDPAllocation(sticks.optimized(self.sticks, terms), self.lengths)
 
-    def merged(self, kept: int, absorbed: int) -> HDPAllocation:
-        """Topic ``kept`` takes the weight of ``absorbed``, which is removed."""
-        weights = self.weights
-        weights[kept] += weights[absorbed]
-        left = np.delete(np.arange(self.n_topics), absorbed)
-        return self._of(weights[left], self.sticks.concentrations[left])
-
     def joined(self, new_topics: IntArray, n_topics: int) -> HDPAllocation:
         """Topic k becomes part of ``new_topics[k]``, which takes its weight."""
         weights = np.bincount(new_topics, self.weights, n_topics).astype(np.float64)

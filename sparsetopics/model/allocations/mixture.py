@@ -114,11 +114,9 @@ class ItemAllocation:
     ) -> tuple[FloatArray, FloatArray]:
         return item_pair_gains(batches, terms.counts)
 
-    def merged(self, kept: int, absorbed: int) -> ItemAllocation:
-        """Component ``kept`` takes the items of ``absorbed``, which is removed."""
-        counts = self.mixture.counts.copy()
-        counts[kept] += counts[absorbed]
-        return self._of(np.delete(counts, absorbed))
+    def joined(self, new_topics: IntArray, n_topics: int) -> ItemAllocation:
+        """Component k becomes part of ``new_topics[k]``, which takes its items."""
+        return self._of(np.bincount(new_topics, self.mixture.counts, n_topics).astype(np.float64))
 
     def restricted(self, kept: IntArray) -> ItemAllocation:
         """Only the components that are ``kept``, which share out the items of the others."""

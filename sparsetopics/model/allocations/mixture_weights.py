@@ -42,11 +42,6 @@ class MixtureWeights(ABC):
         require(self.counts.min() >= 0.0, "items of components below zero")
         require(self.concentration > 0.0, "a concentration that is not positive")
 
-    @classmethod
-    def at_modes(cls) -> type[MixtureWeights]:
-        """The class of weights that are points; this one if there is none."""
-        return cls
-
     @property
     @abstractmethod
     def expected_log_weights(self) -> FloatArray:
@@ -73,10 +68,6 @@ class DPMixture(MixtureWeights):
     Assignments are truncated, q(z > K) = 0, and not the sticks. So another empty component adds
     exactly zero, and bounds of different K compare (Bryant & Sudderth 2012).
     """
-
-    @classmethod
-    def at_modes(cls) -> type[MixtureWeights]:
-        return DPModes
 
     @property
     def expected_log_weights(self) -> FloatArray:
@@ -181,9 +172,9 @@ class DPModes(MixtureWeights):
 
 
 def sharing_of(model: str, *, at_modes: bool) -> type[MixtureWeights]:
-    """The class of the weights of a kind of mixture."""
+    """The class of the weights of a kind of mixture; only sticks can be points."""
     kind: type[MixtureWeights] = imported(MODELS[model].sharing)
-    return kind.at_modes() if at_modes else kind
+    return DPModes if at_modes and kind is DPMixture else kind
 
 
 def later(counts: FloatArray) -> FloatArray:

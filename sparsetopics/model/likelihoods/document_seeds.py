@@ -13,7 +13,7 @@ from scipy import sparse
 from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.document_counts import rows_of
-from sparsetopics.options.table import LocalUpdate
+from sparsetopics.options.table import LocalUpdate, StartName
 
 # Share of a topic's start that comes from its seed document. Under the collapsed update common
 # words then stay in all topics at first, and topics of even size form; mean-field needs the push.
@@ -22,22 +22,23 @@ SAMPLE_DOCUMENTS = 4_000  # seeds are chosen among at most so many documents
 SMOOTHING_TOKENS = 50.0  # background tokens mixed into a seed while distances are measured
 
 
-def random_documents(
-    source: Source[DocumentBatch], n_topics: int, seed_share: float, rng: np.random.Generator
+def seed_documents(
+    source: Source[DocumentBatch],
+    n_topics: int,
+    seed_share: float,
+    start: StartName,
+    rng: np.random.Generator,
 ) -> FloatArray:
-    """Start every topic from a document drawn at random; counts (n_words, n_topics)."""
-    sample, background = _sample(source, n_topics, rng)
-    seeds = rng.choice(sample.shape[0], n_topics, replace=sample.shape[0] < n_topics)
-    return mixed_counts(sample[seeds], background, seed_share, source.n_tokens)
+    """Start every topic from a document, drawn at random or far from the others.
 
-
-def distant_documents(
-    source: Source[DocumentBatch], n_topics: int, seed_share: float, rng: np.random.Generator
-) -> FloatArray:
-    """Start every topic from a document far from the others; counts (n_words, n_topics)."""
+    Returns counts, (n_words, n_topics).
+    """
     sample, background = _sample(source, n_topics, rng)
-    seeds = distant_rows(sample, background, n_topics, rng)
-    return mixed_counts(sample[seeds], background, seed_share, source.n_tokens)
+    if start == "random":
+        rows = rng.choice(sample.shape[0], n_topics, replace=sample.shape[0] < n_topics).tolist()
+    else:
+        rows = distant_rows(sample, background, n_topics, rng)
+    return mixed_counts(sample[rows], background, seed_share, source.n_tokens)
 
 
 def distant_shares(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Self, TypeVar
+from abc import abstractmethod
+from typing import ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -28,12 +29,15 @@ class Likelihood(Protocol[C, P_contra]):
         """η if data are words, else None."""
 
     @property
+    @abstractmethod
     def n_columns(self) -> int:
         """Numbers of a vector, or words of the vocabulary."""
 
+    @abstractmethod
     def zeros(self, n_topics: int) -> C:
         """Components of no data."""
 
+    @abstractmethod
     def log_evidence(self, components: C) -> FloatArray:
         """log M(s_k) in nats, (n_topics,): the evidence of each topic's data."""
 
@@ -57,9 +61,7 @@ class Estimates(Protocol[V_contra]):
 class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
     """A likelihood of items: vectors, or documents that have one component each."""
 
-    @property
-    def stored(self) -> StoredAs:
-        """How run folders store the posterior; the same for all objects of the class."""
+    stored: ClassVar[StoredAs]  # how run folders store the posterior
 
     @classmethod
     def for_training(
@@ -67,6 +69,7 @@ class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
     ) -> Self:
         """The prior for training on ``source``, made from a sample of its items."""
 
+    @abstractmethod
     def prepare(self, components: C) -> Scorer[V_contra]:
         """What computes E[log p(x|φ_k)] of items under the posterior of ``components``."""
 
@@ -79,11 +82,14 @@ class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
     def alone(self, values: V_contra, seeds: IntArray) -> C:
         """Components to start with, each made from one of the items."""
 
+    @abstractmethod
     def posterior(self, components: C) -> Posterior:
         """The posterior's parameters, as a run folder stores them."""
 
+    @abstractmethod
     def components_of(self, posterior: Posterior) -> C:
         """The inverse of ``posterior``."""
 
+    @abstractmethod
     def point_estimates(self, posterior: Posterior) -> Estimates[V_contra]:
         """Posterior means."""

@@ -8,7 +8,7 @@ the same for all components, is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -68,7 +68,9 @@ class Categoricals(NamedTuple):
 class Multinomial(words.DirichletPrior):
     """The prior of components, to which whole documents belong."""
 
-    stored = StoredAs(DirichletPosterior, (TOPIC_WORDS,), {}, ("word_concentration",))
+    stored: ClassVar[StoredAs] = StoredAs(
+        DirichletPosterior, (TOPIC_WORDS,), {}, ("word_concentration",)
+    )
 
     @classmethod
     def for_training(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from abc import abstractmethod
+from typing import Self
 
 import numpy as np
 
@@ -11,11 +11,10 @@ from sparsetopics.base.batches import Batch, FloatArray, IntArray, Source, Vecto
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.base.showing import short_repr
 from sparsetopics.execution.executors import Executor
-from sparsetopics.model.array_formats import StoredAs
-from sparsetopics.model.likelihoods.likelihood import Estimates, Posterior
+from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import Normals
-from sparsetopics.model.likelihoods.scorers import NodeScorer, Scorer
+from sparsetopics.model.likelihoods.scorers import NodeScorer
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.options.training import TrainingOptions
 
@@ -25,15 +24,13 @@ MEAN_PRECISION = 1e-4  # of a weak prior, which leaves means free
 NARROWEST, WIDEST = 1e-30, 1e38  # widths of columns: scaled by them, items stay within float32
 
 
-class VectorLikelihood(ABC):
+class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
     """A conjugate prior of components whose statistics are ``Moments``.
 
-    A subclass is a frozen dataclass of the prior's parameters, and implements the abstract methods.
-    ``ItemLikelihood`` documents the methods that this class implements.
+    A subclass is a frozen dataclass of the prior's parameters. It implements the abstract methods,
+    of which those of ``ItemLikelihood`` are documented there.
     """
 
-    __slots__ = ()
-    stored: ClassVar[StoredAs]
     word_concentration = None  # of documents
 
     def __repr__(self) -> str:
@@ -44,39 +41,13 @@ class VectorLikelihood(ABC):
     def from_data(cls, values: Vectors) -> Self:
         """A weak prior from a sample of items (n_items, n_columns), for ``check_sample``."""
 
-    @property
-    @abstractmethod
-    def n_columns(self) -> int:
-        """Numbers of a vector."""
-
-    @abstractmethod
-    def zeros(self, n_topics: int) -> Moments:
-        """Components of no items."""
-
-    @abstractmethod
-    def log_evidence(self, moments: Moments) -> FloatArray:
-        """log M(s_k) in nats, (n_topics,)."""
-
     @abstractmethod
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
         """Σ_n r_nk E[log p(x_n|φ_k)] in nats, (n_topics,), under the posterior of other moments."""
 
-    @abstractmethod
-    def prepare(self, moments: Moments) -> Scorer[Vectors]:
-        """E[log p(x|φ_k)] under the posterior of ``moments``."""
-
     def prepare_nodes(self, moments: Moments) -> NodeScorer:
-        """The same for nodes of a kd-tree; only growth needs it."""
+        """``prepare`` for nodes of a kd-tree; only growth needs it."""
         raise NotImplementedError(f"{type(self).__name__} cannot score nodes of a kd-tree")
-
-    @abstractmethod
-    def posterior(self, moments: Moments) -> Posterior: ...
-
-    @abstractmethod
-    def components_of(self, posterior: Posterior) -> Moments: ...
-
-    @abstractmethod
-    def point_estimates(self, posterior: Posterior) -> Estimates[Vectors]: ...
 
     def normals(self, posterior: Posterior) -> Normals:
         """The mean and covariance of each component: ``point_estimates``, if these are Gaussian."""
@@ -119,15 +90,12 @@ class VectorLikelihood(ABC):
             gains[low : low + PAIRS_AT_ONCE] = together - alone[first] - alone[second]
         return gains
 
-    def moments_of_each(self, values: Vectors) -> Moments:
-        """One component for each of ``values`` (n_items, n_columns)."""
-        n_items = len(values)
-        starts, topics = np.arange(n_items + 1), np.arange(n_items, dtype=np.uint32)
-        alone = Responsibilities(starts, topics, np.ones(n_items, np.float32))
-        return self.zeros(n_items).sum_items(values, alone, Executor())
-
-    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
-        return self.moments_of_each(values[seeds])
+    def alone(self, values: Vectors, seeds: IntArray | slice) -> Moments:
+        """One component for each of ``seeds``, which are positions in ``values``."""
+        own = values[seeds]
+        starts, topics = np.arange(len(own) + 1), np.arange(len(own), dtype=np.uint32)
+        each = Responsibilities(starts, topics, np.ones(len(own), np.float32))
+        return self.zeros(len(own)).sum_items(own, each, Executor())
 
     def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
         """Positions of items far from each other; fewer if fewer items differ.
@@ -142,7 +110,7 @@ class VectorLikelihood(ABC):
         own = self._own_log_densities(values)
         nearest = np.full(len(values), np.inf)
         while True:
-            seed = self.moments_of_each(values[chosen[-1:]])
+            seed = self.alone(values, np.array(chosen[-1:]))
             log_densities = self.prepare(seed).log_densities(values)[:, 0]
             # Rounding must not give a negative distance, nor the seed itself a positive one.
             nearest = np.minimum(nearest, np.maximum(own - log_densities, 0.0))
@@ -156,9 +124,9 @@ class VectorLikelihood(ABC):
         """The log density of each item under a component made of it alone, (n_items,)."""
         found = np.empty(len(values))
         for low in range(0, len(values), ITEMS_AT_ONCE):
-            some = values[low : low + ITEMS_AT_ONCE]
-            scorer = self.prepare(self.moments_of_each(some))
-            found[low : low + len(some)] = np.diag(scorer.log_densities(some))
+            some = slice(low, low + ITEMS_AT_ONCE)
+            scorer = self.prepare(self.alone(values, some))
+            found[some] = np.diag(scorer.log_densities(values[some]))
         return found
 
 
