@@ -9,9 +9,9 @@ The corpus is read one row group at a time, as by ``sparsetopics infer``. Only i
 reading is measured apart, and writing is left out. Of several rounds over the corpus, the median
 is printed, with the fastest and the slowest. Kernels are compiled before.
 
-With ``--drawn``, ``infer_batches`` answers that many posts in record batches. A million different
-posts are drawn from the topics of the run before and take turns. Everything is timed: cutting texts
-into words, inference, and the columns of the result.
+With ``--drawn``, ``infer_batches`` answers that many posts in record batches. Beforehand, a million
+different posts are drawn from the topics of the run; they are used in turn. Everything is timed:
+cutting texts into words, inference, and the columns of the result.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def drawn_posts(run: Run[TopicPosterior]) -> list[pa.RecordBatch]:
 
 
 def answer_posts(path: Path, n_posts: int, top: int | None) -> None:
-    """Print the speed of ``infer_batches``, and memory when a tenth and when all is answered."""
+    """Print the speed of ``infer_batches``, and peak memory after a tenth and at the end."""
     posts = drawn_posts(load_run(path, TopicPosterior))
     answer = infer_batches(path, "body", top=top)
     list(answer([posts[0][:N_WARMUP]]))

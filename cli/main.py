@@ -176,7 +176,7 @@ def _warnings_in_one_line() -> Iterator[None]:
         else:
             show(message, category, filename, lineno, file, line)
 
-    with warnings.catch_warnings():  # which restores it
+    with warnings.catch_warnings():  # restores showwarning
         warnings.showwarning = show_sentence
         yield
 

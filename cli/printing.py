@@ -52,7 +52,7 @@ _HEADS = {  # key of the records: head of the column, decimals
 
 
 def show(record: T, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print a record as JSON, in which dates are texts, or else the same facts as lines."""
+    """Print a record as JSON, with dates as strings, or else the same facts as lines."""
     import json  # not with this module, which --help needs
     from datetime import date
 

@@ -203,7 +203,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
 
         The options are those of ``sparsetopics ingest``. ``stop_words`` is a list of words, or a
         string that names lists, such as ``"english,de"``. ``tokenizer`` is a function from a text
-        to its words, or its ``"MODULE:NAME"``; other texts need it again. With ``vocabulary``, its
+        to its words, or its ``"MODULE:NAME"``; later texts need it again. With ``vocabulary``, its
         words are used as they are and nothing is pruned; without an option for tokens, text is cut
         as it was for that vocabulary. ``keep=["text"]`` keeps the texts. Raises SourceError if no
         word or no document is left, OptionError or VocabularyError for options that cannot be used.
@@ -276,11 +276,11 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         exist; without a column for ids, the index of a pandas DataFrame has them. A row with the id
         of an earlier one is refused unless ``duplicate_ids`` is ``"skip"`` (to leave it out) or
         ``"keep"``. ``keep`` names further columns to keep, of which some may be given a type:
-        ``["text", "section", "year:number"]``, or ``["all"]`` that can be kept; values of several
-        types become strings, with a warning. ``date_formats`` says how some of them write dates,
-        ``{"date": "%d/%m/%Y"}``, and ``missing`` which values stand for a missing one. The other
-        parameters are those of ``from_texts``. Raises SourceError for another
-        object, for a column that is missing or holds no text, and if nothing is left.
+        ``["text", "section", "year:number"]``, or ``["all"]`` for all that can be kept. Values of
+        several types become strings, with a warning. ``date_formats`` says how some of them write
+        dates, ``{"date": "%d/%m/%Y"}``, and ``missing`` which values stand for a missing one. The
+        other parameters are those of ``from_texts``. Raises SourceError for another object, for a
+        column that is missing or holds no text, and if nothing is left.
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_table
 
@@ -296,7 +296,8 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         vocabulary: Vocabulary | None = None,
     ) -> Corpus:
         """Make a corpus in memory from a sparse matrix, (n_docs, n_words), of any number type, its
-        ``words`` (n_words,) and ``doc_ids`` (n_docs,). A ``vocabulary`` replaces the words.
+        ``words`` (n_words,) and ``doc_ids`` (n_docs,). With ``vocabulary``, the corpus has its
+        words, and others are left out.
 
         Rows without a count are left out. Whole counts are kept as uint32, others as float32.
         Raises ShapeError if the sizes or the arrays of the matrix do not fit, for tf-idf weights,
@@ -312,7 +313,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         cls, bow: BagOfWords, dictionary: Mapping[int, str], *, vocabulary: Vocabulary | None = None
     ) -> Corpus:
         """Make a corpus in memory from gensim's bag of words (an ``MmCorpus``, for example) and
-        its ``Dictionary``, whose words a ``vocabulary`` replaces. Ids are running numbers.
+        its ``Dictionary``. Ids are running numbers. ``vocabulary`` is as for ``from_csr``.
 
         Documents without a count are left out. Raises SourceError for anything but a bag of words,
         ShapeError for a word that is not in the dictionary or a count that is negative.

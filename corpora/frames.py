@@ -1,4 +1,4 @@
-"""Values of Python, alone and in data frames of pandas and polars, as Arrow has them.
+"""Python values, alone and in data frames of pandas and polars, as Arrow arrays.
 
 Columns of objects may hold anything, and Arrow refuses those that mix types. So each column is
 converted by itself, and only if a corpus needs it.
@@ -33,7 +33,7 @@ def documents_of(
     are_lists: bool | None = None,
     hint: str = "",
 ) -> pa.StringArray | pa.ListArray:
-    """Texts, or lists of words as ``word_lists`` makes them, by default whichever the first one is.
+    """Texts, or lists of words as ``word_lists`` makes them, by default as the first document is.
 
     Raises SourceError for other objects, with the ``place`` of the first one.
     """
@@ -60,7 +60,7 @@ def documents_of(
 
 
 def _settled(value: Any) -> Any:  # whatever users pass
-    """None for a missing value, a list for a generator, and for a set in an order that stays."""
+    """None for a missing value, a list for a generator, and for a set a list in a fixed order."""
     if is_missing(value):
         return None
     in_order = sorted(value, key=str) if isinstance(value, Set) else value
@@ -73,7 +73,7 @@ def is_frame(table: Any) -> bool:  # whatever users pass
 
 
 def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  # see ``is_frame``
-    """The frame, where columns that are not needed are null.
+    """The frame as a table, in which columns that are not needed are null.
 
     Values of several types become strings, with a warning for a kept field. Raises SourceError for
     a column that is missing, and for a value that cannot be a string.
@@ -127,8 +127,8 @@ def _plain(
 ) -> pa.Array | pa.ChunkedArray:
     """Values of a column of any type but texts; as strings, if there are several types.
 
-    Raises SourceError for values that cannot be strings; if the column is one ``of_all``, it is
-    marked as one that cannot be kept.
+    Raises SourceError for values that cannot be strings; with ``is_of_all``, the column is marked
+    as one that cannot be kept instead.
     """
     column = _by_arrow({"": values})
     if column is not None:

@@ -137,11 +137,11 @@ def settled_tokenizer(
 def settings_of(
     tokenizer: TokenizerOptions, options: IngestOptions, account: ReadingAccount
 ) -> Mapping[str, Setting]:
-    """The settings that a vocabulary remembers; if all documents came as lists of words, and it
-    was made of them, those say so.
+    """The settings that a vocabulary remembers. They say so if it was made from documents that all
+    came as lists of words.
 
-    Raises OptionError for an option that was given for lists although it is for texts, SourceError
-    if some documents are texts.
+    Raises OptionError if an option for texts was given for lists, SourceError if some documents are
+    texts and others are lists.
     """
     n_docs, n_texts = account[0], account[5]
     if n_texts == n_docs or options.vocabulary is not None:

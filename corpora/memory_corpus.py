@@ -161,7 +161,7 @@ def corpus_of_texts(
 def every_text(
     texts: Iterable[Document], vocabulary: Vocabulary, tokenizer: Tokenizer = None
 ) -> Documents:
-    """A document for each text or list of words, also without a word of the ``vocabulary``.
+    """A document for each text or list of words, even if it has no word of the ``vocabulary``.
 
     It is for answers with a row for each text; other corpora have no documents without words.
     """
@@ -314,7 +314,7 @@ def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:
     for power in () if is_whole else (1, 2):
         lengths = matrix.astype(np.float64).power(power).sum(axis=1)
         if np.allclose(lengths[lengths > 0], 1, rtol=1e-4):  # as TfidfVectorizer makes them
-            problem = "all rows have length one, as those of tf-idf weights, which are not counts"
+            problem = "all rows have length one, like those of tf-idf weights, which are not counts"
             hint = "Use CountVectorizer, or gensim's bag of words without TfidfModel."
             raise ShapeError("counts", problem, hint)
     matrix.data = matrix.data.astype(np.uint32 if is_whole else np.float32)

@@ -18,7 +18,7 @@ from sparsetopics.base.errors import SourceError, SparsetopicsError
 DOCUMENTS = "documents"
 VECTORS = "vectors"
 NO_ID = "no-id-"  # before the position of a document without an id, where others have one
-BETWEEN = "\n\n"  # the fields of a text
+BETWEEN = "\n\n"  # separates the fields of a text
 LONGEST_NAME = 1 << 16  # bytes of an id or a label; those of thousands of rows are read at once
 
 #: Fields of documents as strings, (n_docs,) each, by name. Empty and null stand for no value.
@@ -98,7 +98,7 @@ def text_block(rows: Sequence[Row], fields: Mapping[str, Sequence[str | None]]) 
     if any(is_list):
         for text, where in zip(texts, places, strict=True):
             if isinstance(text, str):
-                problem = "expected a list of words, as other documents are, but found a text"
+                problem = "expected a list of words, like the other documents, but found a text"
                 raise SourceError(where, problem)
         column = word_lists(pa.array(texts, pa.list_(pa.string())))
     else:

@@ -32,7 +32,7 @@ from sparsetopics.corpora.sources.byte_stream import (
     line_blocks,
 )
 
-_MOST_COLUMNS = 1 << 16  # among which a quote that does not close is looked for
+_MOST_COLUMNS = 1 << 16  # in which to look for a quote that does not close
 
 
 def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
@@ -85,8 +85,8 @@ def placed_records(
 def _beginning(
     lines: Iterator[LineBlock], path: Place, options: ReadOptions
 ) -> tuple[io.StringIO, str, int]:
-    """The lines of the first block with records, what separates columns, and how many lines stand
-    before."""
+    """The lines of the first block with records, what separates columns, and how many lines
+    precede them."""
     with_records = (block for block in lines if block.data.strip(b"\r\n"))
     block = next(with_records, LineBlock(str(path), 1, b""))
     text = block.data.decode()
@@ -95,8 +95,8 @@ def _beginning(
 
 
 def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: ReadOptions) -> Fields:
-    """The columns to read; SourceError if the first record is no header, perhaps because columns
-    are separated otherwise."""
+    """The columns to read; SourceError if the first record is no header, perhaps because another
+    character separates the columns."""
     try:
         return find_fields(header, options, str(path))
     except SourceError as error:

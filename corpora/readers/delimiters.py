@@ -13,7 +13,7 @@ from sparsetopics.options.option import refuse, shown
 CSV_SUFFIXES = (".csv", ".tsv", ".tab", ".psv")
 _TAB = ("tab", r"\t")  # as users may type it
 _USUAL = {".tsv": "\t", ".tab": "\t", ".psv": "|"}  # delimiters by extension; others have commas
-_DELIMITER = r"[\t -!#-/:-@\[-`{-~]"  # neither a letter, a digit nor a quote
+_DELIMITER = r"[\t -!#-/:-@\[-`{-~]"  # no letter, digit or double quote
 # A first line that spreadsheets write and read.
 _SAID = re.compile(rf'\ufeff?"?sep=({_DELIMITER})"?(?:\r\n|\r|\n|\Z)', re.IGNORECASE)
 # How messages name what may separate columns.
@@ -37,7 +37,7 @@ def delimiter_of(path: Place, start: str, given: str | None) -> tuple[str, int]:
 
 
 def check_separated(header: Sequence[str], delimiter: str, path: Place) -> None:
-    """SourceError for a header whose only field seems to hold several, separated otherwise."""
+    """SourceError for a header of one field that seems to hold several, with another delimiter."""
     for other, (found, typed) in _NAMES.items() if len(header) == 1 else ():
         if other != delimiter and other in header[0]:
             wanted = _NAMES.get(delimiter, (repr(delimiter), ""))[0]

@@ -29,11 +29,11 @@ Cell: TypeAlias = str | float | datetime.date | datetime.time | datetime.timedel
 _PlacedRow: TypeAlias = tuple[str, Sequence[str]]
 _ROWS_AT_ONCE = 1_024
 _MOST_BYTES = 1 << 28  # of the parts of a workbook, some of which are held in memory
-_MOST_ROWS = 1 << 20  # that Excel has
-_SILENCE = Lock()  # since what is done with warnings is the same for all threads
-# What cells show whose formulas fail: no value.
+_MOST_ROWS = 1 << 20  # as in Excel
+_SILENCE = Lock()  # because all threads share the filters of warnings
+# What cells show if their formulas fail; they count as empty.
 _ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
-_LARGEST_EXACT = 1e15  # beyond it, floats are no numbers of documents
+_LARGEST_EXACT = 1e15  # Excel keeps 15 digits, so larger numbers are not exact
 
 
 def read_xlsx(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
@@ -62,7 +62,8 @@ def _batches(header: Sequence[str], rows: Iterator[_PlacedRow]) -> Iterator[pa.R
 def _placed_rows(
     path: Place, options: ReadOptions, say: Callable[[str], None]
 ) -> Iterator[_PlacedRow]:
-    """The sheet with the names of its columns, then its other rows; nothing if all are empty.
+    """Yield the sheet and its header, then the place and cells of each other row; nothing if all
+    sheets are empty.
 
     ``say`` gets a sentence about other sheets with values.
     """
@@ -133,8 +134,8 @@ def _rows(cells: Iterator[Sequence[Cell]], where: str) -> Iterator[Sequence[str]
 
 @contextmanager
 def _openpyxl_errors(where: str) -> Iterator[None]:
-    """A SourceError for the errors of damaged workbooks, which are of many kinds, and no warnings
-    of openpyxl, which are about styles, charts and the like."""
+    """Raise SourceError for the errors of damaged workbooks, which are of many kinds, and silence
+    the warnings of openpyxl, which are about styles, charts and the like."""
     with (
         source_errors(where, Exception, "not an Excel workbook"),
         _SILENCE,
@@ -151,5 +152,5 @@ def _check_parts(stream: IO[bytes], where: str) -> None:
     with zip_errors(where), zipfile.ZipFile(stream) as archive:
         n_bytes = check_members(archive, where)
     if n_bytes > _MOST_BYTES:
-        problem = f"expected at most {_MOST_BYTES:,} bytes of XML, but found {n_bytes:,}"
+        problem = f"expected at most {_MOST_BYTES:,} unpacked bytes, but found {n_bytes:,}"
         raise SourceError(where, problem, "Save the sheet as .csv.")

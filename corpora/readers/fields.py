@@ -53,7 +53,7 @@ _FIRST = 10  # values of a block that are enough to see that a column is of anot
 _FEW = 0.2  # of all values
 
 TEXT = "text"
-OTHER_TEXT = "text "  # a field with this name that is not the text, among those left out
+OTHER_TEXT = "text "  # key of a left-out field that is called text but is not the text
 ALL = "all"  # fields of a record
 ALWAYS_KEPT = ("id", "label")
 MOST_FIELDS = 1_000
@@ -220,7 +220,7 @@ def unkept(n_docs: int, why: str) -> pa.DictionaryArray:
 
 
 def said_of_unkept(fields: Mapping[str, FieldType], notes: Mapping[str, str]) -> str:
-    """A sentence about the fields that ``notes`` are about but which are not kept; "" for none."""
+    """A sentence that says which fields in ``notes`` are not kept, and why; "" for none."""
     names = [f"{shown(name.rstrip())} ({why})" for name, why in notes.items() if name not in fields]
     return f"Left out {listed(names)}." if names else ""
 
@@ -270,14 +270,14 @@ class FieldTypes:
 
     @property
     def notes(self) -> dict[str, str]:
-        """Why fields are not numbers or dates, if people may expect that they are, or are not
-        kept, although all were to be."""
+        """Why fields are not numbers or dates, although people may expect it, or why ``all`` left
+        them out."""
         notes = {name: clues.note(name) for name, clues in self._clues.items()} | self._unkept
         return {name: note for name, note in notes.items() if note}
 
     @property
     def doubts(self) -> list[str]:
-        """Sentences about them, for users of Python."""
+        """The notes as sentences, for users of Python."""
         types, notes = self.types, self.notes
         kept = [f"{n} is kept as a {types[n]}, {note}" for n, note in notes.items() if n in types]
         said = [*kept, said_of_unkept(types, notes)]

@@ -90,7 +90,7 @@ class Format(NamedTuple, Generic[Options, Pending]):
 def _each(
     read: Callable[[SourceFile, Options], Iterator[Pending]],
 ) -> Callable[[Sequence[SourceFile], Options], Iterator[Pending]]:
-    """A reader of files, of which each is read by itself."""
+    """Make a reader of several files from a reader of one."""
 
     def read_all(files: Sequence[SourceFile], options: Options) -> Iterator[Pending]:
         for file in files:

@@ -47,9 +47,9 @@ _ARROW_TYPES = {
     type(None): pa.null(),  # Arrow refuses anything but null: first seen in a later line
 }
 _EXPONENTS = 1e10  # Arrow writes such floats with exponents; whole numbers have lost digits
-_JSON_HINT = "If the file is an array or has objects of several lines, use --format json."
+_JSON_HINT = "If the file is an array, or if objects span several lines, use --format json."
 _MISSING: dict[str, Json] = {}  # in place of a nested field
-_TWICE: dict[str, Json] = {}  # in place of the values of a field that is there twice
+_TWICE: dict[str, Json] = {}  # in place of the values of a field that occurs twice
 _FIRST_LINES = 100  # that are looked at for the types of fields
 
 

@@ -42,9 +42,9 @@ DEFAULT_LABEL_FIELD = "label"
 class ReadOptions:
     """Where documents are in their files, and how to decode their bytes.
 
-    ``text_field`` names the field of the text, or several, which are joined, as ``names_in`` reads
-    them. Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
-    they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
+    ``text_field`` names the field of the text, or several to join, as ``names_in`` reads them.
+    Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where they
+    exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
     A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
     the text, and ``all`` stands for every field that can be kept. ``duplicate_ids`` says what
     happens to a document with the id of an earlier one. ``date_format`` says how kept fields write
@@ -62,7 +62,7 @@ class ReadOptions:
     date_format: Collection[str] = frozenset()
     missing: frozenset[str] = frozenset()
     delimiter: str | None = None  # of CSV; None: by the name of the file, or its first line
-    header: tuple[str, ...] | None = None  # names of columns, for CSV without a header line
+    header: tuple[str, ...] | None = None  # names of columns, for files without a header
 
     def __post_init__(self) -> None:
         check_values(INGEST_OPTION, "read", self)
@@ -146,7 +146,7 @@ class Fields(NamedTuple):
         return {position for position in found if position is not None}
 
     def block(self, column: Callable[[int | None], pa.StringArray]) -> TextBlock:
-        """The documents of which ``column`` has the values of a field, null for None."""
+        """The documents; ``column`` gives the values of a field, and nulls for None."""
         fields = {name: column(position) for name, position in self.kept.items()}
         ids, label = column(self.doc_id), column(self.label)
         fields |= {name: unkept(len(ids), why) for name, why in self.unkept.items()}
@@ -178,7 +178,7 @@ def kept_among(
     """The fields to keep besides the text, of a record that has the fields ``names``, and those
     that ``all`` cannot keep, each with the reason.
 
-    SourceError for too many, and if a used field is there twice: it is unclear which is meant.
+    SourceError for too many, and if a used field occurs twice: it is unclear which is meant.
     """
     kept, used = options.kept, fields_of(options)
     repeated = [name for name, count in Counter(names).items() if count > 1]
@@ -229,9 +229,9 @@ def missing_field(field: str, names: Sequence[str], where: str, option: str) -> 
 def odd_record(
     record: Sequence[str], n_columns: int, where: str, options: ReadOptions
 ) -> SourceError:
-    """The error for a record of another width than its header, or that is the given header."""
+    """The error for a record that does not fit the header, or that repeats the given header."""
     if options.header == (*record,):
-        problem = "the row holds the names that --header gives"
+        problem = "the row repeats the names given by --header"
         return SourceError(where, problem, "Leave out --header.")
     expected = f"{quantity(n_columns, 'field')}, as in {'--' if options.header else 'the '}header"
     return SourceError(where, f"expected {expected}, but found {len(record)}")
@@ -241,7 +241,7 @@ def no_text(field: str, found: str, options: ReadOptions, where: str) -> SourceE
     """The error for a field of the text that holds something else."""
     is_alone = len(options.text_fields) == 1
     expected = "strings or lists of strings" if is_alone else "strings"
-    hint = "" if is_alone else "Several fields of a text must be strings."
+    hint = "" if is_alone else "Fields that are joined must all be strings."
     return SourceError(where, f"expected {expected} in field {field!r}, but found {found}", hint)
 
 

@@ -47,15 +47,15 @@ def read_text(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pen
 
 
 def doubts_about_text(files: Sequence[SourceFile], *, by_line: bool) -> Iterator[str]:
-    """Sentences about plain text whose documents perhaps begin and end elsewhere. They are lines
-    if ``by_line``, else files."""
+    """Sentences about plain text that is perhaps divided in the wrong way. Documents are lines if
+    ``by_line``, else files."""
     samples = [_first_lines(file.path) for file in files[:_FIRST_FILES]]
     are_many = all(len(lines) >= _MANY_LINES for lines in samples)
     said = ""
     if are_many and all(map(_have_labels, samples)):
         said = "each line seems to begin with an id and a label. If so, use --format mallet."
     elif are_many and not by_line and (len(files) == 1 or all(map(_are_long, samples))):
-        said = "each file is one document. If each line is one, use --format lines."
+        said = "each file is one document. If each line is a document, use --format lines."
     if said:
         yield f"{names_of(files)}: {said}"
     for file in files if len(files) > 1 and not by_line else ():
@@ -73,7 +73,7 @@ def _first_lines(path: Place) -> list[bytes]:
 
 
 def _have_labels(lines: list[bytes]) -> bool:
-    """Whether each line begins with a word of its own and one that it shares with others."""
+    """Whether each line begins with a word of its own and one that lines share."""
     parts = [line.split(None, 2) for line in lines if line.strip()]
     if min(map(len, parts), default=0) < 3:
         return False
@@ -82,7 +82,7 @@ def _have_labels(lines: list[bytes]) -> bool:
 
 
 def _are_long(lines: list[bytes]) -> bool:
-    """Whether lines seem to be documents, not wrapped text or paragraphs with lines between."""
+    """Whether lines seem to be documents, not wrapped text or paragraphs between blank lines."""
     n_blank = sum(not line.strip() for line in lines)
     return sum(map(len, lines)) >= _LONG_LINE * len(lines) and 10 * n_blank <= len(lines)
 

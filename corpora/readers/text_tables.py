@@ -66,8 +66,8 @@ def _columns_noting(
 def table_blocks(
     pieces_of: Callable[[Choose], Iterator[Piece]], where: str, options: ReadOptions
 ) -> Iterator[Callable[[], TextBlock]]:
-    """The documents of a table, of which ``pieces_of`` gives the columns that are chosen, in blocks
-    of about ``BLOCK_BYTES``."""
+    """The documents of a table, in blocks of about ``BLOCK_BYTES``; ``pieces_of`` gives the chosen
+    columns."""
     left_out: dict[str, str] = {}
     decode = partial(_decoded, where, options, left_out)
     together: list[pa.RecordBatch] = []
@@ -87,8 +87,8 @@ def table_blocks(
 def _decoded(
     where: str, options: ReadOptions, left_out: Mapping[str, str], table: pa.Table, first_row: int
 ) -> TextBlock:
-    """The documents in the rows of a table that follow ``first_row`` others; fields that are
-    ``left_out`` have the reason."""
+    """The documents in the rows of a table, which follow ``first_row`` others; ``left_out`` says
+    why fields are not kept."""
     fields = find_fields(column_names(table.schema, where), options, where)
     for position in fields.texts:
         field = table.schema.field(position)
@@ -114,7 +114,7 @@ def _decoded(
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values themselves, if the column has them as numbers of a dictionary."""
+    """The values themselves, if the column stores them as indices of a dictionary."""
     if not pa.types.is_dictionary(column.type):
         return column
     kind = column.type.value_type

@@ -172,7 +172,7 @@ def check_unpacked(n_bytes: int, n_packed: int, where: str) -> None:
 
 
 def check_members(archive: zipfile.ZipFile, where: str) -> int:
-    """The unpacked bytes of an archive that is one file for users; SourceError if members have the
+    """The unpacked bytes of an archive that users see as one file; SourceError if members have the
     same name, are packed in a way that is not read, or are a bomb."""
     infos = archive.infolist()
     refuse_twice([info.filename for info in infos], where)

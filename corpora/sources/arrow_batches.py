@@ -100,9 +100,9 @@ def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
 
 
 def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
-    """The type of a column, where strings stand for bytes; None if there is none.
+    """The type of a column, with strings in place of bytes; None if there is no such column.
 
-    ``user.name`` may be a column, or what the structs in column ``user`` call ``name``.
+    ``user.name`` may be a column, or the field ``name`` of the structs in column ``user``.
     """
     column, *way = [name] if name in schema.names else name.split(".")
     if schema.get_field_index(column) < 0:  # it is missing, or there are two
@@ -122,7 +122,7 @@ def _selected(batch: pa.RecordBatch, choose: Choose) -> pa.RecordBatch:
         column, *way = [name] if name in batch.schema.names else name.split(".")
         array = batch.column(column)
         if way:
-            array.validate()  # the lengths of what structs hold
+            array.validate()  # also the lengths of what structs hold
             array = pc.struct_field(array, way)
         as_text = AS_TEXT.get(array.type)
         columns.append(array if as_text is None else array.view(as_text))
@@ -132,7 +132,7 @@ def _selected(batch: pa.RecordBatch, choose: Choose) -> pa.RecordBatch:
 def pieces(
     batches: Iterable[pa.RecordBatch], n_packed: float, choose: Choose | None = None
 ) -> Iterator[Piece]:
-    """The chosen columns, or all, of all batches, in pieces of about ``BLOCK_BYTES``.
+    """The chosen columns of all batches, or all columns, in pieces of about ``BLOCK_BYTES``.
 
     ``n_packed`` is the size of the file; infinite for a table in memory, which may be of any size.
     Raises ValueError for a damaged column, a row of more than ``LONGEST_TEXT``, and rows that
@@ -223,7 +223,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def is_list_of_texts(kind: pa.DataType) -> bool:
-    """Whether the values are lists of strings, of any number."""
+    """Whether the values are lists of strings, of any length."""
     return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and is_text(kind.value_type)
 
 

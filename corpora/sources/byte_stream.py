@@ -85,7 +85,7 @@ class _UnpackedStream(ReadStream):
         self._packed = ReadStream(open_place(path))
         packed = io.BufferedReader(self._packed, _READ_AHEAD)
         unpacked: gzip.GzipFile | pa.NativeFile = gzip.GzipFile(fileobj=packed)
-        if packing := _OF_ARROW.get(packing_of(path)):  # which also finds what follows the data
+        if packing := _OF_ARROW.get(packing_of(path)):  # which refuses odd data at the end
             unpacked = pa.CompressedInputStream(pa.PythonFile(packed), packing)
         super().__init__(cast(IO[bytes], unpacked))
 

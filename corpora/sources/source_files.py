@@ -37,7 +37,7 @@ _UNREAD_PACKINGS = frozenset(
     (".7z", ".lz4", ".lzma", ".rar", ".tar", ".tbz2", ".tgz", ".txz", ".xz", ".z")
 )
 _FIRST_BYTES = 1 << 16  # that may tell what a file is
-_BESIDE = (".json", ".xlsx")  # read in folders where there are no other documents
+_BESIDE = (".json", ".xlsx")  # read in folders only if there are no other documents
 
 
 def bare_suffix(path: Place) -> str:
@@ -185,7 +185,7 @@ def _known_format(path: Place, table: FormatTable) -> str:
         problem = f"{suffix} is not a known format of {table.kind}"
         hint = f"Convert it, or name its format with --format: {', '.join(table.names)}."
         if not suffix:
-            problem = "the file name has no extension that shows the format"
+            problem = "the file name has no extension, so the format is unknown"
             hint = f"Name the format with --format: {', '.join(table.names)}."
         raise SourceError(str(path), problem, hint)
     return name

@@ -27,7 +27,7 @@ _COMPACT_ABOVE = 1_000_000  # rows: fewer are not worth adding up yet
 class WordTotals(NamedTuple):
     """Every word of a collection, before pruning, and what happened to others."""
 
-    table: pa.Table  # word, and the frequencies document and term; in no order that matters
+    table: pa.Table  # columns word, document and term (frequencies), in no order that matters
     n_docs: int
     n_with_words: int  # documents that have any
     account: ReadingAccount
@@ -117,7 +117,7 @@ def prune(
     documents, terms = documents.to_numpy(), terms.to_numpy()
     if not len(words):
         found = f"words in {quantity(totals.n_docs, 'document')}" if totals.n_docs else "documents"
-        raise SourceError("documents", f"there are no {found}", "Check what was given to read.")
+        raise SourceError("documents", f"there are no {found}", "Check the sources or texts.")
     least, most = _limits(totals.n_with_words, options, counted=counted)
     rules = {
         STOPPED: are_stop_words(words, options.stop_words),

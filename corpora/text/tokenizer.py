@@ -65,7 +65,7 @@ class TokenizerOptions:
     are neighbours if neither a third nor the end of a sentence stands between them;
     ``stop_words`` are removed first.
     Documents that come as lists of words are not cut; ``from_lists`` says that all did, so that
-    nothing says how to cut texts. ``rule`` is that of the release which chose the settings.
+    there is no rule for cutting texts. ``rule`` is that of the release which chose the settings.
     """
 
     token_pattern: str | None = None
@@ -114,7 +114,7 @@ class TokenizerOptions:
         usual = {field.name: field.default for field in fields(self)}
         usual = usual | {"lowercase": None, "rule": FIRST_RULE}
         return {
-            name: str(value) if name == "function" else value  # a given one is not remembered
+            name: str(value) if name == "function" else value  # of a function, only the name
             for name, default in usual.items()
             if (value := getattr(self, name)) != default
         }
@@ -185,7 +185,7 @@ def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) 
 
 
 def _is_only(chosen: TokenizerOptions, function: Setting) -> bool:
-    """Whether nothing was chosen but the function of this name, or one that was given itself."""
+    """Whether nothing was chosen but the function of this name, or a function object."""
     name = chosen.function if isinstance(chosen.function, GivenFunction) else str(function)
     return chosen == TokenizerOptions(function=name, lowercase=chosen.lowercase)
 

@@ -25,7 +25,7 @@ _LOCK = Lock()  # one thread at a time, because a function may be written for on
 
 
 class GivenFunction(str):
-    """The name of a function that was given itself, so that it need not be imported."""
+    """The name of a function that was passed as an object, so it need not be imported."""
 
     function: TokenizerFunction
 

@@ -130,7 +130,7 @@ def documents_of_tokens(tokens: Tokens) -> NDArray[np.int64]:
 
 
 def lists_of(tokens: Tokens) -> Iterator[list[str]]:
-    """The words of each document in their order."""
+    """The words of each document, in order."""
     words = np.array(tokens.words.to_pylist(), object)
     for start, stop in pairwise(tokens.indptr):
         yield words[tokens.word_of[start:stop]].tolist()

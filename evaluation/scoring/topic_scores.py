@@ -53,7 +53,7 @@ class Scorecard:
     completion: CompletionScore
     heldout: HeldoutScores  # of the documents that were scored
     topic_npmi: FloatArray  # (n_topics,)
-    u_mass: float  # mean of the topics
+    u_mass: float  # mean over topics
     diversity: float
     inverted_rbo: float
     topic_c_v: FloatArray | None = None  # (n_topics,)  None without texts

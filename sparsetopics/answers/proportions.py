@@ -51,7 +51,7 @@ def proportions_of(model: TopicPosterior, workers: int) -> Shares:
 
     A document without known words has those of the prior.
     """
-    # By word, because each batch takes the rows of its words.
+    # Stored word by word, because each batch takes the columns of its words.
     topic_word = np.asfortranarray(model.topic_word_mean)
     return proportions_under(topic_word, model.doc_concentration, workers=workers)
 
@@ -141,7 +141,7 @@ class ShareColumns(NamedTuple):
 
     @property
     def values_type(self) -> pa.DataType:
-        """The type of ``values``: lists of any size, because Spark has no others."""
+        """The type of ``values``: lists without a fixed size, as Spark has no others."""
         if self.top is None:
             return pa.list_(pa.float32())
         return pa.list_(pa.struct([("topic", pa.int64()), (self.share, pa.float32())]))
@@ -161,8 +161,8 @@ class ShareColumns(NamedTuple):
         return pa.table([names.take(arrow_numbers(rows)), *columns], schema=self.schema)
 
     def values(self, shares: FloatArray, sizes: FloatArray) -> pa.Array:
-        """The same in one value for each row, (n_rows,): a list of numbers, or with ``top`` of
-        structs; null without a known word."""
+        """One value for each row, (n_rows,): a list of numbers, or with ``top`` of structs; null
+        without a known word."""
         n_rows, n_topics = shares.shape
         if self.top is None:
             items = arrow_numbers(shares.astype(np.float32).ravel())
@@ -179,7 +179,7 @@ class ShareColumns(NamedTuple):
     def _largest(
         self, shares: FloatArray, sizes: FloatArray
     ) -> tuple[IntArray, pa.Array, pa.Array]:
-        """The row, the topic and the share of all topics that are listed."""
+        """The row, the topic and the share of each topic that is listed."""
         # Ties go to the lower topic.
         numbers = shares.astype(np.float32)
         topics = np.argsort(-numbers, axis=1, kind="stable")[:, : self.top]

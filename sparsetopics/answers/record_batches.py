@@ -37,14 +37,13 @@ _READING = Lock()  # so that threads that begin together read a run once
 def infer_batches(
     run: str | Path, text: str = "text", *, top: int | None = None, tokenizer: str | None = None
 ) -> Callable[[Rows], Rows]:
-    """Return a function that adds topics to record batches of Arrow with texts.
+    """Return a function that adds topics to Arrow record batches with texts.
 
-    The function takes an iterable of record batches and returns an iterator of them. It also takes
-    a table of Arrow or Polars, or one record batch, and returns such a table, or takes the texts
-    alone, as an array, and returns the topics alone. So DuckDB, Polars, Spark, Ray Data and Hugging
-    Face datasets can call it. It can be pickled, which stores the path of the run; each process
-    reads the run once. Rows are answered in pieces, and memory does not depend on the number of
-    batches.
+    The function takes an iterable of record batches and returns an iterator of them. From a table
+    of Arrow or Polars, or one record batch, it makes a table. From the texts alone, as an array, it
+    makes the topics alone. So DuckDB, Polars, Spark, Ray Data and Hugging Face datasets can call
+    it. It can be pickled, which stores the path of the run; each process reads the run once. Rows
+    are answered in pieces, and memory does not depend on the number of batches.
 
     The rows get a column ``proportions`` (``responsibilities`` of a mixture) with one number for
     each topic, or with ``top`` a column ``topics`` with a list of the largest topics: structs of
@@ -60,8 +59,8 @@ def infer_batches(
 
     Raises OptionError for values that cannot be used, RunError if the folder is damaged or is not a
     run of documents. The returned function raises SourceError for rows that do not have the texts,
-    VocabularyError for texts if a tokenizer is needed but not named, and RunError if there is
-    another run in the folder than before.
+    VocabularyError for texts if a tokenizer is needed but not named, and RunError if the folder
+    now contains another run.
     """
     path = path_of("run", run).absolute()
     check_type("text", text, str, "the name of a column")
@@ -101,7 +100,7 @@ class _Inference(NamedTuple):
                 yield self.columns.values(self.shares(some), tokens_of_documents(some))
 
     def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Add the topics to batches, and cut those that are long."""
+        """Add the topics to batches, and divide long ones."""
         for batch in batches if isinstance(batches, Iterable) else [batches]:
             if not isinstance(batch, pa.RecordBatch):
                 problem = f"expected record batches of Arrow, but found {shown(batch)}"
@@ -126,7 +125,7 @@ class _Inference(NamedTuple):
 
 
 def _with_topics(asked: _Asked, rows: Rows) -> Rows:
-    """The rows with their topics, as what they came as."""
+    """The rows with their topics, in the form in which they came; a batch becomes a table."""
     polars = sys.modules.get("polars")
     if polars is not None and isinstance(rows, polars.DataFrame | polars.Series):
         found: Rows = polars.from_arrow(_with_topics(asked, rows.to_arrow()))
@@ -159,5 +158,5 @@ def _read(path: Path, digest: str) -> tuple[AnyRun, Shares, Mapping[str, int]]:
     word_ids = {word: number for number, word in enumerate(run.words.words)}
     if file_sha256(path / SETTINGS_FILE) != digest:
         hint = "Call infer_batches again."
-        raise RunError(str(path), "there is another run in this folder than before", hint)
+        raise RunError(str(path), "the folder now contains another run", hint)
     return run, shares_of(run.model), word_ids

@@ -101,7 +101,7 @@ class ClusterError(SparsetopicsError):
 
 
 def warn_user(sentence: str, kind: type[UserWarning] = SparsetopicsWarning) -> None:
-    """Warn at the line of the user that called this package, perhaps through another."""
+    """Warn at the user's line that called this package, directly or through another."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_OF_USERS:
         frame, level = frame.f_back, level + 1

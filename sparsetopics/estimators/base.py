@@ -112,8 +112,8 @@ class Estimator(BaseEstimator):
                 rows are documents, also a sparse matrix, whose counts must be zero or more, or a
                 list or column of texts or of lists of words.
             y: Ignored.
-            text: The column of X, a table, that holds the texts. Other methods then read this
-                column of tables too.
+            text: The column that holds the texts, if X is a table. Other methods then read the same
+                column of tables.
             on_lap: Called with the entry of ``trace_`` after every lap (``runs.callbacks.OnLap``).
 
         Raises OptionError if an argument of the constructor is out of range or conflicts with
@@ -145,8 +145,8 @@ class Estimator(BaseEstimator):
         """Learn from X in addition to everything learned before.
 
         X and ``text`` are as for ``fit``, with the same columns in every call; ``y`` is ignored. An
-        X without rows changes nothing. The first X
-        determines the priors of Gaussians and where components start, so it should not be small.
+        X without rows changes nothing. The first X determines the priors of Gaussians and where
+        components start, so it should not be small.
         No moves are made: the number of components stays, and is ``n_components`` if the first
         call is ``partial_fit``. The same calls give the same bits.
 
@@ -330,7 +330,7 @@ class Estimator(BaseEstimator):
         return int(self.n_jobs)  # which may be numpy's
 
     def _drawn_seed(self) -> int | None:
-        """The seed of a fit, which a RandomState draws."""
+        """The seed of a fit; a RandomState draws it."""
         if isinstance(self.random_state, RandomState):
             return int(self.random_state.randint(MOST))
         return self.random_state
@@ -361,8 +361,8 @@ class Estimator(BaseEstimator):
         return column_of_texts(X, text) if text is not None and column_names_of(X) else X
 
     def _remember(self, rows: InputRows, text: str | None, seed: int | None) -> None:
-        """Set what scikit-learn wants to know of the columns that were fitted, and keep where texts
-        are and what was drawn."""
+        """Set what scikit-learn wants to know of the columns that were fitted, and keep the column
+        of texts and the seed."""
         self._text, self._seed = text, seed
         self.n_features_in_ = rows.corpus.width
         # Only an estimator that was fitted with a data frame may have this attribute.

@@ -133,8 +133,8 @@ class InputReader(NamedTuple):
         return rows
 
     def _have_words(self, X: Data) -> TypeGuard[Sequence[str | Sequence[str] | None]]:
-        """Whether X is a list, a Series or another column whose first value is a text, or a list of
-        words or of other objects that are no numbers, such as the pairs of a bag of words."""
+        """Whether X is a list, a Series or another column whose first value is a text, or a list
+        of words or of other objects than numbers, such as the pairs of a bag of words."""
         if self.vectors or hasattr(X, "columns") or isinstance(X, str | bytes | Mapping):
             return False
         if getattr(X, "ndim", 1) != 1 or not (isinstance(X, Sized) and isinstance(X, Iterable)):

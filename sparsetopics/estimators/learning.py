@@ -77,7 +77,7 @@ def learn(
 ) -> tuple[Trained, AnyLearned | None, dict[int, TopicPosterior]]:
     """Train on all data at once; the second result is None if ``partial_fit`` cannot continue.
 
-    The third has the model of each rung of a path, by its number of topics.
+    The third result has the model of each rung of a path, by its number of topics.
 
     A ``share`` of the documents is kept out to score the rungs of a topic path, or to validate the
     number of topics of an HDP (``with_validation``). Raises OptionError for too many batches or no

@@ -110,7 +110,7 @@ _ROWS = in_sections({
         Option("text-field", str, "text", "read.text_field", only_for=_DOCUMENTS,
                doors=(*_RECORDS, EVALUATE), everyday=True, metavar="A,B,...", help=(
             "Field with the text, or with a list of words. Several fields can be given: title,body "
-            "joins both, separated by an empty line.")),
+            "joins the two, with an empty line between them.")),
         Option("id-field", str, None, "read.id_field", doors=_RECORDS, everyday=True, help=(
             "Field with the name of a document or item. Default: id, if present.")),
         Option("duplicate-ids", OneOf(("refuse", "skip", "keep")), "refuse", "read.duplicate_ids",
@@ -146,10 +146,10 @@ _ROWS = in_sections({
             "line such as sep=;, otherwise tab for .tsv and .tab, | for .psv, and a comma.")),
         Option("header", SomeOf(None, "column"), None, "read.header", doors=_TEXTS,
                metavar="A,B,...", help=(
-            "Names of the columns of CSV files without a header line, in their order.")),
+            "Names of the columns of CSV files and workbooks without a header, in their order.")),
         Option("encoding", str, None, "read.encoding", only_for=_DOCUMENTS, doors=_TEXTS,
                metavar="NAME", help=(
-            "Encoding of texts, JSON lines and CSV files, by its name in Python: cp1252, latin-1, "
+            "Encoding of texts, JSON and CSV files, by its name in Python: cp1252, latin-1, "
             "shift_jis and others. A byte order mark in a file takes precedence. Default: UTF-8; "
             "UTF-16 and UTF-32 are recognised.")),
         Option("encoding-errors", OneOf(("strict", "replace")), "strict", "read.encoding_errors",

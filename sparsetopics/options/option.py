@@ -78,7 +78,7 @@ def check_strings(name: str, values: Sequence[str] | Set[str]) -> None:
 
 @lru_cache(maxsize=100)
 def names_in(text: str) -> tuple[str, ...]:
-    """The names in a list such as ``title,"Smith, John"``: quotes hold a name with commas."""
+    """The names in a list such as ``title,"Smith, John"``: quotes enclose a name with commas."""
     parts = (part.strip() for part in _LISTED.findall(f",{text}"))
     return tuple(_QUOTED.sub(lambda found: found[1].replace('""', '"'), part) for part in parts)
 
@@ -260,7 +260,7 @@ class Option:
         doors: The commands and functions that have it; empty if all that the table is for do.
         everyday: Whether ``--help`` lists it, or only ``--help-all``.
         metavar: What ``--help`` calls the value; None for the name of its type.
-        hint: What there is instead, for values that are no number although the option takes one.
+        hint: What to use instead, for values that are no number although the option takes one.
         help: What it does. Commands add the default, unless it is None.
         section: The part of the list of options where ``--help`` has it.
     """

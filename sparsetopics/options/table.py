@@ -172,7 +172,7 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "(hdp, mixtures) γ, the concentration of the weights of topics or components. A "
             "greater γ expects more of them.")),
         Option("eta", CONCENTRATION, DEFAULT_WORD_CONCENTRATION, "prior.word_concentration",
-               hint="All words of all topics share it, so it cannot hold seed words. "
+               hint="All words of all topics share it, so it cannot favour seed words. "
                     "--learn-hyperparameters learns it, and `sparsetopics train` can start from "
                     "the topics of a run.", help=(
             "(lda, hdp, multinomial mixtures) η, the concentration of each word in a topic or "

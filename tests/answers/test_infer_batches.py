@@ -307,7 +307,7 @@ def test_a_run_that_was_replaced_is_not_used(run_folder, table, model, vocabular
     assert sparsetopics.infer_batches(run_folder, text="body")(table) != before
     record_batches._read.cache_clear()
     record_batches._inference.cache_clear()
-    with pytest.raises(RunError, match="another run in this folder than before"):
+    with pytest.raises(RunError, match="the folder now contains another run"):
         answer(table)
 
 

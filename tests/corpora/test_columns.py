@@ -129,7 +129,7 @@ def test_each_field_of_text_must_exist_and_hold_text(door, tmp_path):
 def test_a_list_of_words_is_not_joined_with_a_text(door, tmp_path):
     rows = [{"title": "Owls", "words": ["the", "owl"]}]
 
-    hint = "Several fields of a text must be strings"
+    hint = "Fields that are joined must all be strings"
     with pytest.raises(SourceError, match=rf"in field 'words', but found .*list.*{hint}"):
         made(door, tmp_path, rows, text_field="title,words")
 

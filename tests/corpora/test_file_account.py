@@ -263,7 +263,8 @@ def test_many_words_beside_counts_become_no_document(tmp_path):
 def test_a_text_file_of_many_lines_may_be_meant_as_documents(tmp_path):
     path = tmp_path / "t.txt"
     path.write_text("owl cat\n" * 10)
-    sentence = f"{path}: each file is one document. If each line is one, use --format lines.\n"
+    advice = "each file is one document. If each line is a document, use --format lines."
+    sentence = f"{path}: {advice}\n"
 
     said = run("ingest", path, "--out", tmp_path / "a").stderr
     chosen = run("ingest", path, "--out", tmp_path / "b", "--format", "text").stderr

@@ -294,7 +294,7 @@ def test_weights_are_no_counts(norm):
     bag = [[*zip(row.indices.tolist(), row.data.tolist(), strict=True)] for row in weights[:9]]
     names = [f"w{n}" for n in range(weights.shape[1])]
     sentence = (
-        "all rows have length one, as those of tf-idf weights, which are not counts. Use Count"
+        "all rows have length one, like those of tf-idf weights, which are not counts. Use Count"
     )
     model = LDA(2, max_iter=2).fit(TEXTS)
 
@@ -343,7 +343,7 @@ def test_a_random_state_draws_the_seeds(tmp_path):
         ({"doc_concentration": "auto"}, "share it evenly. learn_hyperparameters learns it"),
         ({"doc_concentration": [0.1, 0.1]}, "It is the sum over all topics, which share it"),
         ({"word_concentration": "auto"}, "learn_hyperparameters learns it, and `sparsetopics tr"),
-        ({"word_concentration": np.ones((2, 9))}, "cannot hold seed words. learn_hyperparameters"),
+        ({"word_concentration": np.ones((2, 9))}, "favour seed words. learn_hyperparameters"),
         (
             {"doc_concentration": -1},
             r"^doc_concentration: must be from 1e-09 to 1e\+09, but is -1.$",

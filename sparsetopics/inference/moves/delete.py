@@ -186,7 +186,7 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
     ) -> tuple[Focus[B, C], Self]:
         """Fit the documents ``ROUNDS`` times with the topics ``kept``, then update the weights.
 
-        Returns the documents as they are then, and the trial, which ``_taken_over`` completes.
+        Returns the documents as fitted, and the trial, which ``_taken_over`` completes.
         """
         likelihood, laps = self.before.likelihood, self.before.tools.laps
         local, executor = laps.local, laps.executor
