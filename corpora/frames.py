@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError, warn_user
@@ -22,6 +23,7 @@ from sparsetopics.corpora.sources.arrow_batches import AS_TEXT, in_words
 from sparsetopics.options.option import shown
 
 _NESTED = pa.list_(pa.null())
+_NUMBERS = (int, float, np.integer)  # of which columns may have several types
 
 # A text or a list of words; None, NaN and NA are documents without words.
 Document: TypeAlias = str | Iterable[str] | None
@@ -89,9 +91,7 @@ def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  #
     columns = [pa.nulls(len(frame))] * len(names)
     for n in {n for n in found.wanted if n < len(names)}.union(nested.values()):
         key, name = frame.columns[n], names[n]
-        first = next((value for value in frame[key] if not is_missing(value)), None)
-        # Arrow takes the elements of a set in an order that varies.
-        column = None if isinstance(first, Set) else _by_arrow(frame[[key]])
+        column = None if _are_mixed(frame[key]) else _by_arrow(frame[[key]])
         if column is None:
             values = [None if is_missing(value) else value for value in frame[key]]
             place = partial("{0}, row {2}, field {1!r}".format, where, name)
@@ -109,6 +109,18 @@ def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  #
                     warn_user(f"column {name!r} {said}")
         columns[n] = column
     return pa.Table.from_arrays(columns, names)
+
+
+def _are_mixed(values: Any) -> bool:  # of a column of a frame, or a list
+    """Whether values are objects that Arrow would convert in silence, to the type of the first one,
+    or sets, whose elements it would take in an order that varies."""
+    if str(getattr(values, "dtype", "object")).lower() != "object":  # as polars and pandas say it
+        return False
+    present = (value for value in values if not is_missing(value))
+    kinds = {(type(value), getattr(value, "tzinfo", None)) for value in present}
+    types = {kind for kind, _ in kinds}
+    are_numbers = bool not in types and all(issubclass(kind, _NUMBERS) for kind in types)
+    return any(issubclass(kind, Set) for kind in types) or (len(kinds) > 1 and not are_numbers)
 
 
 def _by_arrow(table: Any) -> pa.ChunkedArray | None:  # a frame, or a list by its name
@@ -130,7 +142,7 @@ def _plain(
     Raises SourceError for values that cannot be strings; with ``is_of_all``, the column is marked
     as one that cannot be kept instead.
     """
-    column = _by_arrow({"": values})
+    column = None if _are_mixed(values) else _by_arrow({"": values})
     if column is not None:
         return column
     for row, value in enumerate(values):

@@ -204,7 +204,7 @@ def _iterated(texts: Iterable[Document]) -> Iterator[Document]:
     is_other = isinstance(texts, str | bytes) or getattr(texts, "ndim", 1) == 0
     if is_table or is_other or not isinstance(texts, Iterable):
         hint = "Pass one of its columns or values; Corpus.from_table reads tables."
-        problem = f"must be a list of strings, but is {shown(texts)}"
+        problem = f"must be a list of texts or word lists, but is {shown(texts)}"
         raise SourceError("texts", problem, hint if is_table else "")
     return iter(texts)
 
@@ -236,7 +236,7 @@ def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # se
     except (pa.ArrowException, ValueError) as error:
         is_of_arrow = isinstance(error, pa.ArrowException)
         problem = "Arrow cannot read its columns" if is_of_arrow else str(error)
-        hint = "Leave out all columns but text, id, label and those to keep."
+        hint = "Leave out columns that are not needed. Corpus.from_texts takes texts alone."
         raise SourceError(IN_MEMORY, problem, hint) from error
 
 

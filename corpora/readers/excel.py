@@ -33,7 +33,6 @@ _MOST_ROWS = 1 << 20  # as in Excel
 _SILENCE = Lock()  # because all threads share the filters of warnings
 # What cells show if their formulas fail; they count as empty.
 _ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
-_LARGEST_EXACT = 1e15  # Excel keeps 15 digits, so larger numbers are not exact
 
 
 def read_xlsx(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
@@ -95,7 +94,7 @@ def _texts(row: Sequence[Cell]) -> Sequence[str]:
 def _as_text(cell: Cell) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _LARGEST_EXACT:
+    if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     if isinstance(cell, datetime.datetime):
         return (cell if cell.time() != datetime.time() else cell.date()).isoformat()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sparsetopics.base.errors import naming_parameters, warn_user
+from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.option import (
@@ -124,13 +125,13 @@ class FittedEstimator(Estimator):
     @naming_parameters()
     def infer(
         self,
-        texts: Iterable[str | Iterable[str] | None],
+        texts: Corpus | Iterable[str | Iterable[str] | None],
         *,
         top: int | None = None,
         tokenizer: Tokenizer = None,
     ) -> pa.Table:
         """Return the share of each topic in new texts, cut into words as the training texts were,
-        or in lists of words, which are taken as they are.
+        or in lists of words, which are taken as they are, or in the documents of a corpus.
 
         Texts are numbered from 0 in ``doc_id``, or have the index of a pandas Series. The other
         columns are those that ``sparsetopics infer`` writes: a list of ``proportions``
@@ -142,13 +143,15 @@ class FittedEstimator(Estimator):
         raises.
         """
         from sparsetopics.answers.proportions import ShareColumns, share_tables
-        from sparsetopics.corpora.corpus import Corpus
         from sparsetopics.corpora.memory_corpus import every_text
 
         run = self._run_of_words()
         if top is not None:
             counts_from(1).check("top", top)
-        corpus = Corpus(**vars(every_text(self._texts_of(texts), run.words, tokenizer)))
+        if isinstance(texts, Corpus):
+            corpus = self._more_rows(texts).documents
+        else:
+            corpus = Corpus(**vars(every_text(self._texts_of(texts), run.words, tokenizer)))
         nothing = ShareColumns.of(run.model, top).schema.empty_table()
         tables = share_tables(run.model, corpus, top, workers=self._n_threads)
         return pa.concat_tables([nothing, *tables])

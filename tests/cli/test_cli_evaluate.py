@@ -204,7 +204,7 @@ def test_python_counts_coherence_in_texts_too(form):
 def test_python_refuses_what_are_no_texts():
     model, heldout = load("run"), Corpus.open("more")
 
-    with pytest.raises(SourceError, match="texts: must be a list of strings, but is "):
+    with pytest.raises(SourceError, match="texts: must be a list of texts or word lists, but is "):
         model.evaluate(heldout, texts="owls")
     with pytest.raises(OptionError, match=r"texts: is for topic models, but MultinomialMixture is"):
         load("mixture").evaluate(heldout, texts=TEXTS)

@@ -410,6 +410,52 @@ def test_mixed_values_of_a_kept_column_become_strings_with_a_message(library, ke
     assert all(each.filename == __file__ for each in all_)
 
 
+NOON = datetime.datetime(2024, 1, 2, 12, 5)
+IN_THE_WEST = datetime.timezone(datetime.timedelta(hours=-5))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    ("mixed", "kept"),
+    [
+        ([NOON.date(), NOON], ["2024-01-02", "2024-01-02 12:05:00"]),
+        ([NOON.date(), 5], ["2024-01-02", "5"]),
+        ([NOON, 5], ["2024-01-02 12:05:00", "5"]),
+        ([datetime.timedelta(hours=1), 3], ["1:00:00", "3"]),
+        ([1.5, True], ["1.5", "True"]),
+        ([np.float16(0.75), 1], ["0.75", "1"]),
+        ([np.longdouble(0.5), 1], ["0.5", "1"]),
+    ],
+)
+def test_no_value_of_a_mixed_column_is_changed(library, mixed, kept):
+    frame = mixed_frame(library, text=TEXTS, id=[*mixed, "c", "d"], mix=[*mixed, None, None])
+
+    with WARNED:
+        corpus = Corpus.from_table(frame, keep=["mix:string"], **WORDS)
+
+    assert list(next(iter(corpus.ids()))) == [*kept, "c", "d"]
+    assert values_of(corpus, "mix") == [*kept, None, None]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_times_in_several_zones_keep_the_days_that_they_show(library):
+    times = [NOON.replace(tzinfo=IN_THE_WEST), NOON.replace(tzinfo=datetime.UTC, hour=3)]
+    frame = mixed_frame(library, text=TEXTS, when=[*times, None, None])
+
+    corpus = Corpus.from_table(frame, keep=["when"], **WORDS)
+
+    assert [str(each)[:10] for each in values_of(corpus, "when")[:2]] == ["2024-01-02"] * 2
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_are_numbers_of_seconds(unit):
+    took = pa.array([1, 90, None, 3], pa.duration("s")).cast(pa.duration(unit))
+
+    corpus = Corpus.from_table(pa.table({"text": TEXTS, "took": took}), keep=["took"], **WORDS)
+
+    assert values_of(corpus, "took") == [1.0, 90.0, None, 3.0]
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_objects_become_strings_as_they_print_themselves(library):
     names = [uuid.UUID(int=n) for n in range(4)]

@@ -93,7 +93,7 @@ def test_texts_without_a_word_are_refused(texts):
 
 
 def test_one_string_is_no_list_of_texts():
-    with pytest.raises(SourceError, match="texts: must be a list of strings, but is "):
+    with pytest.raises(SourceError, match="texts: must be a list of texts or word lists, but is "):
         Corpus.from_texts("a text, not letters")
 
 

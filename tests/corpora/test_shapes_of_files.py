@@ -607,6 +607,15 @@ def test_blank_rows_and_cells_and_failed_formulas_of_a_sheet_are_no_values(tmp_p
     assert len(named) == 1_202
 
 
+def test_whole_numbers_of_a_sheet_have_all_digits_that_it_stores(tmp_path):
+    pytest.importorskip("openpyxl")
+    rows = [("text", "id"), ("owls", 12345678901234567), ("cats", 1e16), ("dogs", -3.0)]
+
+    found = read(written(tmp_path / "a.xlsx", workbook(rows)))
+
+    assert [row[0] for row in found] == ["12345678901234567", "10000000000000000", "-3"]
+
+
 @pytest.mark.parametrize("data", [b"text\nowls\n", b"\xd0\xcf\x11\xe0" + bytes(600)])
 def test_a_file_that_is_no_workbook_is_told(tmp_path, data):
     pytest.importorskip("openpyxl")

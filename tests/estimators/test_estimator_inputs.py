@@ -488,9 +488,12 @@ def test_names_may_come_in_a_series(names):
     ("texts", "message"),
     [
         (["fine", "half \ud83d of one"], r"texts\[1\]: character 5, \\ud83d, is half of a surr"),
-        ({"a": "text"}, "must be a list of strings, but is {'a': 'text'}. Pass one of its columns"),
-        (b"bytes", "must be a list of strings, but is b'bytes'"),
-        (np.array("one"), "texts: must be a list of strings, but is array"),
+        (
+            {"a": "text"},
+            "must be a list of texts or word lists, but is {'a': 'text'}. Pass one of its columns",
+        ),
+        (b"bytes", "must be a list of texts or word lists, but is b'bytes'"),
+        (np.array("one"), "texts: must be a list of texts or word lists, but is array"),
         ([b"bytes"], r"texts\[0\]: must be a string or None, but is b'bytes'"),
         ([["nested"]], r"texts\[0\]: must be a string or None, but is \['nested'\]"),
     ],
@@ -505,7 +508,7 @@ def test_what_are_no_texts_is_a_value_error_of_ours(texts, message):
 def test_a_data_frame_is_no_list_of_texts():
     pandas = pytest.importorskip("pandas")
 
-    with pytest.raises(SourceError, match="texts: must be a list of strings, but is "):
+    with pytest.raises(SourceError, match="texts: must be a list of texts or word lists, but is "):
         Corpus.from_texts(pandas.DataFrame({"text": ["one", "two"]}))
 
 

@@ -274,6 +274,8 @@ def test_counts_are_brought_to_the_words_of_a_model():
         assert corpus.to_csr().has_canonical_format
         assert corpus.vocabulary.words == model.vocabulary_.words
         assert (corpus.n_skipped, corpus.n_unknown_tokens) == (2, 1)
+        found = model.infer(corpus)["proportions"].to_pylist()
+        assert found == model.infer(["cats cats dogs"])["proportions"].to_pylist()
         assert corpus.kept.tolist() == [0]
         np.testing.assert_array_equal(model.transform(corpus), model.transform(expected))
     with pytest.raises(SourceError, match="counts: no word is known"):
