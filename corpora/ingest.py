@@ -390,7 +390,7 @@ def write_shards(
     n_unknown_tokens = n_documents = n_unlabelled = n_tokens = 0
     skipped: list[str] = []
     account = NO_ACCOUNT
-    with ShardWriter(folder, DocumentKind(n_words), types, first) as writer:
+    with closing(ShardWriter(folder, DocumentKind(n_words), types, first)) as writer:
         for block in encoded:
             writer.append(block.rows)
             skipped += block.skipped
