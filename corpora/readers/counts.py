@@ -78,8 +78,8 @@ def read_triples(
     """
     n_docs_before = 0
     for file in files:
-        path, names = file.path, vocabulary_names(file.path.name)
-        vocabulary = options.vocabulary_file or words_beside(path, names)
+        path = file.path
+        vocabulary = options.vocabulary_file or words_beside(path, vocabulary_names)
         words = read_words(vocabulary)
         with closing(line_blocks(path, None)) as blocks:
             size, layout, parts = opened(blocks, path, len(words), vocabulary)
@@ -183,7 +183,7 @@ def _whole_documents(
     first, n_pairs = 1, 0
     for part in parts:
         last_seen = int(waiting[-1, 0]) if len(waiting) else 1
-        check_lines(part, size, path, layout, last_seen)
+        _check_lines(part, size, path, layout, last_seen)
         n_pairs += len(part)
         waiting = np.concatenate((waiting, part))
         last = int(waiting[-1, 0]) if len(waiting) else first
@@ -215,19 +215,16 @@ def _pieces(lines: Lines, first: int, stop: int) -> Iterator[tuple[range, NDArra
         yield range(start, end), lines[low:high, :3]  # workers need no numbers of lines
 
 
-def check_lines(
-    lines: Lines, size: Size, path: Place, layout: LineLayout, last_seen: int | None
-) -> None:
+def _check_lines(lines: Lines, size: Size, path: Place, layout: LineLayout, last_seen: int) -> None:
     """SourceError at the first line out of range, or before document ``last_seen``."""
     documents, words, counts, numbers = lines.T
-    before = np.concatenate(([last_seen or 1], documents[:-1]))
+    before = np.concatenate(([last_seen], documents[:-1]))
     n_docs, n_words, least = size.n_docs, size.n_words, layout.least_count
     is_outside = (documents < 1) | (documents > n_docs)
-    is_early = (documents < before) & (last_seen is not None)
     is_uncounted = (counts < least) | (counts > LARGEST_COUNT)
     for bad, values, expected in (
         (is_outside, documents, f"a document number from 1 to {n_docs}"),
-        (is_early, documents, "document numbers in ascending order"),
+        (documents < before, documents, "document numbers in ascending order"),
         ((words < 1) | (words > n_words), words, f"a word number from 1 to {n_words}"),
         (is_uncounted, counts, f"a count from {least} to {LARGEST_COUNT}"),
     ):
@@ -324,11 +321,12 @@ def _of_dictionary(lines: Sequence[str], path: Place) -> pa.StringArray:
     return pa.array([words[number] for number in range(len(words))], pa.string())
 
 
-def words_beside(source: Place, names: Sequence[str]) -> Place:
-    """The first existing file of ``names``, packed or not, in the folder of ``source``.
+def words_beside(source: Place, names_for: Callable[[str], list[str]]) -> Place:
+    """The first existing file of those ``names_for`` the file, packed or not, in its folder.
 
     Raises SourceError if there is none.
     """
+    names = names_for(source.name)
     place = next(filter(is_file, packed_or_not(source, names)), None)
     if place is None:
         hint = "Name the vocabulary, one word a line, with --vocabulary-file."

@@ -128,7 +128,7 @@ FORMATS: dict[str, TextFormat] = {
     "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, places=sheet_rows),
     "parquet": Format(_each(read_parquet), (".parquet",), _OF_ROWS),
     "arrow": Format(_each(read_ipc), _ARROW_SUFFIXES, _OF_ROWS),
-    "lda-c": Format(read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, vocabulary_names),
+    "lda-c": Format(_each(read_ldac), (".dat", ".ldac", ".lda-c"), _OF_COUNTS, vocabulary_names),
     "matrix-market": Format(read_matrix_market, (".mtx", ".mm"), _OF_COUNTS, vocabulary_names),
     # Also recognised by the name docword.NAME.txt.
     UCI: Format(read_uci, (".uci",), _OF_COUNTS, uci_vocabulary_names),
