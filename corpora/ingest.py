@@ -19,6 +19,7 @@ from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.ingest_options import (
     IngestOptions,
+    given_of_tokens,
     job_of,
     settings_of,
     settled_tokenizer,
@@ -67,7 +68,6 @@ from sparsetopics.corpora.text.tokenizer_functions import where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import LocalMap, OrderedMap, open_cluster_map, open_local_map
-from sparsetopics.options.ingest_table import INGEST_OPTION
 
 T = TypeVar("T")
 
@@ -273,20 +273,12 @@ def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOpt
     collection, options = reading.collection, reading.options
     if collection.format.counted:
         if options.phrases is not None or options.tokenizer is not None:
+            first = [] if options.phrases is None else ["phrases"]
+            names = [*first, *given_of_tokens(options), "lowercase"]
             files = names_of(collection.files)
-            raise OptionError(_of_tokens(options), f"needs text, but {files} has counts")
+            raise OptionError(names[0], f"needs text, but {files} has counts")
         return None
     return settled_tokenizer(options, given, partial(_tokens, reading))
-
-
-def _of_tokens(options: IngestOptions) -> str:
-    """The option that was given for text alone."""
-    if options.phrases is not None:
-        return "phrases"
-    chosen, usual = options.tokenizer, TokenizerOptions()
-    rows = [row for row in INGEST_OPTION.values() if row.part == "tokenizer"]
-    given = [row.name for row in rows if getattr(chosen, row.field) != getattr(usual, row.field)]
-    return given[0] if given else "lowercase"
 
 
 def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:

@@ -149,14 +149,19 @@ def settings_of(
     if n_texts:
         problem = f"{n_texts:,} are texts, but {n_docs - n_texts:,} are lists of words"
         raise SourceError("documents", problem, "Make two corpora.")
-    chosen, usual = options.tokenizer or TokenizerOptions(), TokenizerOptions()
-    for row in INGEST_OPTION.values():
-        is_for_texts = row.part == "tokenizer" and not row.is_at(FROM_TOKENS)
-        if is_for_texts and getattr(chosen, row.field) != getattr(usual, row.field):
+    for name in given_of_tokens(options):
+        if not INGEST_OPTION[name].is_at(FROM_TOKENS):
             problem = "is for texts, but the documents are lists of words"
-            hint = "Use --stop-words instead." if row.name == "language" else ""
-            raise OptionError(row.name, problem, hint)
+            hint = "Use --stop-words instead." if name == "language" else ""
+            raise OptionError(name, problem, hint)
     return replace(tokenizer, from_lists=True).settings()
+
+
+def given_of_tokens(options: IngestOptions) -> list[str]:
+    """The names of the options of cutting texts that were given, and are not the default."""
+    chosen, usual = options.tokenizer or TokenizerOptions(), TokenizerOptions()
+    rows = [row for row in INGEST_OPTION.values() if row.part == "tokenizer"]
+    return [row.name for row in rows if getattr(chosen, row.field) != getattr(usual, row.field)]
 
 
 def options_at(
