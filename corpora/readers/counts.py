@@ -373,18 +373,15 @@ def _uci_opened(
     if len(lines) < _N_HEADER_LINES:
         expected = "three header lines (numbers of documents, words and pairs)"
         raise SourceError(str(path), f"expected {expected}, but found {len(lines)}")
-    size = Size(*(_header_number(line, path, n) for n, line in enumerate(lines, start=1)))
+    for number, line in enumerate(lines, start=1):
+        if not _HEADER_NUMBER.fullmatch(line):
+            raise bad_line(str(path), number, line.decode(), "a number in the header")
+    size = Size(*map(int, lines))
     if size.n_words != n_words:
         expected = f"{quantity(n_words, 'word')}, as in {vocabulary}"
         raise SourceError(f"{path}, line 2", f"expected {expected}, but found {size.n_words}")
     remaining = chain([LineBlock(str(path), _N_HEADER_LINES + 1, rest)] if rest else [], blocks)
     return size, _LAYOUT, (parse(block, _LAYOUT) for block in remaining)
-
-
-def _header_number(line: bytes, path: Place, number: int) -> int:
-    if not _HEADER_NUMBER.fullmatch(line):
-        raise bad_line(str(path), number, line.decode(), "a number in the header")
-    return int(line)
 
 
 read_uci = partial(read_triples, vocabulary_names=uci_vocabulary_names, opened=_uci_opened)
