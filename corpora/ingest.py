@@ -47,7 +47,6 @@ from sparsetopics.corpora.store.document_rows import (
     DocumentKind,
     DocumentManifest,
     Documents,
-    EncodedBlock,
     encode,
     with_places,
     write_manifest,
@@ -219,8 +218,7 @@ def ingest(
             vocabulary, left_out = _learn_vocabulary(counted, collection, options.pruning)
         blocks = ids.named(counted)
         types, notes = told.types, told.notes  # known now, if blocks are spooled
-        encoded = encoded_blocks(blocks, vocabulary, types, ids, reading)
-        written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
+        written = write_shards(place.corpus, blocks, vocabulary, types, ids, reading)
         settings = vocabulary.tokenizer
         if tokenizer is not None:
             settings = settings_of(tokenizer, options, written.reading)
@@ -250,22 +248,6 @@ def _settled_once(
         assert tokenizer is not None  # phrases of counts have been refused
         place.keep_tokenizer(tokenizer)
     return tokenizer
-
-
-def encoded_blocks(
-    blocks: Iterable[AnyCounted],
-    vocabulary: Vocabulary,
-    types: Mapping[str, FieldType],
-    ids: GivenIds,
-    reading: Reading,
-) -> Iterator[EncodedBlock]:
-    """The documents under the words of a vocabulary, with fields of these ``types``.
-
-    They are encoded in this process: it takes no longer than to send a block to another.
-    """
-    words, rules = pa.array(vocabulary.words, pa.string()), reading.options.read.rules
-    task = partial(encode, words=words, types=types, rules=rules)
-    return with_places(reading.here(task, blocks), ids.place_of)
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
@@ -372,18 +354,25 @@ class WrittenShards(NamedTuple):
 
 def write_shards(
     folder: Path,
-    encoded: Iterable[EncodedBlock],
-    n_words: int,
+    blocks: Iterable[AnyCounted],
+    vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
+    ids: GivenIds,
     reading: Reading,
     first: int = 0,
 ) -> WrittenShards:
-    """Write documents that have a word of the vocabulary into shards numbered from ``first``."""
+    """Write documents that have a word of the vocabulary, with fields of these ``types``, into
+    shards numbered from ``first``.
+
+    They are encoded in this process: it takes no longer than to send a block to another.
+    """
+    words, rules = pa.array(vocabulary.words, pa.string()), reading.options.read.rules
+    task = partial(encode, words=words, types=types, rules=rules)
     n_unknown_tokens = n_documents = n_unlabelled = n_tokens = 0
     skipped: list[str] = []
     account = NO_ACCOUNT
-    with closing(ShardWriter(folder, DocumentKind(n_words), types, first)) as writer:
-        for block in encoded:
+    with closing(ShardWriter(folder, DocumentKind(len(words)), types, first)) as writer:
+        for block in with_places(reading.here(task, blocks), ids.place_of):
             writer.append(block.rows)
             skipped += block.skipped
             account = account + block.account
