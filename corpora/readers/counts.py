@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -93,14 +93,13 @@ def parse(block: LineBlock, layout: LineLayout) -> Lines:
 
     Raises SourceError at a line of another form, or a count that is not whole.
     """
-    if b"x" in block.data or b"X" in block.data:  # Arrow reads 0x10 as 16
-        return _parse_each(block, layout)
     types = dict.fromkeys(layout.columns, pa.int64())
     if layout.is_real:
         types["count"] = pa.float64()
     own = pa.BufferOutputStream()  # in memory of Arrow, whose threads may outlive the read
     own.write(block.data)
-    try:
+    table = None
+    with suppress(pa.ArrowInvalid):
         table = pcsv.read_csv(
             pa.BufferReader(own.getvalue()),
             pcsv.ReadOptions(
@@ -109,9 +108,8 @@ def parse(block: LineBlock, layout: LineLayout) -> Lines:
             pcsv.ParseOptions(delimiter=" ", quote_char=False),
             pcsv.ConvertOptions(column_types=types, null_values=[]),
         )
-    except pa.ArrowInvalid:
-        return _parse_each(block, layout)
-    if len(table) != block.data.count(b"\n"):
+    has_x = b"x" in block.data or b"X" in block.data  # Arrow reads 0x10 as 16
+    if table is None or has_x or len(table) != block.data.count(b"\n"):
         return _parse_each(block, layout)
     columns = {name: table[name].to_numpy() for name in layout.columns}
     lines = np.arange(block.first_line, block.first_line + len(table))
