@@ -48,6 +48,7 @@ from sparsetopics.corpora.store.document_rows import (
     DocumentManifest,
     Documents,
     encode,
+    vocabulary_of_corpus,
     with_places,
     write_manifest,
 )
@@ -159,9 +160,6 @@ class Reading(NamedTuple):
         )
         return self.opened.enter_context(closing(ids))
 
-    def report(self, stage: str, n_documents: int) -> None:
-        self.on_progress(IngestProgress(stage, n_documents, "document"))
-
 
 def ingest(
     sources: Iterable[str | Path],
@@ -201,7 +199,9 @@ def ingest(
         open_local_map(options.where) as here,  # its threads end before the folder is cleared
     ):
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
-        given, left_out = options.given, None
+        given, left_out = options.vocabulary, None
+        if isinstance(given, Path):
+            given = vocabulary_of_corpus(given)
         tokenizer = _settled_once(place, reading, given)
         rules, spool = options.read.rules, None
         needs_types = bool(options.read.keep or rules.date_formats)
@@ -269,7 +269,7 @@ def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
     n_documents = 0
     for tokens, n_more in reading.mapped(cut):
         n_documents += n_more
-        reading.report("finding phrases", n_documents)
+        reading.on_progress(IngestProgress("finding phrases", n_documents, "document"))
         yield tokens
 
 
@@ -380,6 +380,6 @@ def write_shards(
             n_documents += block.rows.batch.n_docs
             n_unlabelled += block.rows.labels.null_count
             n_tokens += int(block.rows.batch.n_tokens)
-            reading.report("writing", n_documents)
+            reading.on_progress(IngestProgress("writing", n_documents, "document"))
         shards = writer.finish()
     return WrittenShards(shards, skipped, n_unknown_tokens, n_unlabelled, n_tokens, account)
