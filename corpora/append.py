@@ -23,7 +23,6 @@ from sparsetopics.corpora.ingest import (
     Reading,
     WrittenShards,
     counted_blocks,
-    encoded_blocks,
     settle_tokenizer,
     write_shards,
 )
@@ -126,9 +125,8 @@ def _write(
     extended = Extended(str(folder), corpus.row_groups, n_names, has_ids)
     ids = reading.given_ids(workspace.folder, spool, extended)
     blocks = ids.named(counted_blocks(reading, tokenizer, ids, spool))
-    encoded = encoded_blocks(blocks, vocabulary, before.fields, ids, reading)
-    to_write = encoded, len(vocabulary), before.fields, reading, len(before.shards)
-    written = write_shards(workspace.new, *to_write)
+    of_corpus = vocabulary, before.fields
+    written = write_shards(workspace.new, blocks, *of_corpus, ids, reading, len(before.shards))
     longer = msgspec.structs.replace(
         before,
         shards=before.shards + written.shards,

@@ -69,12 +69,7 @@ def _settled(value: Any) -> Any:  # whatever users pass
     return list(in_order) if isinstance(value, Iterator) else in_order
 
 
-def is_frame(table: Any) -> bool:  # whatever users pass
-    """Whether a table is a data frame."""
-    return hasattr(table, "columns") and hasattr(table, "to_dict")
-
-
-def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  # see ``is_frame``
+def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  # no type is shared
     """The frame as a table, in which columns that are not needed are null.
 
     Values of several types become strings, with a warning for a kept field. Raises SourceError for

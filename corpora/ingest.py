@@ -19,6 +19,7 @@ from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.ingest_options import (
     IngestOptions,
+    given_of_tokens,
     job_of,
     settings_of,
     settled_tokenizer,
@@ -46,8 +47,8 @@ from sparsetopics.corpora.store.document_rows import (
     DocumentKind,
     DocumentManifest,
     Documents,
-    EncodedBlock,
     encode,
+    vocabulary_of_corpus,
     with_places,
     write_manifest,
 )
@@ -67,7 +68,6 @@ from sparsetopics.corpora.text.tokenizer_functions import where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import LocalMap, OrderedMap, open_cluster_map, open_local_map
-from sparsetopics.options.ingest_table import INGEST_OPTION
 
 T = TypeVar("T")
 
@@ -160,9 +160,6 @@ class Reading(NamedTuple):
         )
         return self.opened.enter_context(closing(ids))
 
-    def report(self, stage: str, n_documents: int) -> None:
-        self.on_progress(IngestProgress(stage, n_documents, "document"))
-
 
 def ingest(
     sources: Iterable[str | Path],
@@ -202,7 +199,9 @@ def ingest(
         open_local_map(options.where) as here,  # its threads end before the folder is cleared
     ):
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
-        given, left_out = options.given, None
+        given, left_out = options.vocabulary, None
+        if isinstance(given, Path):
+            given = vocabulary_of_corpus(given)
         tokenizer = _settled_once(place, reading, given)
         rules, spool = options.read.rules, None
         needs_types = bool(options.read.keep or rules.date_formats)
@@ -219,8 +218,7 @@ def ingest(
             vocabulary, left_out = _learn_vocabulary(counted, collection, options.pruning)
         blocks = ids.named(counted)
         types, notes = told.types, told.notes  # known now, if blocks are spooled
-        encoded = encoded_blocks(blocks, vocabulary, types, ids, reading)
-        written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
+        written = write_shards(place.corpus, blocks, vocabulary, types, ids, reading)
         settings = vocabulary.tokenizer
         if tokenizer is not None:
             settings = settings_of(tokenizer, options, written.reading)
@@ -252,41 +250,17 @@ def _settled_once(
     return tokenizer
 
 
-def encoded_blocks(
-    blocks: Iterable[AnyCounted],
-    vocabulary: Vocabulary,
-    types: Mapping[str, FieldType],
-    ids: GivenIds,
-    reading: Reading,
-) -> Iterator[EncodedBlock]:
-    """The documents under the words of a vocabulary, with fields of these ``types``.
-
-    They are encoded in this process: it takes no longer than to send a block to another.
-    """
-    words, rules = pa.array(vocabulary.words, pa.string()), reading.options.read.rules
-    task = partial(encode, words=words, types=types, rules=rules)
-    return with_places(reading.here(task, blocks), ids.place_of)
-
-
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
     """The settings, with the learned phrases if these are wanted; None for counts."""
     collection, options = reading.collection, reading.options
     if collection.format.counted:
         if options.phrases is not None or options.tokenizer is not None:
+            first = [] if options.phrases is None else ["phrases"]
+            names = [*first, *given_of_tokens(options), "lowercase"]
             files = names_of(collection.files)
-            raise OptionError(_of_tokens(options), f"needs text, but {files} has counts")
+            raise OptionError(names[0], f"needs text, but {files} has counts")
         return None
     return settled_tokenizer(options, given, partial(_tokens, reading))
-
-
-def _of_tokens(options: IngestOptions) -> str:
-    """The option that was given for text alone."""
-    if options.phrases is not None:
-        return "phrases"
-    chosen, usual = options.tokenizer, TokenizerOptions()
-    rows = [row for row in INGEST_OPTION.values() if row.part == "tokenizer"]
-    given = [row.name for row in rows if getattr(chosen, row.field) != getattr(usual, row.field)]
-    return given[0] if given else "lowercase"
 
 
 def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
@@ -295,7 +269,7 @@ def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
     n_documents = 0
     for tokens, n_more in reading.mapped(cut):
         n_documents += n_more
-        reading.report("finding phrases", n_documents)
+        reading.on_progress(IngestProgress("finding phrases", n_documents, "document"))
         yield tokens
 
 
@@ -380,18 +354,25 @@ class WrittenShards(NamedTuple):
 
 def write_shards(
     folder: Path,
-    encoded: Iterable[EncodedBlock],
-    n_words: int,
+    blocks: Iterable[AnyCounted],
+    vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
+    ids: GivenIds,
     reading: Reading,
     first: int = 0,
 ) -> WrittenShards:
-    """Write documents that have a word of the vocabulary into shards numbered from ``first``."""
+    """Write documents that have a word of the vocabulary, with fields of these ``types``, into
+    shards numbered from ``first``.
+
+    They are encoded in this process: it takes no longer than to send a block to another.
+    """
+    words, rules = pa.array(vocabulary.words, pa.string()), reading.options.read.rules
+    task = partial(encode, words=words, types=types, rules=rules)
     n_unknown_tokens = n_documents = n_unlabelled = n_tokens = 0
     skipped: list[str] = []
     account = NO_ACCOUNT
-    with ShardWriter(folder, DocumentKind(n_words), types, first) as writer:
-        for block in encoded:
+    with closing(ShardWriter(folder, DocumentKind(len(words)), types, first)) as writer:
+        for block in with_places(reading.here(task, blocks), ids.place_of):
             writer.append(block.rows)
             skipped += block.skipped
             account = account + block.account
@@ -399,6 +380,6 @@ def write_shards(
             n_documents += block.rows.batch.n_docs
             n_unlabelled += block.rows.labels.null_count
             n_tokens += int(block.rows.batch.n_tokens)
-            reading.report("writing", n_documents)
+            reading.on_progress(IngestProgress("writing", n_documents, "document"))
         shards = writer.finish()
     return WrittenShards(shards, skipped, n_unknown_tokens, n_unlabelled, n_tokens, account)

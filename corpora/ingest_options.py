@@ -18,7 +18,6 @@ from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources.archives import ZipMember
 from sparsetopics.corpora.sources.byte_stream import reading
 from sparsetopics.corpora.sources.remote import RemoteFile, is_url
-from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
 from sparsetopics.corpora.store.unfinished import Job
 from sparsetopics.corpora.text.lemmas import check_lemmas
 from sparsetopics.corpora.text.phrases import PhraseOptions, learn_phrases
@@ -75,13 +74,6 @@ class IngestOptions:
             sources, self.format, self.read, follow_links=self.follow_links, say=say
         )
 
-    @property
-    def given(self) -> Vocabulary | None:
-        """The given vocabulary; CorpusFormatError if its corpus is damaged."""
-        if isinstance(self.vocabulary, Path):
-            return vocabulary_of_corpus(self.vocabulary)
-        return self.vocabulary
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorOptions:
@@ -120,15 +112,16 @@ def settled_tokenizer(
     cannot be used.
     """
     tokenizer = options_for(given, options.tokenizer)
-    if tokenizer.language is not None:
-        check_segmenter(tokenizer.language)
+    check_segmenter(tokenizer.language)
     if tokenizer.lemmas is not None:
         check_lemmas(tokenizer.lemmas)
     if options.tokenizer is not None and tokenizer.function is not None:
         load_tokenizer(tokenizer.function)  # so that a function that cannot be used fails at once
     joins = options.phrases is not None or tokenizer.ngrams > 1
     if given is None and (joins or tokenizer.lemmas is not None):
-        tokenizer = tokenizer.before_joining(options.pruning.stop_words)
+        # They must be gone before tokens are joined.
+        stop_words = {*tokenizer.stop_words, *options.pruning.stop_words}
+        tokenizer = replace(tokenizer, stop_words=tuple(sorted(stop_words)))
     if options.phrases is None:
         return tokenizer
     return replace(tokenizer, phrases=learn_phrases(tokens(tokenizer), options.phrases))
@@ -149,14 +142,19 @@ def settings_of(
     if n_texts:
         problem = f"{n_texts:,} are texts, but {n_docs - n_texts:,} are lists of words"
         raise SourceError("documents", problem, "Make two corpora.")
-    chosen, usual = options.tokenizer or TokenizerOptions(), TokenizerOptions()
-    for row in INGEST_OPTION.values():
-        is_for_texts = row.part == "tokenizer" and not row.is_at(FROM_TOKENS)
-        if is_for_texts and getattr(chosen, row.field) != getattr(usual, row.field):
+    for name in given_of_tokens(options):
+        if not INGEST_OPTION[name].is_at(FROM_TOKENS):
             problem = "is for texts, but the documents are lists of words"
-            hint = "Use --stop-words instead." if row.name == "language" else ""
-            raise OptionError(row.name, problem, hint)
+            hint = "Use --stop-words instead." if name == "language" else ""
+            raise OptionError(name, problem, hint)
     return replace(tokenizer, from_lists=True).settings()
+
+
+def given_of_tokens(options: IngestOptions) -> list[str]:
+    """The names of the options of cutting texts that were given, and are not the default."""
+    chosen, usual = options.tokenizer or TokenizerOptions(), TokenizerOptions()
+    rows = [row for row in INGEST_OPTION.values() if row.part == "tokenizer"]
+    return [row.name for row in rows if getattr(chosen, row.field) != getattr(usual, row.field)]
 
 
 def options_at(

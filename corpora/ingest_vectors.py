@@ -192,7 +192,7 @@ def _write_corpus(
         projection.save(folder)
         entry = FileEntry.of(folder / PROJECTION_FILE)
         n_columns, columns = projection.n_columns, None
-    with ShardWriter(folder, VectorKind(n_columns)) as writer:
+    with closing(ShardWriter(folder, VectorKind(n_columns))) as writer:
         for block in chain([first], blocks):
             values = block.values if projection is None else projection(block.values)
             writer.append(Rows(block.ids, block.labels, VectorBatch(values)))

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import ShapeError, SourceError, warn_user
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.frames import Document, documents_of, is_frame, table_of_frame
+from sparsetopics.corpora.frames import Document, documents_of, table_of_frame
 from sparsetopics.corpora.ingest_options import (
     IngestOptions,
     document_options,
@@ -224,7 +224,7 @@ def corpus_of_table(
 
 
 def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
-    if is_frame(table):
+    if hasattr(table, "columns") and hasattr(table, "to_dict"):  # a data frame
         table = table_of_frame(table, read, IN_MEMORY)
 
     pieces_of = partial(pieces, _table_batches(table), np.inf)

@@ -52,10 +52,11 @@ def read_npz(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVe
     ):
         check_members(archive, where)
         headers = _headers(archive, where)
-        name = _values_name(headers, options, where)
+        _check_named(headers, options, where)
+        name = options.values_field or _values_name(headers, where)
         n_items = headers[name].shape[0]
-        id_name = _names_name(headers, options.id_field, _ID_NAMES, where)
-        label_name = _names_name(headers, options.label_field, _LABEL_NAMES, where)
+        id_name = options.id_field or _usual_name(headers, _ID_NAMES)
+        label_name = options.label_field or _usual_name(headers, _LABEL_NAMES)
         item_ids = _names(archive, id_name, n_items, where)
         labels = _names(archive, label_name, n_items, where)
         where = f"{where}, array {name!r}"
@@ -116,10 +117,16 @@ def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, NpyHeader]:
     return headers
 
 
-def _values_name(headers: Mapping[str, NpyHeader], options: VectorReadOptions, where: str) -> str:
-    """The array named by the options; without a name, ``values`` or the only matrix."""
-    if options.values_field is not None:
-        return _existing(headers, options.values_field, where)
+def _check_named(headers: Mapping[str, NpyHeader], options: VectorReadOptions, where: str) -> None:
+    """SourceError if there is no array that the options name."""
+    for chosen in (options.values_field, options.id_field, options.label_field):
+        if chosen is not None and chosen not in headers:
+            found = ", ".join(map(repr, headers)) or "none"
+            raise SourceError(where, f"expected an array {chosen!r}, but found {found}")
+
+
+def _values_name(headers: Mapping[str, NpyHeader], where: str) -> str:
+    """``values`` or the only matrix."""
     if _VALUES_NAME in headers:
         return _VALUES_NAME
     matrices = [name for name, header in headers.items() if _is_matrix(header)]
@@ -131,19 +138,8 @@ def _values_name(headers: Mapping[str, NpyHeader], options: VectorReadOptions, w
     return matrices[0]
 
 
-def _names_name(
-    headers: Mapping[str, NpyHeader], chosen: str | None, usual: Sequence[str], where: str
-) -> str | None:
-    if chosen is not None:
-        return _existing(headers, chosen, where)
+def _usual_name(headers: Mapping[str, NpyHeader], usual: Sequence[str]) -> str | None:
     return next((name for name in usual if name in headers and len(headers[name].shape) == 1), None)
-
-
-def _existing(headers: Mapping[str, NpyHeader], name: str, where: str) -> str:
-    if name not in headers:
-        found = ", ".join(map(repr, headers)) or "none"
-        raise SourceError(where, f"expected an array {name!r}, but found {found}")
-    return name
 
 
 def _names(archive: zipfile.ZipFile, name: str | None, n_items: int, where: str) -> pa.StringArray:

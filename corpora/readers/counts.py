@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -78,8 +78,8 @@ def read_triples(
     """
     n_docs_before = 0
     for file in files:
-        path, names = file.path, vocabulary_names(file.path.name)
-        vocabulary = options.vocabulary_file or words_beside(path, names)
+        path = file.path
+        vocabulary = options.vocabulary_file or words_beside(path, vocabulary_names)
         words = read_words(vocabulary)
         with closing(line_blocks(path, None)) as blocks:
             size, layout, parts = opened(blocks, path, len(words), vocabulary)
@@ -93,14 +93,13 @@ def parse(block: LineBlock, layout: LineLayout) -> Lines:
 
     Raises SourceError at a line of another form, or a count that is not whole.
     """
-    if b"x" in block.data or b"X" in block.data:  # Arrow reads 0x10 as 16
-        return _parse_each(block, layout)
     types = dict.fromkeys(layout.columns, pa.int64())
     if layout.is_real:
         types["count"] = pa.float64()
     own = pa.BufferOutputStream()  # in memory of Arrow, whose threads may outlive the read
     own.write(block.data)
-    try:
+    table = None
+    with suppress(pa.ArrowInvalid):
         table = pcsv.read_csv(
             pa.BufferReader(own.getvalue()),
             pcsv.ReadOptions(
@@ -109,9 +108,8 @@ def parse(block: LineBlock, layout: LineLayout) -> Lines:
             pcsv.ParseOptions(delimiter=" ", quote_char=False),
             pcsv.ConvertOptions(column_types=types, null_values=[]),
         )
-    except pa.ArrowInvalid:
-        return _parse_each(block, layout)
-    if len(table) != block.data.count(b"\n"):
+    has_x = b"x" in block.data or b"X" in block.data  # Arrow reads 0x10 as 16
+    if table is None or has_x or len(table) != block.data.count(b"\n"):
         return _parse_each(block, layout)
     columns = {name: table[name].to_numpy() for name in layout.columns}
     lines = np.arange(block.first_line, block.first_line + len(table))
@@ -183,7 +181,7 @@ def _whole_documents(
     first, n_pairs = 1, 0
     for part in parts:
         last_seen = int(waiting[-1, 0]) if len(waiting) else 1
-        check_lines(part, size, path, layout, last_seen)
+        _check_lines(part, size, path, layout, last_seen)
         n_pairs += len(part)
         waiting = np.concatenate((waiting, part))
         last = int(waiting[-1, 0]) if len(waiting) else first
@@ -215,19 +213,16 @@ def _pieces(lines: Lines, first: int, stop: int) -> Iterator[tuple[range, NDArra
         yield range(start, end), lines[low:high, :3]  # workers need no numbers of lines
 
 
-def check_lines(
-    lines: Lines, size: Size, path: Place, layout: LineLayout, last_seen: int | None
-) -> None:
+def _check_lines(lines: Lines, size: Size, path: Place, layout: LineLayout, last_seen: int) -> None:
     """SourceError at the first line out of range, or before document ``last_seen``."""
     documents, words, counts, numbers = lines.T
-    before = np.concatenate(([last_seen or 1], documents[:-1]))
+    before = np.concatenate(([last_seen], documents[:-1]))
     n_docs, n_words, least = size.n_docs, size.n_words, layout.least_count
     is_outside = (documents < 1) | (documents > n_docs)
-    is_early = (documents < before) & (last_seen is not None)
     is_uncounted = (counts < least) | (counts > LARGEST_COUNT)
     for bad, values, expected in (
         (is_outside, documents, f"a document number from 1 to {n_docs}"),
-        (is_early, documents, "document numbers in ascending order"),
+        (documents < before, documents, "document numbers in ascending order"),
         ((words < 1) | (words > n_words), words, f"a word number from 1 to {n_words}"),
         (is_uncounted, counts, f"a count from {least} to {LARGEST_COUNT}"),
     ):
@@ -324,11 +319,12 @@ def _of_dictionary(lines: Sequence[str], path: Place) -> pa.StringArray:
     return pa.array([words[number] for number in range(len(words))], pa.string())
 
 
-def words_beside(source: Place, names: Sequence[str]) -> Place:
-    """The first existing file of ``names``, packed or not, in the folder of ``source``.
+def words_beside(source: Place, names_for: Callable[[str], list[str]]) -> Place:
+    """The first existing file of those ``names_for`` the file, packed or not, in its folder.
 
     Raises SourceError if there is none.
     """
+    names = names_for(source.name)
     place = next(filter(is_file, packed_or_not(source, names)), None)
     if place is None:
         hint = "Name the vocabulary, one word a line, with --vocabulary-file."
@@ -375,18 +371,15 @@ def _uci_opened(
     if len(lines) < _N_HEADER_LINES:
         expected = "three header lines (numbers of documents, words and pairs)"
         raise SourceError(str(path), f"expected {expected}, but found {len(lines)}")
-    size = Size(*(_header_number(line, path, n) for n, line in enumerate(lines, start=1)))
+    for number, line in enumerate(lines, start=1):
+        if not _HEADER_NUMBER.fullmatch(line):
+            raise bad_line(str(path), number, line.decode(), "a number in the header")
+    size = Size(*map(int, lines))
     if size.n_words != n_words:
         expected = f"{quantity(n_words, 'word')}, as in {vocabulary}"
         raise SourceError(f"{path}, line 2", f"expected {expected}, but found {size.n_words}")
     remaining = chain([LineBlock(str(path), _N_HEADER_LINES + 1, rest)] if rest else [], blocks)
     return size, _LAYOUT, (parse(block, _LAYOUT) for block in remaining)
-
-
-def _header_number(line: bytes, path: Place, number: int) -> int:
-    if not _HEADER_NUMBER.fullmatch(line):
-        raise bad_line(str(path), number, line.decode(), "a number in the header")
-    return int(line)
 
 
 read_uci = partial(read_triples, vocabulary_names=uci_vocabulary_names, opened=_uci_opened)

@@ -73,11 +73,6 @@ class Format(NamedTuple, Generic[Options, Pending]):
         return self.vocabulary_names is not None
 
     @property
-    def by_file(self) -> bool:
-        """Whether each file is read by itself, so that some can be read ahead."""
-        return not self.counted and self.places is not places.files
-
-    @property
     def gives_ids(self) -> bool:
         """Whether ids are written in the files; names of files may repeat in several folders."""
         return DUPLICATE_IDS in self.options and self.places is not places.files
@@ -128,7 +123,7 @@ FORMATS: dict[str, TextFormat] = {
     "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, places=sheet_rows),
     "parquet": Format(_each(read_parquet), (".parquet",), _OF_ROWS),
     "arrow": Format(_each(read_ipc), _ARROW_SUFFIXES, _OF_ROWS),
-    "lda-c": Format(read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, vocabulary_names),
+    "lda-c": Format(_each(read_ldac), (".dat", ".ldac", ".lda-c"), _OF_COUNTS, vocabulary_names),
     "matrix-market": Format(read_matrix_market, (".mtx", ".mm"), _OF_COUNTS, vocabulary_names),
     # Also recognised by the name docword.NAME.txt.
     UCI: Format(read_uci, (".uci",), _OF_COUNTS, uci_vocabulary_names),
@@ -161,8 +156,9 @@ class Collection(NamedTuple, Generic[Options, Pending]):
     def streams(self, options: Options) -> Iterator[Iterator[Pending]]:
         """The same blocks in streams that can be read at the same time: one for each file, if all
         are on this disk and the format allows it."""
+        is_by_file = not self.format.counted and self.format.places is not places.files
         # Archives and some file systems of fsspec share one connection among their files.
-        if self.format.by_file and all(isinstance(file.path, Path) for file in self.files):
+        if is_by_file and all(isinstance(file.path, Path) for file in self.files):
             return (self.format.read([file], options) for file in self.files)
         return iter([self.read(options)])
 

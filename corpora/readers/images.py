@@ -62,17 +62,12 @@ def read_grey(path: Place) -> Vectors:
         warnings.catch_warnings(action="ignore"),  # about odd metadata and large images
         image_module.open(io.BytesIO(data), formats=_FORMATS) as image,
     ):
-        _check_size(image, str(path))
+        width, height = image.size
+        if width * height > LARGEST_IMAGE:  # before any pixel is unpacked
+            problem = f"expected at most {LARGEST_IMAGE:,} pixels, but found {width} x {height}"
+            raise SourceError(str(path), problem, "Cut it into several images.")
         image.load()
         return _grey(image, str(path))
-
-
-def _check_size(image: Image, where: str) -> None:
-    """Refuse an image that is too large, before any pixel is unpacked."""
-    width, height = image.size
-    if width * height > LARGEST_IMAGE:
-        problem = f"expected at most {LARGEST_IMAGE:,} pixels, but found {width} x {height}"
-        raise SourceError(where, problem, "Cut it into several images.")
 
 
 def _grey(image: Image, where: str) -> Vectors:

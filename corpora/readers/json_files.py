@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import excerpt
-from sparsetopics.corpora.readers.blocks import PendingBlock
 from sparsetopics.corpora.readers.jsonl import decode
-from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.readers.text_files import line_reader
 from sparsetopics.corpora.sources.byte_stream import (
     LONGEST_TEXT,
     LineBlock,
     Place,
-    SourceFile,
     line_blocks,
     too_long,
 )
@@ -28,15 +25,9 @@ _LONGEST_SHOWN = 40  # characters
 _EXPECTED = {b"": "an object", b"[": "a comma and an object, or the end of the array"}
 
 
-def read_json(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
-    """Read a JSON file; each object that is in no other is a document, as in JSON lines."""
-    blocks = object_blocks(file.path, options.decoding)
-    return (partial(decode, block, options) for block in blocks)
-
-
 def object_blocks(path: Place, decoding: Decoding | None) -> Iterator[LineBlock]:
-    """The objects of a file as lines of JSON, in which ``\\r`` stands for the breaks of its lines;
-    SourceError for anything else beside them."""
+    """The objects of a file that are in no other as lines of JSON, in which ``\\r`` stands for the
+    breaks of lines; SourceError for anything else beside them."""
     rest, line, n_objects = b"", 1, 0
     layout: bytes | None = None  # what stands before the first object
     for block in line_blocks(path, decoding, end=b"}"):
@@ -88,3 +79,6 @@ def _unexpected(
     expected = "an object or an array of objects" if layout is None else _EXPECTED[layout]
     shown = excerpt(found.decode(errors="replace"), _LONGEST_SHOWN)
     return SourceError(where, f"expected {expected}, but found {shown!r}")
+
+
+read_json = line_reader(decode, object_blocks)

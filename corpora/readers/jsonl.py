@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +15,6 @@ from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import (
     BETWEEN,
-    PendingBlock,
     Row,
     TextBlock,
     checked,
@@ -36,7 +34,8 @@ from sparsetopics.corpora.readers.options import (
     missing_field,
     no_text,
 )
-from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
+from sparsetopics.corpora.readers.text_files import line_reader
+from sparsetopics.corpora.sources.byte_stream import LineBlock
 
 # Floats as text differ between Arrow and json, but stand for the same numbers.
 _ARROW_TYPES = {
@@ -53,16 +52,12 @@ _TWICE: dict[str, Json] = {}  # in place of the values of a field that occurs tw
 _FIRST_LINES = 100  # that are looked at for the types of fields
 
 
-def read_jsonl(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
-    """Read JSON lines; a null or missing text is an empty document.
-
-    If no object in the first block has the field, raises SourceError for a wrong name.
-    """
-    return (partial(decode, block, options) for block in line_blocks(file.path, options.decoding))
-
-
 def decode(block: LineBlock, options: ReadOptions) -> TextBlock:
-    """The documents of a block: by Arrow where the lines are regular, else one by one."""
+    """The documents of a block: by Arrow where the lines are regular, else one by one.
+
+    A null or missing text is an empty document. If no object in the first block has the field,
+    raises SourceError for a wrong name.
+    """
     return _decode_regular(block, options) or _decode_each(block, options)
 
 
@@ -280,3 +275,6 @@ def _kind(value: Json) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
     named = (name for kind, name in names.items() if isinstance(value, kind))
     return "null" if value is None else next(named, "a number")
+
+
+read_jsonl = line_reader(decode)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -28,17 +28,14 @@ _BAD_LINE = re.compile(rb"^(?!\Z|%b).*" % _LINE, re.MULTILINE)
 _TO_SPACE = bytes.maketrans(b":", b" ")
 
 
-def read_ldac(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+def read_ldac(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     """Read documents without ids and labels; word numbers begin at 0.
 
     The words of ``NAME.dat`` are in ``NAME.dat.vocab``, ``NAME.vocab``, ``vocab.NAME.txt`` or
     ``vocab.txt``.
     """
-    for file in files:
-        names = vocabulary_names(file.path.name)
-        words = read_words(options.vocabulary_file or words_beside(file.path, names))
-        for block in line_blocks(file.path, None):
-            yield partial(_decode, block, words)
+    words = read_words(options.vocabulary_file or words_beside(file.path, vocabulary_names))
+    return (partial(_decode, block, words) for block in line_blocks(file.path, None))
 
 
 def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:

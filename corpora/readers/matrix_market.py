@@ -28,7 +28,6 @@ from sparsetopics.corpora.readers.counts import (
     Lines,
     Size,
     bad_line,
-    check_lines,
     parse,
     read_triples,
     vocabulary_names,
@@ -150,12 +149,10 @@ def _opened(
     columns = names if head.field == "pattern" else (*names, "count")
     layout = LineLayout(columns, is_real=head.field == "real", least_count=0)
     parts = (parse(block, layout) for block in rest)
-    return size, layout, _by_document(parts, size, path, layout)
+    return size, layout, _by_document(parts)
 
 
-def _by_document(
-    parts: Iterator[Lines], size: Size, path: Place, layout: LineLayout
-) -> Iterator[Lines]:
+def _by_document(parts: Iterator[Lines]) -> Iterator[Lines]:
     """The lines as they come if the first are sorted by document; otherwise all lines, sorted."""
     first = next(parts, None)
     if first is None:
@@ -163,11 +160,7 @@ def _by_document(
     if (np.diff(first[:, 0]) >= 0).all():
         yield from chain([first], parts)
         return
-    checked = []
-    for part in chain([first], parts):
-        check_lines(part, size, path, layout, last_seen=None)
-        checked.append(part)
-    lines = np.concatenate(checked)
+    lines = np.concatenate([first, *parts])
     order = np.argsort(lines[:, 0], kind="stable")
     for start in range(0, len(order), _PAIRS_AT_ONCE):
         yield lines[order[start : start + _PAIRS_AT_ONCE]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from sparsetopics.corpora.sources.byte_stream import (
     read_utf8,
     reading,
 )
+from sparsetopics.corpora.sources.encodings import Decoding
 from sparsetopics.corpora.sources.source_files import bare_suffix, names_of
 
 _MOST_FILES = 4_096  # in one block
@@ -96,26 +97,34 @@ def _decode_files(files: list[SourceFile], options: ReadOptions) -> TextBlock:
     )
 
 
-def read_lines(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
-    """Read each line as a document without id and label; empty lines are empty documents."""
-    return (partial(_decode_lines, block) for block in line_blocks(file.path, options.decoding))
+def line_reader(
+    decode: Callable[[LineBlock, ReadOptions], TextBlock],
+    blocks: Callable[[Place, Decoding], Iterator[LineBlock]] = line_blocks,
+) -> Callable[[SourceFile, ReadOptions], Iterator[PendingBlock]]:
+    """A reader of files in blocks of lines, which workers decode."""
+
+    def read(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
+        return (partial(decode, block, options) for block in blocks(file.path, options.decoding))
+
+    return read
 
 
-def _decode_lines(block: LineBlock) -> TextBlock:
+def _decode_lines(block: LineBlock, options: ReadOptions) -> TextBlock:
+    """Each line as a document without id and label; empty lines are empty documents."""
     texts = pa.array(block.data.decode().replace("\r\n", "\n").split("\n")[:-1], pa.string())
     nothing = pa.nulls(len(texts), pa.string())
     return TextBlock(nothing, nothing, texts)
 
 
-def read_mallet(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
-    """Read each line as id, label and text, separated by white space, as MALLET does."""
-    return (partial(_decode_labelled, block) for block in line_blocks(file.path, options.decoding))
-
-
-def _decode_labelled(block: LineBlock) -> TextBlock:
+def _decode_labelled(block: LineBlock, options: ReadOptions) -> TextBlock:
+    """Each line as id, label and text, separated by white space, as MALLET reads it."""
     rows = []
     for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
         if parts := line.removesuffix(b"\r").split(None, 2):
             doc_id, label, text = [*(part.decode() for part in parts), None, None][:3]
             rows.append((f"{block.source}, line {number}", doc_id, label, text))
     return text_block(rows, {})
+
+
+read_lines = line_reader(_decode_lines)
+read_mallet = line_reader(_decode_labelled)

@@ -105,6 +105,9 @@ _MOST_NAMED = 100  # files that are not text
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+_OF_ZIP = (zipfile.BadZipFile, NotImplementedError, struct.error)  # errors of damaged archives
+
+
 class LineBlock(NamedTuple):
     """Whole lines of valid UTF-8; the last one ends with a line break too."""
 
@@ -119,19 +122,14 @@ def reading(path: Place) -> Iterator[None]:
     """Turn the errors of a file that is missing, unreadable or damaged into a SourceError."""
     try:
         yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged(path, _NAMES.get(packing_of(path), "zip"), error) from error
-    except (zipfile.BadZipFile, NotImplementedError, struct.error) as error:
-        raise _damaged(path, "zip", error) from error
-    except OSError as error:
-        if error.errno is None and packing_of(path):  # raised by a library, not by the system
-            raise _damaged(path, _NAMES[packing_of(path)], error) from error
-        raise SourceError(str(path), f"cannot be read ({reason_of(error)})") from error
-
-
-def _damaged(path: Place, packing: str, error: Exception) -> SourceError:
-    problem = f"damaged or truncated {packing} data ({reason_of(error)})"
-    return SourceError(str(path), problem, "Copy or download it again.")
+    except (OSError, EOFError, zlib.error, *_OF_ZIP) as error:
+        packing = "" if isinstance(error, _OF_ZIP) else packing_of(path)
+        problem, hint = "cannot be read", ""
+        # Errors of libraries, unlike those of the system, have no number.
+        if not isinstance(error, OSError) or (error.errno is None and packing):
+            problem = f"damaged or truncated {_NAMES.get(packing, 'zip')} data"
+            hint = "Copy or download it again."
+        raise SourceError(str(path), f"{problem} ({reason_of(error)})", hint) from error
 
 
 def is_file(place: Place) -> bool:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -250,7 +250,7 @@ class ShardWriter(Generic[RowBatch]):
     """Writes rows into shards of a folder, in order, and kept ``fields`` into files beside them;
     all row groups but the last are full. The numbers of the files begin with ``first``.
 
-    Use as a context manager; ``finish`` returns the entries of the shards.
+    Use with ``closing``; ``finish`` returns the entries of the shards.
     """
 
     def __init__(
@@ -276,10 +276,8 @@ class ShardWriter(Generic[RowBatch]):
                 dictionaries=[name for name in names if name != TEXT],
             )
 
-    def __enter__(self) -> ShardWriter[RowBatch]:
-        return self
-
-    def __exit__(self, *error: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def close(self) -> None:
+        """Let go of the files without writing more."""
         for series in (self._shards, *self._beside.values()):
             series.close()
 
@@ -330,7 +328,7 @@ class RowCorpus(ABC, Generic[RowBatch]):
     def write_part(self, whole: Path, chosen: NDArray[np.bool_], part: Path) -> CorpusManifest:
         """Write the rows of this corpus, which is stored in ``whole``, where ``chosen`` (n_rows,)
         is true as the corpus ``part``; return its manifest."""
-        with ShardWriter(part, self.kind, self.fields) as writer:
+        with closing(ShardWriter(part, self.kind, self.fields)) as writer:
             start = 0
             for group in self.row_groups:
                 rows = np.flatnonzero(chosen[start : start + group.n_docs])

@@ -11,14 +11,7 @@ import pyarrow.compute as pc
 from sparsetopics.base.errors import OptionError, needing
 from sparsetopics.corpora.text.letters import bytes_and_offsets, letter_kinds
 from sparsetopics.corpora.text.phrases import JOINT
-from sparsetopics.corpora.text.token_kernels import (
-    Known,
-    count_names,
-    find_names,
-    find_strings,
-    known_strings,
-    renumber_tokens,
-)
+from sparsetopics.corpora.text.token_kernels import Known, find_names, find_strings, known_strings
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import shown
@@ -80,7 +73,8 @@ def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
         places = *bytes_and_offsets(texts), tokens.indptr, tokens.starts
         are_forms = numbers.max(axis=0) >= 0
         is_name = find_names(*places, tokens.word_of, are_forms, letter_kinds())
-    counts = count_names(tokens.word_of, is_name, len(words))
+    cell_of = tokens.word_of + is_name * np.int64(len(words))  # (n_tokens,) in these counts
+    counts = np.bincount(cell_of, minlength=2 * len(words)).reshape(2, len(words))
     is_changed = (numbers >= 0) & (counts[: len(known)] > 0)
     changed = np.nonzero(is_changed)
     found = zip(known, numbers, is_changed, strict=True)
@@ -102,7 +96,7 @@ def lemmatized(tokens: Tokens, texts: pa.StringArray, language: str) -> Tokens:
     new = (np.cumsum(is_left, dtype=np.int32) - 1)[new]
     return tokens._replace(
         words=words.filter(pa.array(is_left)),
-        word_of=renumber_tokens(tokens.word_of, is_name, new),
+        word_of=new.reshape(-1)[cell_of],
         forms={FORM: forms, LEMMA: lemmas, COUNT: pa.array(counts[changed])},
     )
 

@@ -25,8 +25,9 @@ _SEPARATOR = "\x1f"  # of the information in a line, by ASCII; no word has it
 _AT_UNSPACED = regex.compile(rf"(?<={UNSPACED}){_SEPARATOR}|{_SEPARATOR}(?={UNSPACED})", regex.V1)
 
 
-def check_segmenter(language: str) -> None:
-    """OptionError if the words of a language cannot be found, because a library is missing."""
+def check_segmenter(language: str | None) -> None:
+    """OptionError if the words of the language of texts cannot be found, because a library is
+    missing."""
     if language in SEGMENTED:
         with needing("languages", "language", f"{language} needs {{}}, which is not installed"):
             import icu4py.breakers  # noqa: F401

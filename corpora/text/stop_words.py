@@ -80,10 +80,8 @@ def stop_words_of_language(language: str) -> frozenset[str]:
     """The stop words of a language by its code; OptionError for one that this release does not
     know. English has the bundled list, and a language may have none.
     """
-    if language == "en":
-        return stop_words_of(ENGLISH)
     if language in language_codes():
-        return stop_words_of(language)
+        return stop_words_of(ENGLISH if language == "en" else language)
     if language not in SEGMENTED:
         codes = ", ".join(sorted({*language_codes(), *SEGMENTED}))
         problem = f"must be the code of a language, but is {shown(language)}"

@@ -295,24 +295,6 @@ def find_strings(
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def count_names(word_of: Ids, is_name: Flags, n_words: int) -> Counts:
-    """How often each word occurs, not as a name and as one, (2, n_words)."""
-    counts = np.zeros((2, n_words), np.int64)
-    for token in range(len(word_of)):
-        counts[np.uint8(is_name[token]), word_of[token]] += 1
-    return counts
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
-def renumber_tokens(word_of: Ids, is_name: Flags, new: Ids) -> Ids:
-    """The number ``new`` (2, n_words) of each token, (n_tokens,), for others and for names."""
-    renumbered = np.empty(len(word_of), np.int32)
-    for token in range(len(word_of)):
-        renumbered[token] = new[np.uint8(is_name[token]), word_of[token]]
-    return renumbered
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy")
 def find_names(
     text: Bytes,
     offsets: Offsets,  # (n_docs + 1,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import msgspec
@@ -130,10 +130,6 @@ class TokenizerOptions:
         if rule not in (FIRST_RULE, RULE):
             raise ValueError(f"rule {rule!r}")
         return msgspec.convert({**settings, "rule": rule}, cls)
-
-    def before_joining(self, stop_words: Iterable[str]) -> TokenizerOptions:
-        """The options with these stop words too, which must be gone before tokens are joined."""
-        return replace(self, stop_words=tuple(sorted({*self.stop_words, *stop_words})))
 
 
 _MANY_REPEATS = re.compile(r"\{(\d*,)?\d{5,}")  # which regex holds in memory, each by itself

@@ -127,14 +127,13 @@ def _read_table(path: Path) -> pa.Table:
 
 def _words(column: pa.ChunkedArray) -> list[str]:
     """The words; ValueError unless they are strings, each once."""
-    if column.type not in (pa.string(), pa.dictionary(pa.int32(), pa.string())):
+    if column.type != pa.dictionary(pa.int32(), pa.string()):
         raise ValueError(f"its words are of type {column.type}")
     encoded = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        n_different = len(encoded.dictionary)
-        if n_different != len(encoded):  # a word occurs twice
-            raise ValueError(f"only {n_different:,} of its {len(encoded):,} words are different")
-        encoded = encoded.dictionary_decode()
+    n_different = len(encoded.dictionary)
+    if n_different != len(encoded):  # a word occurs twice
+        raise ValueError(f"only {n_different:,} of its {len(encoded):,} words are different")
+    encoded = encoded.dictionary_decode()
     encoded.validate(full=True)
     words: list[str] = encoded.to_pylist()
     if encoded.null_count or len(set(words)) < len(words):

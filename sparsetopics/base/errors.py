@@ -109,13 +109,17 @@ def warn_user(sentence: str, kind: type[UserWarning] = SparsetopicsWarning) -> N
 
 
 @contextmanager
-def naming_parameters() -> Iterator[None]:
-    """Name options in errors as parameters of Python, not as the commands do."""
+def naming_parameters(name_of: Callable[[str], str] | None = None) -> Iterator[None]:
+    """Name options in errors as parameters of Python, not as the commands do.
+
+    ``name_of`` an option is the parameter; by default, ``parameter`` finds it.
+    """
+    name_of = name_of or parameter
     try:
         yield
     except (OptionError, OutputError, SourceError, VocabularyError) as error:
-        where = parameter(error.where) if isinstance(error, OptionError) else error.where
-        raise error.renamed(where, parameter) from None
+        where = name_of(error.where) if isinstance(error, OptionError) else error.where
+        raise error.renamed(where, name_of) from None
 
 
 @contextmanager

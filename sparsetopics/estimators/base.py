@@ -9,9 +9,8 @@ from __future__ import annotations
 import inspect
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -23,7 +22,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
-from sparsetopics.base.errors import OptionError, UnfittedError, naming_parameters
+from sparsetopics.base.errors import UnfittedError, naming_parameters
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
 from sparsetopics.base.showing import html_table, shortened
@@ -59,13 +58,8 @@ SHOWN_WORDS = 10
 SHOWN_CHARACTERS = 30  # of a word
 
 
-@contextmanager
-def naming_arguments() -> Iterator[None]:
-    """Name arguments in an OptionError as the constructors do, not as the commands do."""
-    try:
-        yield
-    except OptionError as error:
-        raise error.renamed(argument_for(error.where), argument_for) from None
+# Names options in errors as the arguments of constructors.
+naming_arguments = partial(naming_parameters, argument_for)
 
 
 class NotYetFittedError(UnfittedError, NotFittedError):

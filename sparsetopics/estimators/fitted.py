@@ -81,7 +81,6 @@ class FittedEstimator(Estimator):
         λ of Sievert & Shirley (2014), who suggest 0.6. Raises OptionError for components of
         vectors, and for numbers out of range.
         """
-        self._check_fitted()
         counts_from(1).check("n", n)
         words: list[list[str]] = self.topics(n, relevance)["words"].to_pylist()
         return words

@@ -173,7 +173,6 @@ class Interval:
         return " and ".join(bounds)
 
 
-POSITIVE = Interval(0, above_low=True, below_high=True)
 SHARE = Interval(0, 1, below_high=True)
 NATURAL = Interval(0, whole=True)  # of any size
 SHARE_OR_COUNT = Interval(0, 1, or_count=True)  # of documents: 0.5 is a share, 5 a count

@@ -336,7 +336,7 @@ def npz(path, name, column):
 READERS = {
     "a.jsonl": (jsonl, ingest, "line 4"),
     "odd.jsonl": (odd_jsonl, ingest, "line 4"),
-    "a.csv": (csv, ingest, "line 9"),
+    "a.csv": (csv, ingest, "line 8"),
     "a.parquet": (parquet, ingest, "row 3"),
     "a.arrow": (arrow, ingest, "row 3"),
     "v.csv": (csv, ingest_vectors, "item 3"),

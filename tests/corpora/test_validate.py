@@ -1,6 +1,7 @@
 """Each broken promise of a corpus is found and placed."""
 
 import json
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ def write_corpus(folder, indptr, word_ids, counts, terms=(3, 2, 2)):
         np.array(indptr, np.int64), np.array(word_ids, np.int32), np.array(counts, np.float32)
     )
     names = pa.array([f"d{n}" for n in range(batch.n_docs)])
-    with ShardWriter(folder, DocumentKind(3)) as writer:
+    with closing(ShardWriter(folder, DocumentKind(3))) as writer:
         writer.append(Rows(names, pa.nulls(batch.n_docs, pa.string()), batch))
         shards = writer.finish()
     vocabulary = Vocabulary(("a", "b", "c"), np.ones(3, np.int64), np.array(terms))

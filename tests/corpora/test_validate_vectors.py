@@ -1,6 +1,7 @@
 """Each broken promise of a corpus of vectors is found and placed."""
 
 import json
+from contextlib import closing
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ def write_corpus(folder, values):
     folder.mkdir()
     n_items, n_columns = values.shape
     names = pa.array([f"i{n}" for n in range(n_items)])
-    with ShardWriter(folder, VectorKind(n_columns)) as writer:
+    with closing(ShardWriter(folder, VectorKind(n_columns))) as writer:
         writer.append(Rows(names, pa.nulls(n_items, pa.string()), VectorBatch(values)))
         shards = writer.finish()
     VectorManifest(n_columns=n_columns, columns=None, made={}, projection=None, shards=shards).save(

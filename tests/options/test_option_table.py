@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
-from sparsetopics.options.option import NATURAL, POSITIVE, SHARE, Interval, counts_from, shown
+from sparsetopics.options.option import NATURAL, SHARE, Interval, counts_from, shown
 from sparsetopics.options.resolve import resolve, values_of
 from sparsetopics.options.table import OPTION
 from sparsetopics.options.training import (
@@ -113,9 +113,9 @@ def test_models_without_moves_take_none(model):
 @pytest.mark.parametrize(
     ("interval", "inside", "outside", "wanted"),
     [
-        (POSITIVE, [1e-300, 5.0], [0.0, -1.0, -inf], "above 0"),
-        (POSITIVE, [], [inf], "above 0 and finite"),
-        (POSITIVE, [], [nan], "a number"),
+        (Interval(0, above_low=True, below_high=True), [1e-300, 5.0], [0.0, -1.0, -inf], "above 0"),
+        (Interval(0, above_low=True, below_high=True), [], [inf], "above 0 and finite"),
+        (Interval(0, above_low=True, below_high=True), [], [nan], "a number"),
         (SHARE, [0.0, 0.99], [1.0, -0.1, inf], "at least 0 and below 1"),
         (NATURAL, [0, 10**30], [-1], "at least 0"),
         (counts_from(1, "lap"), [1, 2**31 - 1], [0, -5], "at least 1 lap"),
