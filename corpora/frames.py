@@ -23,7 +23,6 @@ from sparsetopics.corpora.sources.arrow_batches import AS_TEXT, in_words
 from sparsetopics.options.option import shown
 
 _NESTED = pa.list_(pa.null())
-_NUMBERS = (int, float, np.integer)  # of which columns may have several types
 
 # A text or a list of words; None, NaN and NA are documents without words.
 Document: TypeAlias = str | Iterable[str] | None
@@ -111,10 +110,9 @@ def _are_mixed(values: Any) -> bool:  # of a column of a frame, or a list
     or sets, whose elements it would take in an order that varies."""
     if str(getattr(values, "dtype", "object")).lower() != "object":  # as polars and pandas say it
         return False
-    present = (value for value in values if not is_missing(value))
-    kinds = {(type(value), getattr(value, "tzinfo", None)) for value in present}
+    kinds = {(type(v), getattr(v, "tzinfo", None)) for v in values if not is_missing(v)}
     types = {kind for kind, _ in kinds}
-    are_numbers = bool not in types and all(issubclass(kind, _NUMBERS) for kind in types)
+    are_numbers = bool not in types and all(issubclass(t, int | float | np.integer) for t in types)
     return any(issubclass(kind, Set) for kind in types) or (len(kinds) > 1 and not are_numbers)
 
 

@@ -86,9 +86,7 @@ def _placed_rows(
 def _texts(row: Sequence[Cell]) -> Sequence[str]:
     """The cells as strings, without empty ones at the end."""
     texts = [*map(_as_text, row)]
-    while texts and not texts[-1]:
-        texts.pop()
-    return texts
+    return texts[: max((number for number, text in enumerate(texts, 1) if text), default=0)]
 
 
 def _as_text(cell: Cell) -> str:

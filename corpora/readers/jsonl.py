@@ -238,17 +238,12 @@ def _text_of(
 ) -> str | list[str] | None:
     text, place = record.get(field), f"{where}, field {field!r}"
     if len(options.text_fields) == 1 and isinstance(text, list):
-        return [_word(word, place, options) for word in text]
+        if odd := [word for word in text if not isinstance(word, str | None)]:
+            raise SourceError(place, f"expected words as strings, but found {_kind(odd[0])}")
+        return [_encodable(word or "", place, options) for word in text]  # null is no word
     if text is not None and not isinstance(text, str):
         raise no_text(field, _kind(text), options, where)
     return None if text is None else _encodable(text, place, options)
-
-
-def _word(word: Json, where: str, options: ReadOptions) -> str:
-    """A word of a list; "" for null, which is none."""
-    if word is not None and not isinstance(word, str):
-        raise SourceError(where, f"expected words as strings, but found {_kind(word)}")
-    return _encodable(word or "", where, options)
 
 
 def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOptions) -> str | None:

@@ -130,8 +130,7 @@ def _strings(
     if pa.types.is_timestamp(column.type):  # to the microsecond, with the offset of its zone
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     if pa.types.is_duration(column.type):  # in seconds, whatever their unit
-        microseconds = column.cast(pa.duration("us"), safe=False).cast(pa.int64())
-        column = pc.divide(microseconds.cast(pa.float64()), 1e6)
+        column = pc.divide(column.cast(pa.duration("us"), safe=False).cast(pa.int64()), 1e6)
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)  # as in columns of pandas
     try:

@@ -91,10 +91,11 @@ def _distinct(
     indptr: NDArray[np.int64],
     ids: NDArray[np.int64],
 ) -> Tokens:
-    """Give equal words equal numbers: a token may look like two that were joined."""
+    """Give equal words equal numbers: a token may look like two that were joined. Where tokens
+    start is no longer known."""
     encoded = pa.concat_arrays(words).dictionary_encode()
     numbers = np.asarray(encoded.indices)[ids].astype(np.int32)
-    return tokens._replace(words=encoded.dictionary, indptr=indptr, word_of=numbers)
+    return Tokens(encoded.dictionary, indptr, numbers, tokens.letters, tokens.forms)
 
 
 _DELIMITER = "\x1f"  # between the words of a pair while it is learned; no token has it

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.wording import without_middle
 from sparsetopics.measures.paired import Estimate
 
 N_COLOURS = 6  # --series-0 … --series-5 of page.css; lines of further series are dashed
@@ -101,7 +102,7 @@ def score_figure(
         if unigram is not None:
             axes.axvline(unigram, color=INK, linestyle=":", linewidth=1.2)
             dotted = " (dotted: unigram)"
-        axes.set_yticks(range(len(names)), list(map(_shortened, names)))
+        axes.set_yticks(range(len(names)), [without_middle(name, LONGEST_NAME) for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlabel(f"{label}{dotted}")
         axes.grid(axis="y", visible=False)
@@ -192,10 +193,6 @@ def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -
         axes.set_ylim(bottom=0)
         axes.legend(frameon=False, fontsize=9)
         return svg_text(figure)
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME + 1 :]}"
 
 
 def colour(number: int) -> str:

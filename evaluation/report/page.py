@@ -100,7 +100,10 @@ def render_page(report: Report) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     names = _short_names([subject.path for subject in report.subjects])
-    shown = [_shown(subject, n, names[n]) for n, subject in enumerate(report.subjects)]
+    shown = [
+        Shown(n, names[n], subject, _map(subject, n), _accepted_moves(subject))
+        for n, subject in enumerate(report.subjects)
+    ]
     return environment.get_template("page.html").render(
         report=report,
         shown=shown,
@@ -132,10 +135,6 @@ def _short_names(names: Sequence[str]) -> list[str]:
     """Return the file names if they tell the runs apart, otherwise the whole paths."""
     short = [Path(name).name or name for name in names]
     return short if len(set(short)) == len(short) else list(names)
-
-
-def _shown(subject: Subject, number: int, name: str) -> Shown:
-    return Shown(number, name, subject, _map(subject, number), _accepted_moves(subject))
 
 
 def _map(subject: Subject, number: int) -> Markup | None:

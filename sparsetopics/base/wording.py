@@ -72,8 +72,7 @@ def without_middle(text: str, length: int) -> str:
 # --- beginnings of long texts ---------------------------------------------------------------------
 def excerpt(text: str, longest: int = EXCERPT) -> str:
     """The beginning of a text as one printable line, with an ellipsis if there is more of it."""
-    begin = " ".join(text[: 4 * longest].split())  # a text may be huge
-    line = printable(begin)
+    line = printable(" ".join(text[: 4 * longest].split()))  # a text may be huge
     is_whole = len(text) <= 4 * longest and len(line) <= longest
     return line if is_whole else f"{line[: longest - 1]}…"
 
