@@ -51,7 +51,8 @@ class ValidatedNumber(Path):
             return
         if lap == last + 1:
             self.settle()
-        self.laps = replace(self.laps, source=self.source_of(lap))
+        local = self.options.local_step_of(lap)
+        self.laps = replace(self.laps, source=self.source_of(lap), local=local)
 
     def settle(self) -> None:
         """Continue with the chosen topics, polished, before their first lap over all documents.

@@ -19,7 +19,14 @@ from sparsetopics.options.registry import (
     ModelKind,
     models_with,
 )
-from sparsetopics.options.table import OPTION, Criterion, GradientName, LocalUpdate, StartName
+from sparsetopics.options.table import (
+    OPTION,
+    Criterion,
+    GradientName,
+    LocalUpdate,
+    OwnCounts,
+    StartName,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,7 @@ class LocalOptions:
     tolerance: float = 0.05  # tokens
     restarts: int | None = None  # None: the default of the update
     minimum_mass: float | None = None  # tokens; None: the default of the update
+    own_counts: OwnCounts | None = None  # None: the default of the run, in its last laps
 
     def __post_init__(self) -> None:
         check_values(OPTION, "local", self)
@@ -40,6 +48,9 @@ class LocalOptions:
         if self.restarts and self.update == "collapsed":
             hint = "A restart is judged by the mean-field bound."
             refuse("restarts", "needs --local-update mean-field", hint)
+        if self.own_share and self.update == "mean-field":
+            hint = "The bound would not rise any more."
+            refuse("own-counts", "must be keep with --local-update mean-field", hint)
 
     @property
     def n_restarts(self) -> int:
@@ -47,6 +58,11 @@ class LocalOptions:
         if self.restarts is not None:
             return self.restarts
         return table.DEFAULT_RESTARTS if self.update == "mean-field" else 0
+
+    @property
+    def own_share(self) -> float:
+        """The share of what a document itself put into the counts that is left out of them."""
+        return 0.0 if self.own_counts is None else table.OWN_SHARES[self.own_counts]
 
     @property
     def pruning_mass(self) -> float:
@@ -271,8 +287,25 @@ class TrainingOptions:
 
     @property
     def local_step(self) -> LocalOptions:
-        """``local``, with the sparsity that the learner needs."""
-        return replace(self.local, sparsity=1) if self.learner_kind.at_modes else self.local
+        """``local``, with the sparsity that the learner needs, as all laps but the last take it."""
+        sparsity = 1 if self.learner_kind.at_modes else self.local.sparsity
+        return replace(self.local, sparsity=sparsity, own_counts=None)
+
+    def local_step_of(self, lap: int) -> LocalOptions:
+        """The local step in a lap; on a topic path, laps after the first rung are last ones too."""
+        last = self.first_laps if self.is_topic_path else self.n_laps
+        is_last = lap > last - table.OWN_LAPS
+        return replace(self.local_step, own_counts=self.own_counts if is_last else None)
+
+    @property
+    def own_counts(self) -> OwnCounts | None:
+        """What the last laps do with own counts, given or by default; None: they keep them.
+
+        Elsewhere moves judge the counts, or the last laps are not known before they are over.
+        """
+        has_last = self._may_start_gradually or self.is_validated
+        usual = table.DEFAULT_OWN_COUNTS if has_last else None
+        return self.local.own_counts or usual
 
     @property
     def laps_per_cold(self) -> int:
@@ -322,7 +355,7 @@ class TrainingOptions:
             laps=self.n_laps if self.is_validated else self.first_laps,
             lower_rungs=() if self.is_validated else self.lower_rungs,
             moves=self.active_moves if self.model_kind.learns_number else None,
-            local=self.local_step,
+            local=replace(self.local_step, own_counts=self.own_counts),
             likelihood=self.likelihood_name if self.model_kind.of_items else None,
         )
 
@@ -335,6 +368,7 @@ def _check_model(options: TrainingOptions) -> None:
         "likelihood": options.likelihood,
         "gamma": options.prior.top_concentration,
         "learn-hyperparameters": options.learn_hyperparameters,
+        "own-counts": local.own_counts,
     }
     for name, value in asked.items():
         if value:
@@ -353,6 +387,9 @@ def _check_model(options: TrainingOptions) -> None:
 
 def _check_statistics(options: TrainingOptions) -> None:
     """Refuse what needs statistics that the learner does not keep."""
+    if options.local.own_share and not options.learner_kind.remembers:
+        hint = "Only the memoized learner keeps what each document put into the counts."
+        refuse("own-counts", f"must be keep with --learner {options.learner}", hint)
     if options.active_moves.names and not options.learner_kind.makes_moves:
         hint = "A move is accepted by the whole-data bound, which only memoized batches keep."
         refuse("moves", f"must be none with --learner {options.learner}", hint)

@@ -167,10 +167,15 @@ def with_validation(
     ``share`` is what the user gave. The share is 0 without validation. Raises OptionError for a
     share that leaves too few documents.
     """
-    if options.lower_rungs or share == 0.0:
+    if options.lower_rungs:
         return options, share or 0.0
-    is_usual = share is None
-    if not options.may_be_validated or (is_usual and n_docs < table.FEWEST_VALIDATED):
+    is_few = share is None and n_docs < table.FEWEST_VALIDATED
+    if share == 0.0 or is_few or not options.may_be_validated:
+        if options.local.own_share and options.model_kind.learns_number:
+            hint = "Otherwise moves judge the counts, and the last laps are not known beforehand."
+            refuse(
+                "own-counts", "must be keep unless documents validate the number of topics", hint
+            )
         return options, 0.0
     share = share or min(table.DEFAULT_VALIDATION_SHARE, table.HDP_VALIDATION / n_docs)
     return validated(options, n_docs - count_validation(n_docs, share)), share
