@@ -192,23 +192,24 @@ def _gather_without_own(
     r and N_d are those of its last visit. Topics need not rise within a row of ``own``.
     """
     table, eta, inverse_totals = weights
-    masses, parts = np.zeros(inverse_totals.shape[0]), np.zeros(inverse_totals.shape[0])
+    masses, column_of = np.zeros(inverse_totals.shape[0]), np.full(inverse_totals.shape[0], -1)
     for u in range(words.shape[0]):
         for i in range(own.starts[first + u], own.starts[first + u + 1]):
             masses[own.topics[i]] += counts[u] * own.shares[i]
     for j in range(n_columns):
         k = matrix.topic_of[j]
+        column_of[k] = j
         # Rounding must not take away what Vη leaves at least.
         masses[k] = 1.0 / max(1.0 / inverse_totals[k] - share * masses[k], eta)
+    _gather(words, Weights(table, eta, masses), n_columns, matrix)
     for u in range(words.shape[0]):
-        v, row = words[u], range(own.starts[first + u], own.starts[first + u + 1])
-        for i in row:
-            parts[own.topics[i]] = share * (counts[u] * own.shares[i])
-        for j in range(n_columns):
-            k = matrix.topic_of[j]
-            matrix.weights[j, u] = (max(table[v, k] - parts[k], 0.0) + eta) * masses[k]
-        for i in row:
-            parts[own.topics[i]] = 0.0
+        v = words[u]
+        for i in range(own.starts[first + u], own.starts[first + u + 1]):
+            k = own.topics[i]
+            j = column_of[k]
+            if j >= 0:
+                left = max(table[v, k] - share * (counts[u] * own.shares[i]), 0.0)
+                matrix.weights[j, u] = (left + eta) * masses[k]
 
 
 # --- restarts -------------------------------------------------------------------------------------
