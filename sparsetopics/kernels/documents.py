@@ -199,8 +199,8 @@ def _gather_without_own(
     for j in range(n_columns):
         k = matrix.topic_of[j]
         column_of[k] = j
-        # Rounding must not take away what Vη leaves at least.
-        masses[k] = 1.0 / max(1.0 / inverse_totals[k] - share * masses[k], eta)
+        # Rounding must not take away Vη, or weights could be negative or infinite.
+        masses[k] = 1.0 / max(1.0 / inverse_totals[k] - share * masses[k], table.shape[0] * eta)
     _gather(words, Weights(table, eta, masses), n_columns, matrix)
     for u in range(words.shape[0]):
         v = words[u]

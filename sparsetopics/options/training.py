@@ -48,9 +48,6 @@ class LocalOptions:
         if self.restarts and self.update == "collapsed":
             hint = "A restart is judged by the mean-field bound."
             refuse("restarts", "needs --local-update mean-field", hint)
-        if self.own_share and self.update == "mean-field":
-            hint = "The bound would not rise any more."
-            refuse("own-counts", "must be keep with --local-update mean-field", hint)
 
     @property
     def n_restarts(self) -> int:
@@ -390,6 +387,9 @@ def _check_statistics(options: TrainingOptions) -> None:
     if options.local.own_share and not options.learner_kind.remembers:
         hint = "Only the memoized learner keeps what each document put into the counts."
         refuse("own-counts", f"must be keep with --learner {options.learner}", hint)
+    if options.local.own_share and options.local.update == "mean-field":
+        hint = "Otherwise the ELBO could fall."
+        refuse("own-counts", "must be keep with --local-update mean-field", hint)
     if options.active_moves.names and not options.learner_kind.makes_moves:
         hint = "A move is accepted by the whole-data bound, which only memoized batches keep."
         refuse("moves", f"must be none with --learner {options.learner}", hint)
