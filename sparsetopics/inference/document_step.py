@@ -24,7 +24,7 @@ from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentTerms, Summary
 from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows, number_rows
-from sparsetopics.options.table import LocalUpdate
+from sparsetopics.options.table import OWN_SHARES, LocalUpdate
 from sparsetopics.options.training import LocalOptions
 
 CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
@@ -49,9 +49,9 @@ def fit_documents(
     """Make the local steps of all documents of ``batch`` under the ``current`` global parameters.
 
     Documents begin with their topics in ``former``, or cold if it has none for them. If it also has
-    what they put into the counts, ``options.own_share`` of that is left out of these, except where
-    the topics of a cold start are chosen. A batch whose responsibilities would take much memory is
-    fitted in several chunks. Raises ShapeError if ``former`` is of other documents.
+    what they put into the counts, a share of that is left out of these (``options.own_counts``),
+    except where the topics of a cold start are chosen. A batch whose responsibilities would take
+    much memory is fitted in several chunks. Raises ShapeError if ``former`` is of other documents.
     """
     n_slots = options.n_slots(current.components.n_topics)
     chunks = cut_blocks(batch.indptr, CHUNK_ENTRIES // n_slots)
@@ -97,7 +97,7 @@ def make_schedule(options: LocalOptions) -> Schedule:
         LARGEST_PRUNED_SHARE,
         MOMENTUM if collapsed else 0.0,
         COLUMN_SHARE if collapsed else 0.0,
-        options.own_share,
+        OWN_SHARES[options.own_counts],
     )
 
 

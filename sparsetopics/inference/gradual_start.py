@@ -38,6 +38,7 @@ from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows
+from sparsetopics.options.table import OWN_LAPS
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 FACTORS = (3.0, 3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
@@ -102,8 +103,14 @@ def wanted_number(options: TrainingOptions, lap: int) -> int:
 
 
 def local_options(options: TrainingOptions, n_topics: int, lap: int) -> LocalOptions:
-    """How the topics of documents are found in a lap with ``n_topics``."""
-    local, is_given = options.local_step_of(lap), options.local.minimum_mass is not None
+    """How the topics of documents are found in a lap with ``n_topics``.
+
+    The last laps leave out own counts. On a topic path, those after the first rung do so too.
+    """
+    last = options.first_laps if options.is_topic_path else options.n_laps
+    own_counts = options.own_counts if lap > last - OWN_LAPS else None
+    local = replace(options.local_step, own_counts=own_counts)
+    is_given = options.local.minimum_mass is not None
     if not options.starts_gradually or n_topics <= options.n_topics or is_given:
         return local
     return replace(local, minimum_mass=FORMING_MASS)

@@ -27,6 +27,7 @@ from sparsetopics.inference.local_step import (
 )
 from sparsetopics.model.allocations.allocation import DocumentAllocation
 from sparsetopics.model.statistics import C, DocumentLengths, P, T
+from sparsetopics.options.table import OWN_SHARES
 from sparsetopics.options.training import LocalOptions
 
 OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, and in all
@@ -77,7 +78,7 @@ class Laps(Generic[S, D, C, P, T]):
         return state, parameters, tally
 
     def _former(self, state: S, batch_id: int) -> Former:
-        own = self.learner.own(state, batch_id) if self.local.own_share > 0.0 else None
+        own = self.learner.own(state, batch_id) if OWN_SHARES[self.local.own_counts] else None
         return self.learner.former(state, batch_id), own
 
     def _visits(

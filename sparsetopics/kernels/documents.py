@@ -205,8 +205,7 @@ def _gather_without_own(
     for u in range(words.shape[0]):
         v = words[u]
         for i in range(own.starts[first + u], own.starts[first + u + 1]):
-            k = own.topics[i]
-            j = column_of[k]
+            k, j = own.topics[i], column_of[own.topics[i]]
             if j >= 0:
                 left = max(table[v, k] - share * (counts[u] * own.shares[i]), 0.0)
                 matrix.weights[j, u] = (left + eta) * masses[k]

@@ -59,7 +59,8 @@ DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
 # only topics that have vanished leave.
 DEFAULT_MASSES: Mapping[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
 DEFAULT_COLD_EVERY = 3  # laps of collapsed LDA
-OWN_SHARES: Mapping[OwnCounts, float] = {"keep": 0.0, "half": 0.5, "leave": 1.0}  # left out
+# The share of what a document itself put into the counts that is left out of them.
+OWN_SHARES: Mapping[OwnCounts | None, float] = {None: 0.0, "keep": 0.0, "half": 0.5, "leave": 1.0}
 DEFAULT_OWN_COUNTS: OwnCounts = "half"  # predicts worse than "keep" nowhere, unlike "leave"
 OWN_LAPS = 4  # the last ones, in which a document's own counts are left out
 FEWEST_GRADUAL_LAPS = 7  # of LDA: in fewer laps, topics would not settle after they are merged
@@ -225,7 +226,7 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "in this many laps. In the others a document uses only the topics of its last visit, "
             f"which takes half the time. Default: {DEFAULT_COLD_EVERY} (lda with collapsed and the "
             "memoized learner), 1 (otherwise).")),
-        Option("own-counts", OneOf(OWN_SHARES), None, "local.own_counts", help=(
+        Option("own-counts", OneOf(get_args(OwnCounts)), None, "local.own_counts", help=(
             f"{_for('own-counts')} How much of its own words a document sees in the counts that "
             f"its topics are found with, in the last {OWN_LAPS} laps: all of them (keep), half of "
             "them (half) or none (leave). A topic then needs the words of other documents, so "

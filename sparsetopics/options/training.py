@@ -19,14 +19,7 @@ from sparsetopics.options.registry import (
     ModelKind,
     models_with,
 )
-from sparsetopics.options.table import (
-    OPTION,
-    Criterion,
-    GradientName,
-    LocalUpdate,
-    OwnCounts,
-    StartName,
-)
+from sparsetopics.options.table import OPTION, Criterion, GradientName, LocalUpdate, StartName
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +32,7 @@ class LocalOptions:
     tolerance: float = 0.05  # tokens
     restarts: int | None = None  # None: the default of the update
     minimum_mass: float | None = None  # tokens; None: the default of the update
-    own_counts: OwnCounts | None = None  # None: the default of the run, in its last laps
+    own_counts: table.OwnCounts | None = None  # None: kept, or in the last laps the default
 
     def __post_init__(self) -> None:
         check_values(OPTION, "local", self)
@@ -52,14 +45,8 @@ class LocalOptions:
     @property
     def n_restarts(self) -> int:
         """Restarts tried in each document."""
-        if self.restarts is not None:
-            return self.restarts
-        return table.DEFAULT_RESTARTS if self.update == "mean-field" else 0
-
-    @property
-    def own_share(self) -> float:
-        """The share of what a document itself put into the counts that is left out of them."""
-        return 0.0 if self.own_counts is None else table.OWN_SHARES[self.own_counts]
+        usual = table.DEFAULT_RESTARTS if self.update == "mean-field" else 0
+        return usual if self.restarts is None else self.restarts
 
     @property
     def pruning_mass(self) -> float:
@@ -85,8 +72,7 @@ class TopicPrior:
     @property
     def gamma(self) -> float:
         """γ, given or by default."""
-        given = self.top_concentration
-        return table.DEFAULT_TOP_CONCENTRATION if given is None else given
+        return self.top_concentration or table.DEFAULT_TOP_CONCENTRATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,25 +270,14 @@ class TrainingOptions:
 
     @property
     def local_step(self) -> LocalOptions:
-        """``local``, with the sparsity that the learner needs, as all laps but the last take it."""
-        sparsity = 1 if self.learner_kind.at_modes else self.local.sparsity
-        return replace(self.local, sparsity=sparsity, own_counts=None)
-
-    def local_step_of(self, lap: int) -> LocalOptions:
-        """The local step in a lap; on a topic path, laps after the first rung are last ones too."""
-        last = self.first_laps if self.is_topic_path else self.n_laps
-        is_last = lap > last - table.OWN_LAPS
-        return replace(self.local_step, own_counts=self.own_counts if is_last else None)
+        """``local``, with the sparsity that the learner needs."""
+        return replace(self.local, sparsity=1) if self.learner_kind.at_modes else self.local
 
     @property
-    def own_counts(self) -> OwnCounts | None:
-        """What the last laps do with own counts, given or by default; None: they keep them.
-
-        Elsewhere moves judge the counts, or the last laps are not known before they are over.
-        """
+    def own_counts(self) -> table.OwnCounts | None:
+        """What the last laps do with own counts; None (kept) if moves follow or none is last."""
         has_last = self._may_start_gradually or self.is_validated
-        usual = table.DEFAULT_OWN_COUNTS if has_last else None
-        return self.local.own_counts or usual
+        return self.local.own_counts or (table.DEFAULT_OWN_COUNTS if has_last else None)
 
     @property
     def laps_per_cold(self) -> int:
@@ -365,7 +340,6 @@ def _check_model(options: TrainingOptions) -> None:
         "likelihood": options.likelihood,
         "gamma": options.prior.top_concentration,
         "learn-hyperparameters": options.learn_hyperparameters,
-        "own-counts": local.own_counts,
     }
     for name, value in asked.items():
         if value:
@@ -384,12 +358,6 @@ def _check_model(options: TrainingOptions) -> None:
 
 def _check_statistics(options: TrainingOptions) -> None:
     """Refuse what needs statistics that the learner does not keep."""
-    if options.local.own_share and not options.learner_kind.remembers:
-        hint = "Only the memoized learner keeps what each document put into the counts."
-        refuse("own-counts", f"must be keep with --learner {options.learner}", hint)
-    if options.local.own_share and options.local.update == "mean-field":
-        hint = "Otherwise the ELBO could fall."
-        refuse("own-counts", "must be keep with --local-update mean-field", hint)
     if options.active_moves.names and not options.learner_kind.makes_moves:
         hint = "A move is accepted by the whole-data bound, which only memoized batches keep."
         refuse("moves", f"must be none with --learner {options.learner}", hint)

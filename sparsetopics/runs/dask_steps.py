@@ -30,6 +30,7 @@ from sparsetopics.execution.dask_cluster import Cluster, open_cluster
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps
 from sparsetopics.inference.local_step import Former, Globals, LocalResult
+from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import AnyComponents, BatchSums, Terms
@@ -109,9 +110,9 @@ def fit_batch(
     batch_id, (topics, own) = task
     # For read-only arrays, as Dask sends, numba would compile kernels anew.
     if topics is not None:
-        topics = topics._make(np.require(array, requirements="W") for array in topics)
+        topics = DocumentTopics._make(np.require(array, requirements="W") for array in topics)
     if own is not None:
-        own = own._make(np.require(array, requirements="W") for array in own)
+        own = Responsibilities._make(np.require(array, requirements="W") for array in own)
     with _lock:  # threads of a worker share both caches
         source, current = _kept_source(run), read_globals(version)
     found = laps.fit_batch(source.read(batch_id), current, options, Executor(), (topics, own))

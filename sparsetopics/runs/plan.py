@@ -171,7 +171,7 @@ def with_validation(
         return options, share or 0.0
     is_few = share is None and n_docs < table.FEWEST_VALIDATED
     if share == 0.0 or is_few or not options.may_be_validated:
-        if options.local.own_share and options.model_kind.learns_number:
+        if table.OWN_SHARES[options.local.own_counts] and options.model_kind.learns_number:
             hint = "Otherwise moves judge the counts, and the last laps are not known beforehand."
             refuse(
                 "own-counts", "must be keep unless documents validate the number of topics", hint

@@ -9,9 +9,11 @@ import pytest
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.inference.gradual_start import local_options
 from sparsetopics.inference.laps import fit_here
 from sparsetopics.inference.training import train
 from sparsetopics.options.resolve import resolve, values_of
+from sparsetopics.options.table import OWN_SHARES
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from sparsetopics.runs.plan import validated, with_validation
 from worlds.bars import ten_bars
@@ -37,7 +39,7 @@ class WatchingSteps:
         for batch_id, (_, own), (batch, found) in zip(
             batch_ids.tolist(), former, fitted, strict=True
         ):
-            self.shares.append(options.own_share if own is not None else 0.0)
+            self.shares.append(OWN_SHARES[options.own_counts] if own is not None else 0.0)
             n_topics = current.allocation.n_topics
             if own is not None:
                 self.check(batch, dense_of(own, n_topics), current.components, batch_id)
@@ -87,7 +89,8 @@ def test_the_last_laps_are_those_over_all_documents_or_of_all_rungs():
     path = TrainingOptions(30, lower_rungs=(20, 10))
 
     def first(options):
-        shares = [options.local_step_of(lap + 1).own_share for lap in range(options.n_laps)]
+        laps = range(1, options.n_laps + 1)
+        shares = [OWN_SHARES[local_options(options, 9, lap).own_counts] for lap in laps]
         assert shares == sorted(shares)
         assert set(shares) == {0.0, 0.5}
         return shares.index(0.5) + 1
@@ -148,22 +151,18 @@ def test_another_number_of_pairs_is_refused():
 
 
 # --- where it cannot be -------------------------------------------------------------------------
-REFUSED = {
-    "own-counts: is for lda and hdp, not for --model mixture.": ("mixture", {}),
-    "own-counts: must be keep with --local-update mean-field. Otherwise the ELBO": (
-        "lda", {"local-update": "mean-field"}
-    ),
-    "own-counts: must be keep with --learner stochastic. Only the memoized learner keeps": (
-        "lda", {"learner": "stochastic"}
-    ),
-    "own-counts: must be keep with --learner full. Only the": ("hdp", {"learner": "full"}),
-}  # fmt: skip
+NEEDS = "own-counts: must be keep without the memoized learner and the collapsed update."
+REFUSED = [
+    ("mixture", {}, "own-counts: is for lda and hdp, not for --model mixture."),
+    ("lda", {"local-update": "mean-field"}, NEEDS),
+    ("lda", {"learner": "stochastic"}, NEEDS),
+    ("hdp", {"learner": "full"}, NEEDS),
+]
 
 
 @pytest.mark.parametrize("own_counts", ["half", "leave"])
-@pytest.mark.parametrize("message", REFUSED)
-def test_what_cannot_leave_them_out_is_refused_at_once(message, own_counts):
-    model, given = REFUSED[message]
+@pytest.mark.parametrize(("model", "given", "message"), REFUSED)
+def test_what_cannot_leave_them_out_is_refused_at_once(model, given, message, own_counts):
     with pytest.raises(OptionError, match=re.escape(message)):
         resolve(model, {"own-counts": own_counts, **given})
 
