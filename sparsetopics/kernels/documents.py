@@ -185,30 +185,30 @@ def _gather_without_own(
     n_columns: int,
     matrix: Matrix,
 ) -> None:
-    """w_ju of all columns, without a share f of what the document itself put into the counts:
+    """w_ju = (S_vk − f c_u r_uk + η) / (N_k − f N_dk + Vη) of all columns.
 
-        w_ju = (S_vk − f c_u r_uk + η) / (N_k − f N_dk + Vη)
-
-    r and N_d are those of its last visit. Topics need not rise within a row of ``own``.
+    r and N_d are those of the last visit. Topics need not rise within a row of ``own``.
     """
     table, eta, inverse_totals = weights
     masses, column_of = np.zeros(inverse_totals.shape[0]), np.full(inverse_totals.shape[0], -1)
-    for u in range(words.shape[0]):
-        for i in range(own.starts[first + u], own.starts[first + u + 1]):
-            masses[own.topics[i]] += counts[u] * own.shares[i]
+    numerators = np.empty((n_columns, words.shape[0]))
     for j in range(n_columns):
-        k = matrix.topic_of[j]
-        column_of[k] = j
-        # Rounding must not take away Vη, or weights could be negative or infinite.
-        masses[k] = 1.0 / max(1.0 / inverse_totals[k] - share * masses[k], table.shape[0] * eta)
-    _gather(words, Weights(table, eta, masses), n_columns, matrix)
+        column_of[matrix.topic_of[j]] = j
     for u in range(words.shape[0]):
         v = words[u]
+        for j in range(n_columns):
+            numerators[j, u] = table[v, matrix.topic_of[j]] + eta
         for i in range(own.starts[first + u], own.starts[first + u + 1]):
-            k, j = own.topics[i], column_of[own.topics[i]]
-            if j >= 0:
-                left = max(table[v, k] - share * (counts[u] * own.shares[i]), 0.0)
-                matrix.weights[j, u] = (left + eta) * masses[k]
+            k, put_in = own.topics[i], counts[u] * own.shares[i]
+            masses[k] += put_in
+            if column_of[k] >= 0:
+                numerators[column_of[k], u] = max(table[v, k] - share * put_in, 0.0) + eta
+    for j in range(n_columns):
+        k = matrix.topic_of[j]
+        # Rounding must not take away Vη, or weights could be negative or infinite.
+        inverse = 1.0 / max(1.0 / inverse_totals[k] - share * masses[k], table.shape[0] * eta)
+        for u in range(words.shape[0]):
+            matrix.weights[j, u] = numerators[j, u] * inverse
 
 
 # --- restarts -------------------------------------------------------------------------------------
