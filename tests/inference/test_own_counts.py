@@ -172,7 +172,7 @@ def test_what_cannot_leave_them_out_is_refused_at_once(model, given, message, ow
     [({"moves": ()}, None, 900), ({"laps": 30}, None, 900), ({}, 0.0, 900), ({}, None, 100)],
 )
 def test_an_hdp_that_is_not_validated_keeps_them(given, share, n_docs):
-    message = "own-counts: must be keep unless documents validate the number of topics."
+    message = "own-counts: must be keep where documents do not choose the number. They do"
     with pytest.raises(OptionError, match=re.escape(message)):
         with_validation(resolve("hdp", {"own-counts": "half", **given}), share, n_docs)
     options = resolve("hdp", {"own-counts": "keep", **given})
