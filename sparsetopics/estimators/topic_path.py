@@ -49,7 +49,6 @@ class TopicPath(TopicEstimator):
         validation_share: The share of the documents that rungs are scored on, at most 5,000
             documents. 0 scores nothing; the model is then that of the middle rung.
         max_iter: The number of laps at the first rung, 7 by default.
-        own_counts: As for ``LDA``. The last laps are those from the fourth last of the first rung.
 
     Attributes:
         rungs_: The numbers of topics of which there is a model, in falling order.

@@ -40,7 +40,6 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
     restarts: int | None = None
     minimum_mass: float | None = None
     cold_every: int | None = None
-    own_counts: OwnCounts | None = None
 
     model_: TopicPosterior = field(init=False)
 
@@ -168,6 +167,7 @@ class LDA(TopicEstimator):
 
     n_components: int = MODELS["lda"].n_topics
     _: KW_ONLY
+    own_counts: OwnCounts | None = None
 
     _model_name: ClassVar[str] = "lda"
 
@@ -215,6 +215,7 @@ class HDP(TopicEstimator):
     moves: Sequence[str] | None = None
     criterion: Criterion | None = None
     validation_share: float | None = None
+    own_counts: OwnCounts | None = None
 
     _model_name: ClassVar[str] = "hdp"
 

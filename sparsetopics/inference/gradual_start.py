@@ -103,12 +103,8 @@ def wanted_number(options: TrainingOptions, lap: int) -> int:
 
 
 def local_options(options: TrainingOptions, n_topics: int, lap: int) -> LocalOptions:
-    """How the topics of documents are found in a lap with ``n_topics``.
-
-    The last laps leave out own counts. On a topic path, those after the first rung do so too.
-    """
-    last = options.first_laps if options.is_topic_path else options.n_laps
-    own_counts = options.own_counts if lap > last - OWN_LAPS else None
+    """How the topics of documents are found in a lap with ``n_topics``."""
+    own_counts = options.own_counts if lap > options.n_laps - OWN_LAPS else None
     local = replace(options.local_step, own_counts=own_counts)
     is_given = options.local.minimum_mass is not None
     if not options.starts_gradually or n_topics <= options.n_topics or is_given:

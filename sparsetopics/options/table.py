@@ -226,7 +226,8 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "in this many laps. In the others a document uses only the topics of its last visit, "
             f"which takes half the time. Default: {DEFAULT_COLD_EVERY} (lda with collapsed and the "
             "memoized learner), 1 (otherwise).")),
-        Option("own-counts", OneOf(get_args(OwnCounts)), None, "local.own_counts", help=(
+        Option("own-counts", OneOf(get_args(OwnCounts)), None, "local.own_counts",
+               doors=(TRAIN,), help=(
             f"{_for('own-counts')} How much of its own words a document sees in the counts that "
             f"its topics are found with, in the last {OWN_LAPS} laps: all of them (keep), half of "
             "them (half) or none (leave). A topic then needs the words of other documents, so "
@@ -286,9 +287,6 @@ PATH_OPTION: Table = in_sections({  # options of ``path`` beside those of LDA
 _WORDED_FOR_PATHS = {
     "laps": "Passes over the corpus at the first rung. Each further step makes "
     f"{LAPS_PER_STEP}, or one with fewer than {FEW_TOPICS} topics. Default: {PATH_LAPS}.",
-    "own-counts": OPTION["own-counts"].help.replace(
-        f"in the last {OWN_LAPS} laps", f"from the last {OWN_LAPS} laps of the first rung on"
-    ),
     "heldout": "Held-out corpus to score each rung on. No document is then kept out of CORPUS.",
 }
 LDA_ON_PATHS: Table = {  # the options of LDA that a topic path has too

@@ -275,8 +275,8 @@ class TrainingOptions:
 
     @property
     def own_counts(self) -> table.OwnCounts | None:
-        """What the last laps do with own counts; None (kept) if moves follow or none is last."""
-        has_last = self._may_start_gradually or self.is_validated
+        """What the last laps do with own counts; None: they are kept, as by moves and on paths."""
+        has_last = self.is_validated or (self._may_start_gradually and not self.lower_rungs)
         return self.local.own_counts or (table.DEFAULT_OWN_COUNTS if has_last else None)
 
     @property

@@ -16,6 +16,7 @@ from sparsetopics.options.resolve import resolve, values_of
 from sparsetopics.options.table import OWN_SHARES
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from sparsetopics.runs.plan import validated, with_validation
+from sparsetopics.runs.topic_path import rung_record
 from worlds.bars import ten_bars
 from worlds.dense_responsibilities import dense_of, lda_globals
 from worlds.simulated_documents import as_source, batch_of_counts
@@ -84,19 +85,18 @@ def test_the_last_four_laps_leave_out_what_the_last_visit_put_in(options, shares
     assert shares_of_laps(options, tmp_path) == shares
 
 
-def test_the_last_laps_are_those_over_all_documents_or_of_all_rungs():
+def test_the_last_laps_of_an_hdp_are_those_over_all_documents_and_a_path_has_none():
     hdp = validated(resolve("hdp", {}), 500)
     path = TrainingOptions(30, lower_rungs=(20, 10))
 
-    def first(options):
+    def shares_of(options):
         laps = range(1, options.n_laps + 1)
-        shares = [OWN_SHARES[local_options(options, 9, lap).own_counts] for lap in laps]
-        assert shares == sorted(shares)
-        assert set(shares) == {0.0, 0.5}
-        return shares.index(0.5) + 1
+        return [OWN_SHARES[local_options(options, 9, lap).own_counts] for lap in laps]
 
-    assert first(hdp) == hdp.n_laps - 3 > hdp.last_path_lap + 1
-    assert first(path) == path.first_laps - 3 == 4
+    assert shares_of(hdp) == (hdp.n_laps - 4) * [0.0] + 4 * [0.5]
+    assert hdp.last_path_lap < hdp.n_laps - 4
+    assert shares_of(path) == path.n_laps * [0.0]
+    assert rung_record(path, 20, 0.1)["local"]["own_counts"] == "keep"
 
 
 @pytest.mark.parametrize("seed", range(5))
