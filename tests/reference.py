@@ -213,10 +213,25 @@ def least_part(length):
     return F(2.0 ** -min(30 - math.frexp(length)[1], 100))
 
 
-def fit_document(counts, weights, prior, plan, n_slots, former=None):
+def weights_without_own(words, counts, weights, own, share):
+    """(S − f c r + η) / (N − f N_d + Vη) of one document, (n_words, n_topics), in float32.
+
+    ``words`` are rows of the table of ``weights``, ``own`` has the r of the last visit.
+    """
+    table, eta, inverse_totals = weights
+    put_in = counts[:, None] * own
+    totals = np.maximum(1 / inverse_totals - share * in_order(put_in), len(table) * eta)
+    left = ((np.maximum(table[words] - share * put_in, 0) + eta) * (1 / totals)).astype(F)
+    assert (left > 0).all()
+    assert np.isfinite(left).all()
+    return left
+
+
+def fit_document(counts, weights, prior, plan, n_slots, former=None, left=None):
     """The local step of a document; ``weights`` (n_words, n_topics) are its rows, in float32.
 
-    ``former`` is the N_k to begin from, (n_topics,), if the start is not cold.
+    ``former`` is the N_k to begin from, (n_topics,), if the start is not cold. ``left`` are weights
+    without the document's own counts, if these are left out once its topics are chosen.
     """
     length = in_order(counts)
     minimum = F(min(plan.minimum_mass, plan.largest_pruned * length))
@@ -226,9 +241,8 @@ def fit_document(counts, weights, prior, plan, n_slots, former=None):
     else:
         masses, known = former, np.flatnonzero(former)
         topics = known[heavy(former[known], minimum)]
-    words = Words(
-        counts, least_part(length), relative(weights.T[topics]), prior[topics].astype(F)
-    )  # fmt: skip
+    gathered = relative((weights if left is None else left).T[topics])
+    words = Words(counts, least_part(length), gathered, prior[topics].astype(F))
     state = State(np.arange(len(topics)), masses[topics], np.zeros_like(words.weights))
     state, n_sweeps = iterate(words, plan, n_slots, state, minimum)
     restarts = [0, 0]

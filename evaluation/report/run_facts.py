@@ -18,11 +18,16 @@ VALIDATED = (
     "merges, down to a number of topics chosen by documents that were kept out of training; then "
     "merges and deletes, as long as these documents are predicted as well"
 )
+OWN_COUNTS = {
+    "keep": "kept in all laps",
+    "half": "half of them left out in the last laps",
+    "leave": "left out in the last laps",
+}
 MOVES = {"merge": "merges", "delete": "deletes", "birth": "births"}
 # Options that have a sentence or number of their own; the others are shown as they are typed.
 SAID = {
     *("model", "topics", "laps", "seed", "likelihood", "moves", "criterion"),
-    *("alpha", "gamma", "eta", "learn-hyperparameters", "learner", "local-update"),
+    *("alpha", "gamma", "eta", "learn-hyperparameters", "learner", "local-update", "own-counts"),
 }
 
 
@@ -39,6 +44,7 @@ def topic_facts(run: TopicRun) -> dict[str, Fact]:
         **_data_facts(run),
         "learner": _in_words(_entry(options, "learner"), _words_of(LEARNERS)),
         "topics of a document": _in_words(_entry(options, "local.update"), UPDATES),
+        "a document's own counts": _in_words(_entry(options, "local.own_counts"), OWN_COUNTS),
         "moves": VALIDATED if "number_of_topics" in run.settings else _moves(options),
         "α, for the topics of a document": _concentration(model.doc_concentration.sum(), learned),
         "η, for the words of a topic": _concentration(model.word_concentration, learned),

@@ -19,7 +19,7 @@ from sparsetopics.estimators.inputs import Data, Names
 from sparsetopics.options import table
 from sparsetopics.options.option import OneOf
 from sparsetopics.options.registry import MODELS
-from sparsetopics.options.table import Criterion, LocalUpdate
+from sparsetopics.options.table import Criterion, LocalUpdate, OwnCounts
 
 if TYPE_CHECKING:
     from sparsetopics.model.topic_posterior import TopicPosterior
@@ -145,6 +145,10 @@ class LDA(TopicEstimator):
         cold_every: In one lap of this many, all topics are considered for every document; in the
             others, those that the document has. None stands for 3 if the memoized learner has
             collapsed documents, else for 1.
+        own_counts: How much of its own words a document sees in the counts that its topics are
+            found with, in the last four laps: all ("keep"), half ("half") or none ("leave"). The
+            last two need the memoized learner and the collapsed update. None stands for "half" if
+            these are used, else for "keep".
         n_jobs: The number of threads; -1 for one per core. It does not change the result.
         random_state: The seed. None takes a new one every time, and a RandomState draws one.
 
@@ -163,6 +167,7 @@ class LDA(TopicEstimator):
 
     n_components: int = MODELS["lda"].n_topics
     _: KW_ONLY
+    own_counts: OwnCounts | None = None
 
     _model_name: ClassVar[str] = "lda"
 
@@ -192,6 +197,7 @@ class HDP(TopicEstimator):
             ``partial_fit`` does.
         criterion: What moves must raise: "collapsed" (the default) or "bound", the ELBO.
         cold_every: As for ``LDA``, but 1 by default, and always 1 with moves.
+        own_counts: As for ``LDA``, but "keep" unless documents are kept out to choose the number.
         max_iter: The largest number of laps. None stands for 100, or for what the validation needs.
         validation_share: The share of the documents that are kept out until the number of topics
             is chosen. None stands for a tenth, but at most 1,000 documents.
@@ -209,6 +215,7 @@ class HDP(TopicEstimator):
     moves: Sequence[str] | None = None
     criterion: Criterion | None = None
     validation_share: float | None = None
+    own_counts: OwnCounts | None = None
 
     _model_name: ClassVar[str] = "hdp"
 

@@ -13,7 +13,7 @@ import numpy as np
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, WordIds, cut_blocks
 from sparsetopics.base.errors import ShapeError
 from sparsetopics.execution.executors import Executor, open_executor
-from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
+from sparsetopics.inference.local_step import NOTHING, Former, Globals, LocalInfo, LocalResult
 from sparsetopics.kernels import documents as document_kernels
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Lists, Schedule, SparseShares, Weights
@@ -24,7 +24,7 @@ from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentTerms, Summary
 from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows, number_rows
-from sparsetopics.options.table import LocalUpdate
+from sparsetopics.options.table import OWN_SHARES, LocalUpdate
 from sparsetopics.options.training import LocalOptions
 
 CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
@@ -44,33 +44,36 @@ def fit_documents(
     current: TopicGlobals,
     options: LocalOptions,
     executor: Executor,
-    former: DocumentTopics | None = None,
+    former: Former = NOTHING,
 ) -> LocalResult[PairCounts, DocumentTerms]:
     """Make the local steps of all documents of ``batch`` under the ``current`` global parameters.
 
-    Documents begin with the topics in ``former``, or cold if it has none for them. A batch whose
-    responsibilities would take much memory is fitted in several chunks. Raises ShapeError if
-    ``former`` has another number of documents.
+    Documents begin with their topics in ``former``, or cold if it has none for them. If it also has
+    what they put into the counts, a share of that is left out of these (``options.own_counts``),
+    except where the topics of a cold start are chosen. A batch whose responsibilities would take
+    much memory is fitted in several chunks. Raises ShapeError if ``former`` is of other documents.
     """
     n_slots = options.n_slots(current.components.n_topics)
     chunks = cut_blocks(batch.indptr, CHUNK_ENTRIES // n_slots)
-    if former is None:
-        former = DocumentTopics.unknown(batch.n_docs)
-    if len(former.starts) != batch.n_docs + 1:  # kernels read one row per document
-        wanted, found = f"{batch.n_docs:,}", f"{len(former.starts) - 1:,}"
-        raise ShapeError("former topics", f"expected {wanted} documents, but found {found}")
-    parts = [
-        part
-        for chunk in chunks
-        for part in _fit_chunk(
-            batch[slice(*chunk)], former.rows(*chunk), current, options, executor
-        )
-    ]
+    topics = DocumentTopics.unknown(batch.n_docs) if former[0] is None else former[0]
+    own = Responsibilities.unknown(batch.n_pairs) if former[1] is None else former[1]
+    _check_rows("documents", batch.n_docs, len(topics.starts) - 1)
+    _check_rows("pairs", batch.n_pairs, len(own.starts) - 1)
+    parts: list[_Fitted] = []
+    for chunk in chunks:
+        left = topics.rows(*chunk), own.rows(*batch.indptr[list(chunk)])
+        parts += _fit_chunk(batch[slice(*chunk)], *left, current, options, executor)
     responsibilities = Responsibilities.joined([found for found, _, _ in parts])
     doc_topics = DocumentTopics.joined([topics for _, topics, _ in parts])
     summary = summarize(batch, responsibilities, current, executor)
     info = LocalInfo(*map(int, sum((tallies for _, _, tallies in parts), np.zeros(3, np.int64))))
     return LocalResult(summary, responsibilities, info, doc_topics)
+
+
+def _check_rows(noun: str, wanted: int, found: int) -> None:
+    """ShapeError unless the last visit left as many rows as kernels will read."""
+    if found != wanted:
+        raise ShapeError("former topics", f"expected {wanted:,} {noun}, but found {found:,}")
 
 
 def summarize(
@@ -94,6 +97,7 @@ def make_schedule(options: LocalOptions) -> Schedule:
         LARGEST_PRUNED_SHARE,
         MOMENTUM if collapsed else 0.0,
         COLUMN_SHARE if collapsed else 0.0,
+        OWN_SHARES[options.own_counts],
     )
 
 
@@ -104,6 +108,7 @@ _Fitted = tuple[Responsibilities, DocumentTopics, IntArray]
 def _fit_chunk(
     batch: DocumentBatch,
     former: DocumentTopics,
+    own: Responsibilities,
     current: TopicGlobals,
     options: LocalOptions,
     executor: Executor,
@@ -123,7 +128,8 @@ def _fit_chunk(
         indptr = batch.indptr[first : last + 1] - batch.indptr[first]
         found, topics = document_kernels.fit_block(
             indptr, words[pairs], counts[pairs], weights, lists, prior, schedule,
-            SparseShares(*former.rows(first, last)), n_slots, tallies, np.empty((0, 0)),
+            SparseShares(*former.rows(first, last)),
+            SparseShares(*own.rows(pairs.start, pairs.stop)), n_slots, tallies, np.empty((0, 0)),
         )  # fmt: skip
         return Responsibilities(*found), DocumentTopics(*topics), tallies
 
@@ -193,7 +199,7 @@ def topic_proportions(
     prior, indptr = np.array(doc_concentration, np.float64), batch.indptr.copy()
     doc_topic_counts = np.zeros((batch.n_docs, n_topics))
     schedule = make_schedule(DENSE_STEP)._replace(column_share=DENSE_COLUMN_SHARE)
-    former = DocumentTopics.unknown(batch.n_docs)
+    former, own = DocumentTopics.unknown(batch.n_docs), SparseShares(*Responsibilities.unknown(0))
     with open_executor(workers) as executor:
         lists = _lists(weights, rows, n_topics, executor)
 
@@ -201,8 +207,8 @@ def topic_proportions(
             first, last = block
             document_kernels.fit_block(
                 indptr[first : last + 1], rows, counts, weights, lists, prior,
-                schedule, SparseShares(*former.rows(first, last)), n_topics, np.zeros(3, np.int64),
-                doc_topic_counts[first:last],
+                schedule, SparseShares(*former.rows(first, last)), own, n_topics,
+                np.zeros(3, np.int64), doc_topic_counts[first:last],
             )  # fmt: skip
 
         executor.map(infer, cut_blocks(indptr))

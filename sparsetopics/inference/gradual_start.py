@@ -38,6 +38,7 @@ from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows
+from sparsetopics.options.table import OWN_LAPS
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 FACTORS = (3.0, 3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
@@ -82,7 +83,7 @@ class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, Docu
         if self.parameters.allocation.n_topics > wanted:
             self.state, self.parameters, new_topics = narrowed(self.state, self.parameters, wanted)
             self.memory = self.memory._replace(lineage=new_topics[self.memory.lineage])
-        local = local_options(self.options, self.parameters.allocation.n_topics)
+        local = local_options(self.options, self.parameters.allocation.n_topics, lap)
         self.laps = replace(self.laps, local=local)
 
     def is_over(self, infos: list[LapInfo]) -> bool:
@@ -101,9 +102,11 @@ def wanted_number(options: TrainingOptions, lap: int) -> int:
     return round(FACTORS[lap - 1] * options.n_topics)
 
 
-def local_options(options: TrainingOptions, n_topics: int) -> LocalOptions:
+def local_options(options: TrainingOptions, n_topics: int, lap: int) -> LocalOptions:
     """How the topics of documents are found in a lap with ``n_topics``."""
-    local, is_given = options.local_step, options.local.minimum_mass is not None
+    own_counts = options.own_counts if lap > options.n_laps - OWN_LAPS else None
+    local = replace(options.local_step, own_counts=own_counts)
+    is_given = options.local.minimum_mass is not None
     if not options.starts_gradually or n_topics <= options.n_topics or is_given:
         return local
     return replace(local, minimum_mass=FORMING_MASS)

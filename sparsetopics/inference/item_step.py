@@ -14,10 +14,9 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
+from sparsetopics.inference.local_step import NOTHING, Former, Globals, LocalInfo, LocalResult
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms, sum_item_terms
 from sparsetopics.model.allocations.nested import NestedAllocation
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.item_assignment import assign, assign_batch
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V, V_contra
@@ -60,7 +59,7 @@ def fit_items(
     current: Globals[C, P, ItemTerms],
     options: LocalOptions,
     executor: Executor,
-    former: DocumentTopics | None = None,
+    former: Former = NOTHING,
 ) -> LocalResult[P, ItemTerms]:
     """L-sparse responsibilities of all items of ``batch``, and what follows from them.
 

@@ -16,7 +16,9 @@ from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.item_step import fit_items
 from sparsetopics.inference.learners.learner import Learner, S, Visit
 from sparsetopics.inference.local_step import (
+    NOTHING,
     D,
+    Former,
     Globals,
     LocalInfo,
     LocalResult,
@@ -24,8 +26,8 @@ from sparsetopics.inference.local_step import (
     Parameters,
 )
 from sparsetopics.model.allocations.allocation import DocumentAllocation
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.statistics import C, DocumentLengths, P, T
+from sparsetopics.options.table import OWN_SHARES
 from sparsetopics.options.training import LocalOptions
 
 OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, and in all
@@ -66,7 +68,7 @@ class Laps(Generic[S, D, C, P, T]):
             rounds = learner.rounds(state, self.source.n_batches, self.rng)
         for batch_ids in rounds:
             current = parameters.with_components(learner.components(state))
-            former = map(partial(learner.former, state), batch_ids.tolist())
+            former = map(partial(self._former, state), batch_ids.tolist())
             visits = self._visits(batch_ids, current, former, tally)
             state, kept_old = learner.step_in_place(state, visits, current)
             parameters = parameters.updated(learner.terms(state))
@@ -75,11 +77,15 @@ class Laps(Generic[S, D, C, P, T]):
         parameters = parameters.updated(learner.terms(state))
         return state, parameters, tally
 
+    def _former(self, state: S, batch_id: int) -> Former:
+        own = self.learner.own(state, batch_id) if OWN_SHARES[self.local.own_counts] else None
+        return self.learner.former(state, batch_id), own
+
     def _visits(
         self,
         batch_ids: IntArray,
         current: Globals[C, P, T],
-        former: Iterable[DocumentTopics | None],
+        former: Iterable[Former],
         tally: LapTally,
     ) -> Iterator[Visit[D, P, T]]:
         """Fit the batches of a round, in their order."""
@@ -101,12 +107,12 @@ def fit_here(
     batch_ids: IntArray,
     current: Globals[C, P, T],
     options: LocalOptions,
-    former: Iterable[DocumentTopics | None],
+    former: Iterable[Former],
 ) -> Iterator[tuple[D, LocalResult[P, T]]]:
     """``LocalSteps`` in this process: each batch when it is asked for, by all workers."""
-    for batch_id, topics in zip(batch_ids.tolist(), former, strict=True):
+    for batch_id, left in zip(batch_ids.tolist(), former, strict=True):
         documents = source.read(batch_id)
-        yield documents, fit_batch(documents, current, options, executor, topics)
+        yield documents, fit_batch(documents, current, options, executor, left)
 
 
 def fit_batch(
@@ -114,12 +120,12 @@ def fit_batch(
     current: Globals[C, P, T],
     options: LocalOptions,
     executor: Executor,
-    former: DocumentTopics | None = None,
+    former: Former = NOTHING,
 ) -> LocalResult[P, T]:
     """Make the local step of a batch.
 
-    ``former`` has the topics that documents begin with, or None for a cold start. Items have no
-    use for it, because their step is exact from any start.
+    ``former`` is what the last visit of the batch left. Items have no use for it, because their
+    step is exact from any start.
     """
     of_documents = isinstance(current.allocation, DocumentAllocation)
     # The allocation says what the batch is; no type can.
@@ -127,6 +133,4 @@ def fit_batch(
     return fit(batch, current, options, executor, former)
 
 
-FitBatch = Callable[
-    [D, Globals[C, P, T], LocalOptions, Executor, DocumentTopics | None], LocalResult[P, T]
-]
+FitBatch = Callable[[D, Globals[C, P, T], LocalOptions, Executor, Former], LocalResult[P, T]]

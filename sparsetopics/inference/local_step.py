@@ -88,11 +88,15 @@ class LocalResult(NamedTuple, Generic[P, T]):
     doc_topics: DocumentTopics | None = None  # None for items
 
 
+# What the last visit of a batch left: the topics that its documents begin with, or None for a cold
+# start; and what it put into the counts, or None if nothing is left out of them.
+Former = tuple[DocumentTopics | None, Responsibilities | None]
+NOTHING: Former = (None, None)  # of a first visit
+
 # Makes the local steps of a round, each a pure function of its batch and the parameters. Given are
 # the numbers of the batches, the parameters, which must not change until the last step is out, and
-# the topics that the documents of each batch begin with, or None for a cold start. The batches come
-# out in their order, as they were read.
+# what the last visit of each batch left. The batches come out in their order, as they were read.
 LocalSteps = Callable[
-    [IntArray, Globals[C, P, T], LocalOptions, Iterable[DocumentTopics | None]],
+    [IntArray, Globals[C, P, T], LocalOptions, Iterable[Former]],
     Iterator[tuple[D, LocalResult[P, T]]],
 ]

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
 from sparsetopics.inference.course import Judge, make_model
-from sparsetopics.inference.gradual_start import WordState
+from sparsetopics.inference.gradual_start import WordState, local_options
 from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools
@@ -51,7 +51,8 @@ class ValidatedNumber(Path):
             return
         if lap == last + 1:
             self.settle()
-        self.laps = replace(self.laps, source=self.source_of(lap))
+        local = local_options(self.options, self.parameters.allocation.n_topics, lap)
+        self.laps = replace(self.laps, source=self.source_of(lap), local=local)
 
     def settle(self) -> None:
         """Continue with the chosen topics, polished, before their first lap over all documents.

@@ -164,16 +164,51 @@ def _begin_cold(
 
 @inner
 def _gather(words: WordIds, weights: Weights, n_columns: int, matrix: Matrix) -> None:
-    """w_ju of all columns, scaled so that each word's largest is one."""
+    """w_ju of all columns."""
     table, eta, inverse_totals = weights
     gathered, topic_of = matrix.weights, matrix.topic_of
-    gathered[:n_columns, words.shape[0] :] = F(1.0)  # beyond the last word
     for u in range(words.shape[0]):
         v = words[u]
         for j in range(n_columns):
             k = topic_of[j]
             gathered[j, u] = (table[v, k] + eta) * inverse_totals[k]
-    scale_weights(n_columns, matrix)
+
+
+@inner
+def _gather_without_own(
+    words: WordIds,
+    counts: FloatArray,
+    weights: Weights,
+    own: SparseShares,
+    first: int,
+    share: float,
+    n_columns: int,
+    matrix: Matrix,
+) -> None:
+    """w_ju = (S_vk − f c_u r_uk + η) / (N_k − f N_dk + Vη) of all columns.
+
+    r and N_d are those of the last visit. Topics need not rise within a row of ``own``.
+    """
+    table, eta, inverse_totals = weights
+    masses, column_of = np.zeros(inverse_totals.shape[0]), np.full(inverse_totals.shape[0], -1)
+    numerators = np.empty((n_columns, words.shape[0]))
+    for j in range(n_columns):
+        column_of[matrix.topic_of[j]] = j
+    for u in range(words.shape[0]):
+        v = words[u]
+        for j in range(n_columns):
+            numerators[j, u] = table[v, matrix.topic_of[j]] + eta
+        for i in range(own.starts[first + u], own.starts[first + u + 1]):
+            k, put_in = own.topics[i], counts[u] * own.shares[i]
+            masses[k] += put_in
+            if column_of[k] >= 0:
+                numerators[column_of[k], u] = max(table[v, k] - share * put_in, 0.0) + eta
+    for j in range(n_columns):
+        k = matrix.topic_of[j]
+        # Rounding must not take away Vη, or weights could be negative or infinite.
+        inverse = 1.0 / max(1.0 / inverse_totals[k] - share * masses[k], table.shape[0] * eta)
+        for u in range(words.shape[0]):
+            matrix.weights[j, u] = numerators[j, u] * inverse
 
 
 # --- restarts -------------------------------------------------------------------------------------
@@ -288,6 +323,8 @@ def fit_document(
     schedule: Schedule,
     former: SparseShares,  # topics of the last visits; no entries for a cold start
     d: int,  # the document's row in ``former``
+    own: SparseShares,  # what the last visits put into the counts; empty if all of it stays there
+    first: int,  # the document's first row in ``own``
     n_slots: int,
     tallies: IntArray,  # (3,)  restarts proposed, accepted, sweeps: added to
     matrix: Matrix,  # with rows for the document's words
@@ -305,7 +342,13 @@ def fit_document(
         n_columns = _recall(former, d, minimum_mass, matrix)
     else:
         n_columns = _begin_cold(words, lists, prior, schedule, length, minimum_mass, matrix)
-    _gather(words, weights, n_columns, matrix)
+    matrix.weights[:n_columns, words.shape[0] :] = F(1.0)  # beyond the last word
+    share = schedule.own_share
+    if share > 0.0:
+        _gather_without_own(words, counts, weights, own, first, share, n_columns, matrix)
+    else:
+        _gather(words, weights, n_columns, matrix)
+    scale_weights(n_columns, matrix)
     matrix.shares[:n_columns] = F(0.0)
     for j in range(n_columns):
         matrix.columns[PRIOR, j] = prior[matrix.topic_of[j]]
@@ -338,6 +381,7 @@ def fit_block(
     prior: FloatArray,  # (n_topics,)
     schedule: Schedule,
     former: SparseShares,  # (n_docs)  topics of the last visits
+    own: SparseShares,  # (n_pairs)  what they put into the counts; not read if all of it stays
     n_slots: int,
     tallies: IntArray,  # (3,)  added to
     doc_topic_counts: FloatArray,  # (n_docs, n_topics) zeros, to take N_dk; or no rows
@@ -360,8 +404,8 @@ def fit_block(
         if hi > lo:
             matrix = cut_lanes(whole, padded(hi - lo))
             n_active = fit_document(
-                words[lo:hi], counts[lo:hi], weights, lists, prior, schedule, former, d, n_slots,
-                tallies, matrix,
+                words[lo:hi], counts[lo:hi], weights, lists, prior, schedule, former, d, own,
+                lo - indptr[0], n_slots, tallies, matrix,
             )  # fmt: skip
             if is_dense:
                 for j in range(n_active):

@@ -92,6 +92,7 @@ class Schedule(NamedTuple):
     largest_pruned: float = 1.0  # share of a document's tokens: topics with more are never pruned
     momentum: float = 0.0  # β, of the counts from one sweep to the next
     column_share: float = 0.0  # of a cold document's tokens: topics with less are not considered
+    own_share: float = 0.0  # f, the share of a document's own counts that is left out
 
 
 # Rows of Matrix.columns, one number per column.

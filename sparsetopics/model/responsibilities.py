@@ -32,6 +32,15 @@ class Responsibilities(SparseShares):
         """The rows of all ``parts``, one part after the other."""
         return cls(*joined_rows(parts))
 
+    @classmethod
+    def unknown(cls, n_pairs: int) -> Responsibilities:
+        """No entries for any pair."""
+        return cls(np.zeros(n_pairs + 1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.float32))
+
+    def rows(self, first: int, last: int) -> Responsibilities:
+        """Those of consecutive pairs, for kernels: all entries stay, none is copied."""
+        return self._replace(starts=self.starts[first : last + 1])
+
     def take(self, pairs: IntArray) -> Responsibilities:
         """The rows of ``pairs``, in that order."""
         return Responsibilities(*summary_kernels.take_rows(self, self, pairs))

@@ -15,7 +15,13 @@ from sparsetopics.options.option import (
     taken,
 )
 from sparsetopics.options.registry import LEARNERS, MODELS
-from sparsetopics.options.table import DEFAULT_LEARNER, DEFAULT_TRUNCATION, OPTION, PATH_OPTION
+from sparsetopics.options.table import (
+    DEFAULT_LEARNER,
+    DEFAULT_TRUNCATION,
+    OPTION,
+    OWN_SHARES,
+    PATH_OPTION,
+)
 from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
@@ -67,6 +73,11 @@ def resolve(model: str, given: Given) -> TrainingOptions:
         OPTION[name].check_model(model)
         if not _is_for(OPTION[name], options):
             refuse(name, f"is for words, but --likelihood {options.likelihood_name} is of vectors")
+    is_able = options.learner_kind.remembers and options.local.update == "collapsed"
+    if OWN_SHARES[options.local.own_counts] and not is_able:
+        needs = "must be keep without the memoized learner and the collapsed update"
+        hint = "Other learners do not know a document's own counts; mean-field must raise the ELBO."
+        refuse("own-counts", needs, hint)
     return options
 
 

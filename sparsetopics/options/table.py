@@ -37,6 +37,7 @@ LocalUpdate = Literal["mean-field", "collapsed"]
 GradientName = Literal["plain", "momentum", "fisher"]
 StartName = Literal["random", "distant"]
 Criterion = Literal["bound", "collapsed"]
+OwnCounts = Literal["keep", "half", "leave"]
 ExecutorName = Literal["serial", "threads", "dask"]
 
 TRAIN, PATH = "train", "path"  # the commands that have options of this table
@@ -58,6 +59,10 @@ DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
 # only topics that have vanished leave.
 DEFAULT_MASSES: Mapping[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
 DEFAULT_COLD_EVERY = 3  # laps of collapsed LDA
+# The share of what a document itself put into the counts that is left out of them.
+OWN_SHARES: Mapping[OwnCounts | None, float] = {None: 0.0, "keep": 0.0, "half": 0.5, "leave": 1.0}
+DEFAULT_OWN_COUNTS: OwnCounts = "half"  # predicts worse than "keep" nowhere, unlike "leave"
+OWN_LAPS = 4  # the last ones, in which a document's own counts are left out
 FEWEST_GRADUAL_LAPS = 7  # of LDA: in fewer laps, topics would not settle after they are merged
 DEFAULT_START: StartName = "distant"  # better than random documents under both updates
 DEFAULT_MOVES: tuple[str, ...] = ("merge", "delete", "birth")
@@ -221,6 +226,14 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "in this many laps. In the others a document uses only the topics of its last visit, "
             f"which takes half the time. Default: {DEFAULT_COLD_EVERY} (lda with collapsed and the "
             "memoized learner), 1 (otherwise).")),
+        Option("own-counts", OneOf(get_args(OwnCounts)), None, "local.own_counts",
+               doors=(TRAIN,), help=(
+            f"{_for('own-counts')} How much of its own words a document sees in the counts that "
+            f"its topics are found with, in the last {OWN_LAPS} laps: all of them (keep), half of "
+            "them (half) or none (leave). A topic then needs the words of other documents, so "
+            "topics overlap less and mostly predict better. half and leave need the memoized "
+            "learner, the collapsed update and, for hdp, validation. Default: "
+            f"{DEFAULT_OWN_COUNTS}, or keep where it needs more than there is.")),
         Option("tree-tolerance", Interval(0, below_high=True, unit="nats"), DEFAULT_TREE_TOLERANCE,
                "tree_tolerance", help=(
             "(accelerated learner) Largest loss that the kd-tree may cause, in nats per value, "

@@ -32,6 +32,7 @@ class LocalOptions:
     tolerance: float = 0.05  # tokens
     restarts: int | None = None  # None: the default of the update
     minimum_mass: float | None = None  # tokens; None: the default of the update
+    own_counts: table.OwnCounts | None = None  # None: kept, or in the last laps the default
 
     def __post_init__(self) -> None:
         check_values(OPTION, "local", self)
@@ -44,9 +45,8 @@ class LocalOptions:
     @property
     def n_restarts(self) -> int:
         """Restarts tried in each document."""
-        if self.restarts is not None:
-            return self.restarts
-        return table.DEFAULT_RESTARTS if self.update == "mean-field" else 0
+        usual = table.DEFAULT_RESTARTS if self.update == "mean-field" else 0
+        return usual if self.restarts is None else self.restarts
 
     @property
     def pruning_mass(self) -> float:
@@ -72,8 +72,7 @@ class TopicPrior:
     @property
     def gamma(self) -> float:
         """γ, given or by default."""
-        given = self.top_concentration
-        return table.DEFAULT_TOP_CONCENTRATION if given is None else given
+        return self.top_concentration or table.DEFAULT_TOP_CONCENTRATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +274,12 @@ class TrainingOptions:
         return replace(self.local, sparsity=1) if self.learner_kind.at_modes else self.local
 
     @property
+    def own_counts(self) -> table.OwnCounts | None:
+        """What the last laps do with own counts; None: they are kept, as by moves and on paths."""
+        has_last = self.is_validated or (self._may_start_gradually and not self.lower_rungs)
+        return self.local.own_counts or (table.DEFAULT_OWN_COUNTS if has_last else None)
+
+    @property
     def laps_per_cold(self) -> int:
         """The number of laps in which one starts documents cold, the others from where they stood.
 
@@ -322,7 +327,7 @@ class TrainingOptions:
             laps=self.n_laps if self.is_validated else self.first_laps,
             lower_rungs=() if self.is_validated else self.lower_rungs,
             moves=self.active_moves if self.model_kind.learns_number else None,
-            local=self.local_step,
+            local=replace(self.local_step, own_counts=self.own_counts),
             likelihood=self.likelihood_name if self.model_kind.of_items else None,
         )
 

@@ -54,7 +54,7 @@ from sparsetopics.options.training import (
     TrainingOptions,
 )
 
-FORMAT_VERSION = 6  # 3: a move of LDA; 4: no topic paths; 5: none of an HDP
+FORMAT_VERSION = 7  # 3: a move of LDA; 4: no topic paths; 5: none of an HDP; 6: no own counts
 
 Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")

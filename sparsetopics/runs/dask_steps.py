@@ -29,7 +29,7 @@ from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.execution.dask_cluster import Cluster, open_cluster
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps
-from sparsetopics.inference.local_step import Globals, LocalResult
+from sparsetopics.inference.local_step import Former, Globals, LocalResult
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
@@ -44,7 +44,7 @@ TREE = "tree.json"
 MAPPED_BYTES = 1 << 20  # larger arrays are mapped instead of read
 
 AnyGlobals = Globals[AnyComponents, BatchSums, Terms]
-Task = tuple[int, DocumentTopics | None]  # a batch, and the topics that its documents begin with
+Task = tuple[int, Former]  # a batch, and what its last visit left
 
 
 class WorkerRun(NamedTuple):
@@ -90,7 +90,7 @@ class DaskSteps:
         batch_ids: IntArray,
         current: AnyGlobals,
         options: LocalOptions,
-        former: Iterable[DocumentTopics | None],
+        former: Iterable[Former],
     ) -> Iterator[tuple[StoredBatch, LocalResult[BatchSums, Terms]]]:
         self.n_rounds += 1
         version = self.folder / f"{self.run.name}-{self.n_rounds:08d}"
@@ -107,13 +107,15 @@ def fit_batch(
     task: Task, options: LocalOptions, run: WorkerRun, version: Path
 ) -> LocalResult[BatchSums, Terms]:
     """In a worker: the local step of a batch."""
-    batch_id, former = task
-    if former is not None:
-        # For read-only arrays, as Dask sends, numba would compile kernels anew.
-        former = DocumentTopics._make(np.require(array, requirements="W") for array in former)
+    batch_id, (topics, own) = task
+    # For read-only arrays, as Dask sends, numba would compile kernels anew.
+    if topics is not None:
+        topics = DocumentTopics._make(np.require(array, requirements="W") for array in topics)
+    if own is not None:
+        own = Responsibilities._make(np.require(array, requirements="W") for array in own)
     with _lock:  # threads of a worker share both caches
         source, current = _kept_source(run), read_globals(version)
-    found = laps.fit_batch(source.read(batch_id), current, options, Executor(), former)
+    found = laps.fit_batch(source.read(batch_id), current, options, Executor(), (topics, own))
     # The driver gets only what its learner keeps.
     if not run.plan.options.keeps_assignments:
         found = found._replace(responsibilities=Responsibilities.joined([]))

@@ -165,12 +165,16 @@ def with_validation(
     """The options of training on a corpus of ``n_docs``, and the share that validates an HDP.
 
     ``share`` is what the user gave. The share is 0 without validation. Raises OptionError for a
-    share that leaves too few documents.
+    share that leaves too few documents, and for an HDP without validation that should leave out own
+    counts, since its last laps are not known beforehand.
     """
-    if options.lower_rungs or share == 0.0:
+    if options.lower_rungs:
         return options, share or 0.0
-    is_usual = share is None
-    if not options.may_be_validated or (is_usual and n_docs < table.FEWEST_VALIDATED):
+    is_few = share is None and n_docs < table.FEWEST_VALIDATED
+    if share == 0.0 or is_few or not options.may_be_validated:
+        if table.OWN_SHARES[options.local.own_counts] and options.model_kind.learns_number:
+            hint = "They do with --validation-share, without --moves, --laps and --start RUN."
+            refuse("own-counts", "must be keep where documents do not choose the number", hint)
         return options, 0.0
     share = share or min(table.DEFAULT_VALIDATION_SHARE, table.HDP_VALIDATION / n_docs)
     return validated(options, n_docs - count_validation(n_docs, share)), share

@@ -216,7 +216,8 @@ class RungWriter:
 
 def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested:
     """The options of a path as model.json of one rung keeps them."""
-    local, laps, rungs = options.local, options.first_laps, ",".join(map(str, options.rungs))
+    local, laps = replace(options.local, own_counts="keep"), options.first_laps
+    rungs = ",".join(map(str, options.rungs))
     if local.sparsity is not None:
         local = replace(local, sparsity=min(local.sparsity, n_topics))
     own = replace(options, n_topics=n_topics, lower_rungs=(), local=local, laps=laps)

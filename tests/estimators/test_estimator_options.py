@@ -49,6 +49,7 @@ ARGUMENTS = {
     "restarts": [("restarts", 2, "2", {"local_update": "mean-field"})],
     "minimum_mass": [("minimum_mass", 0.5, "0.5", {})],
     "cold_every": [("cold_every", 1, "1", {})],
+    "own_counts": [("own_counts", name, name, {}) for name in ("keep", "leave")],
     "alpha": [("doc_concentration", 0.75, "0.75", {})],
     "gamma": [("top_concentration", 3.0, "3", {})],
     "eta": [("word_concentration", 0.3, "0.3", {})],
@@ -63,6 +64,7 @@ ONLY_OF = {  # all others refuse it, or have one value of it
     "restarts": TOPICS,
     "minimum_mass": TOPICS,
     "cold_every": TOPICS,
+    "own_counts": TOPICS,
     "alpha": TOPICS,
     "learn_hyperparameters": TOPICS,
     "criterion": (HDP,),  # mixtures have the bound alone

@@ -1,5 +1,7 @@
 """Sums of word counts are exact: a batch that is taken out leaves no trace."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.training import train
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.word_counts import PairCounts, WordCounts
+from sparsetopics.options.table import OwnCounts
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from worlds.bars import ten_bars
 from worlds.dense_responsibilities import dense_of
@@ -48,10 +51,14 @@ def sum_of_batches(state):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("update", ["mean-field", "collapsed"])
-def test_nothing_is_left_of_former_visits(tmp_path, update, seed):
+@pytest.mark.parametrize(
+    "local",
+    [LocalOptions("mean-field"), *(LocalOptions(own_counts=own) for own in get_args(OwnCounts))],
+    ids=["mean-field", *get_args(OwnCounts)],
+)
+def test_nothing_is_left_of_former_visits(tmp_path, local, seed):
     batch = simulate(np.random.default_rng(seed), n_docs=60, n_words=40, n_tokens=70)
-    options = TrainingOptions(6, 6, local=LocalOptions(update), batches_per_round=1 + seed % 2)
+    options = TrainingOptions(6, 6, local=local, batches_per_round=1 + seed % 2)
     states = states_of(as_source(batch, 40, 4), options, tmp_path, seed)
     assert len(states) == 6
     for state in states:

@@ -34,8 +34,8 @@ class WatchingSteps:
     def __call__(self, batch_ids, current, options, former):
         former = list(former)
         fitted = self.steps(batch_ids, current, options, former)
-        for batch_id, topics, found in zip(batch_ids.tolist(), former, fitted, strict=True):
-            self.visits.append((batch_id, topics, found[1].doc_topics))
+        for batch_id, left, found in zip(batch_ids.tolist(), former, fitted, strict=True):
+            self.visits.append((batch_id, left[0], found[1].doc_topics))
             yield found
 
 
@@ -117,7 +117,7 @@ def test_what_is_kept_of_documents_goes_when_a_cold_lap_follows(budget, tmp_path
     for lap in range(4):
         former = learner.former(state, 0)
         assert (former is None) == (lap % 2 == 0)
-        found = fit_documents(batch, current, LocalOptions(), Executor(), former)
+        found = fit_documents(batch, current, LocalOptions(), Executor(), (former, None))
         visit = Visit(0, found.summary, batch, found.responsibilities, doc_topics=found.doc_topics)
         state, _ = learner.step_in_place(learner.start_lap(state), [visit], current)
         state = learner.end_lap(state)

@@ -14,9 +14,18 @@ from sparsetopics.kernels.documents import fit_block
 from sparsetopics.kernels.types import Lists, Schedule, SparseShares, Weights
 from sparsetopics.kernels.words import fill_lists
 from sparsetopics.model.document_topics import DocumentTopics
-from worlds.dense_responsibilities import dense_of
+from sparsetopics.model.responsibilities import Responsibilities
+from worlds.dense_responsibilities import dense_of, sparse_of
+from worlds.sparse_worlds import shuffled_rows
 
-from reference import ONE, best_topics, document_score, fit_document, gauss_seidel
+from reference import (
+    ONE,
+    best_topics,
+    document_score,
+    fit_document,
+    gauss_seidel,
+    weights_without_own,
+)
 
 F = np.float32
 # What rounding to quanta may take from a document's score, in nats per token and slot. Shares move
@@ -53,6 +62,11 @@ class Documents(NamedTuple):
         """Counts and weights of one document, as the twin takes them."""
         rows = self.rows(d)
         return self.counts[rows], self.dense_weights[self.words[rows]]
+
+    def without_own(self, d, own, share):
+        """The weights of one document without a share of its own counts, as the twin has them."""
+        rows, mine = self.rows(d), dense_of(own, self.n_topics)[self.rows(d)]
+        return weights_without_own(self.words[rows], self.counts[rows], self.weights, mine, share)
 
 
 class Found(NamedTuple):
@@ -113,14 +127,15 @@ def no_lists():
 
 
 NO_COUNTS = np.empty((0, 0))
+NO_SHARES = SparseShares(*Responsibilities.unknown(0))
 
 
-def fit(documents, n_slots, plan, former=None, counts=NO_COUNTS):
+def fit(documents, n_slots, plan, former=None, counts=NO_COUNTS, own=NO_SHARES):
     tallies = np.zeros(3, np.int64)
     former = former or DocumentTopics.unknown(documents.n_docs)
     found = fit_block(
         documents.indptr, documents.words, documents.counts, documents.weights,
-        lists_of(documents, n_slots), documents.prior, plan, SparseShares(*former), n_slots,
+        lists_of(documents, n_slots), documents.prior, plan, SparseShares(*former), own, n_slots,
         tallies, counts,
     )  # fmt: skip
     return Found(*found, tallies)
@@ -175,9 +190,13 @@ def draw_plan(data, collapsed):
 
 
 # --- against the twin -----------------------------------------------------------------------------
-def assert_equals_twin(documents, plan, n_slots, former=None, masses=None):
-    """Shares, N_k and tallies to the last bit; ``masses`` (n_docs, n_topics) is ``former``."""
-    found = fit(documents, n_slots, plan, former)
+def assert_equals_twin(documents, plan, n_slots, former=None, masses=None, own=None):
+    """Shares, N_k and tallies to the last bit; ``masses`` (n_docs, n_topics) is ``former``.
+
+    ``own`` are the responsibilities of the last visits.
+    """
+    rows = NO_SHARES if own is None else SparseShares(*own)
+    found = fit(documents, n_slots, plan, former, own=rows)
     quanta = dense_of(found.shares, documents.n_topics) * ONE
     topics = dense_of(found.topics, documents.n_topics)
     tallies = np.zeros(3, np.int64)
@@ -187,7 +206,8 @@ def assert_equals_twin(documents, plan, n_slots, former=None, masses=None):
             assert not topics[d].any()
             continue
         start = masses[d] if masses is not None and masses[d].any() else None
-        twin = fit_document(counts, weights, documents.prior, plan, n_slots, start)
+        left = None if own is None else documents.without_own(d, own, plan.own_share)
+        twin = fit_document(counts, weights, documents.prior, plan, n_slots, start, left)
         np.testing.assert_array_equal(quanta[documents.rows(d)], twin.quanta)
         expected = np.add.accumulate(counts[:, None] * twin.quanta)[-1] / ONE
         np.testing.assert_array_equal(topics[d], expected.astype(F))
@@ -213,6 +233,27 @@ def test_warm_step_equals_plain_twin(collapsed, documents, data):
     masses = rng.gamma(1.0, 3.0, (documents.n_docs, documents.n_topics)).astype(F)
     masses *= rng.random(masses.shape) < data.draw(st.sampled_from([0.3, 1.0]))
     assert_equals_twin(documents, plan, n_slots, topics_of(masses), masses)
+
+
+@settings(max_examples=150)
+@given(worlds, st.data())
+def test_step_without_own_counts_equals_plain_twin(documents, data):
+    """Some documents start cold. Topics may stand in any order within a row, as after merges."""
+    rng, n_topics = np.random.default_rng(data.draw(st.integers(0, 10_000))), documents.n_topics
+    eta = data.draw(st.sampled_from([1e-9, 0.1]))
+    documents = documents._replace(weights=documents.weights._replace(word_concentration=eta))
+    own = rng.multinomial(ONE, np.full(n_topics, 1 / n_topics), len(documents.words)) / ONE
+    own *= rng.random(own.shape) < data.draw(st.sampled_from([0.3, 1.0]))
+    masses = np.zeros((documents.n_docs, n_topics), F)
+    for d in range(documents.n_docs):
+        put_in = documents.counts[documents.rows(d), None] * own[documents.rows(d)]
+        masses[d] = put_in.sum(axis=0) * data.draw(st.booleans(), "warm")
+        if data.draw(st.booleans(), "counted"):  # or else more is left out than there is
+            np.add.at(documents.weights.table, documents.words[documents.rows(d)], put_in)
+    plan = draw_plan(data, True)._replace(own_share=data.draw(st.sampled_from([0.5, 1.0])))
+    n_slots = data.draw(st.integers(1, n_topics))
+    rows = shuffled_rows(sparse_of(own), rng)
+    assert_equals_twin(documents, plan, n_slots, topics_of(masses), masses, rows)
 
 
 def topics_of(masses):
@@ -329,7 +370,7 @@ def test_documents_that_are_all_warm_need_no_lists(collapsed):
     given = documents.indptr, documents.words, documents.counts, documents.weights
     plan, tallies = schedule(collapsed, 4), np.zeros(3, np.int64)
     found = fit_block(
-        *given, no_lists(), documents.prior, plan, SparseShares(*former), 3, tallies,
+        *given, no_lists(), documents.prior, plan, SparseShares(*former), NO_SHARES, 3, tallies,
         NO_COUNTS,
     )  # fmt: skip
     for mine, theirs in zip(found[0], fit(documents, 3, plan, former).shares, strict=True):

@@ -92,6 +92,10 @@ class Learner(ABC, Generic[S, D, C, P, T]):
         """The topics that the documents of a batch begin with, or None for a cold start."""
         return None
 
+    def own(self, state: S, batch_id: int) -> Responsibilities | None:
+        """What the last visit of a batch put into the counts; None if it is not known."""
+        return None
+
     @abstractmethod
     def components(self, state: S) -> C:
         """The components that the posterior follows from."""

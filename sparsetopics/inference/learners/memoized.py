@@ -21,6 +21,7 @@ from sparsetopics.inference.local_step import Globals, batch_bound
 from sparsetopics.model.assignments import Assignments, TopicChange, documents_in
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo, StoredArrays
+from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import (
     B,
     C,
@@ -227,6 +228,11 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         if batch_id not in state.per_batch or not self._is_warm(state.n_laps):
             return None
         return state.doc_topics(batch_id)
+
+    def own(self, state: MemoizedState[B, C, T], batch_id: int) -> Responsibilities | None:
+        if batch_id not in state.per_batch or not self.keep_assignments:
+            return None
+        return state.assignments(batch_id).responsibilities
 
     def _is_warm(self, n_laps: int) -> bool:
         """Whether documents begin with their former topics in the lap after ``n_laps``."""
