@@ -137,8 +137,8 @@ def learn_more(
         before = Learned(start, prior, n_steps=0, is_start=True)
     with workshop(n_jobs) as (executor, scratch):
         learned = take_more(before, source, options, executor, Memo(scratch))
-    current = learned.prior.with_components(learned.statistics.components)
-    model, terms = make_model(current, options), learned.statistics.terms
+        current = learned.prior.with_components(learned.statistics.components)
+        model, terms = make_model(current, options, source, executor), learned.statistics.terms
     entry: LapEntry = {"n_topics": model.n_topics, "n_docs": round(terms.n_docs)}
     if options.learner_kind.knows_all:  # the bound needs the statistics of all data seen
         entry["elbo_per_token"] = elbo(learned.statistics, current) / terms.n_tokens

@@ -7,6 +7,8 @@ of them. A new course is a subclass and a line in ``COURSES``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, Protocol
 
@@ -19,9 +21,11 @@ from sparsetopics.inference.laps import Laps, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
 from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.inference.smoothing import learned_smoothing, smoothing_of
 from sparsetopics.inference.training_state import LapInfo, PathMemory, TrainingState
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import C, P, Statistics, T
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
@@ -183,6 +187,11 @@ class Course(Generic[S, D, C, P, T]):
         """The global parameters."""
         return self.parameters.with_components(self.laps.learner.components(self.state))
 
+    def model(self) -> Model:
+        """The present model."""
+        kept = partial(self.laps.learner.kept, self.state)
+        return make_model(self.current, self.options, self.laps.source, self.laps.executor, kept)
+
     @property
     def statistics(self) -> Statistics[C, T]:
         """The statistics of the whole collection."""
@@ -195,11 +204,27 @@ def course_of(options: TrainingOptions) -> Any:  # a kind of ``Course``; options
     return Course if where is None else imported(where)
 
 
-def make_model(current: Globals[C, P, T], options: TrainingOptions) -> Model:
-    """The posterior as a model, topics in falling order of weight."""
+def make_model(
+    current: Globals[C, P, T],
+    options: TrainingOptions,
+    source: Source[D],
+    executor: Executor,
+    kept: Callable[[int], tuple[D, Responsibilities] | None] = lambda batch_id: None,
+) -> Model:
+    """The posterior as a model, topics in falling order of weight, with their smoothing.
+
+    ``kept`` is as for ``learned_smoothing``.
+    """
     finish: Callable[[Globals[C, P, T], TrainingOptions], Model]
     finish = imported(MODELS[options.model].finish)
-    return finish(current, options)
+    model = finish(current, options)
+    if not isinstance(model, TopicPosterior):
+        return model
+    smoothing = options.given_smoothing
+    if smoothing is None:
+        learned = learned_smoothing(current, source, kept, options.local_step, executor)
+        smoothing = model.word_concentration if learned is None else smoothing_of(learned)
+    return replace(model, smoothing=smoothing)
 
 
 def has_settled(infos: list[LapInfo], quiet_gain: float) -> bool:

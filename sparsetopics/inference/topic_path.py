@@ -12,6 +12,7 @@ documents in; their counts are kept until one of them is chosen.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -46,12 +47,14 @@ class Path(GradualStart):
             state, parameters, _ = visits.run(state, parameters, [new])
         current = parameters.with_components(laps.learner.components(state))
         bound = elbo(laps.learner.statistics(state), current) / whole.n_tokens
+        kept = partial(laps.learner.kept, state)
+        model = make_model(current, self.options, whole, laps.executor, kept)
         for batch_id in new.tolist():  # the memo frees what it keeps of them
             state.per_batch[batch_id].discard()
         order = np.argsort(-current.components.sizes, kind="stable")
         parents = numbered(order, len(order))[self.memory.lineage]
         self.memory = self.memory._replace(lineage=order)
-        judge.reached(make_model(current, self.options), parents, bound)
+        judge.reached(model, parents, bound)
 
 
 def is_rung(options: TrainingOptions, lap: int) -> bool:

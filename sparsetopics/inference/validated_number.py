@@ -12,6 +12,7 @@ The criterion of moves finds such errors, but left alone it removes far more top
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
 from sparsetopics.inference.course import Judge, make_model
@@ -105,7 +106,8 @@ def polished(
     ledger = Ledger.new(counts.shape[1])
     for lap in range(ROUNDS + 1):
         present = parameters.with_components(fitting.learner.components(state))
-        if not judge.accepts(make_model(present, options)):
+        kept = partial(fitting.learner.kept, state)
+        if not judge.accepts(make_model(present, options, laps.source, laps.executor, kept)):
             break
         counts = present.components.table.copy()
         n_topics = counts.shape[1]

@@ -137,6 +137,7 @@ class TrainingOptions:
     start: StartName | None = None  # None: distant
     step_sizes: StepSizes = StepSizes()
     learn_hyperparameters: bool = False
+    smoothing: float | str = table.LEARNED  # σ of finished topics
     model: str = "lda"
     moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
     likelihood: str | None = None  # of a mixture; None: gaussian
@@ -164,6 +165,11 @@ class TrainingOptions:
         _check_points(self)
         _check_round_and_cold(self)
         _check_path(self)
+
+    @property
+    def given_smoothing(self) -> float | None:
+        """σ; None: it is learned."""
+        return None if isinstance(self.smoothing, str) else float(self.smoothing)
 
     @property
     def start_name(self) -> StartName:

@@ -92,13 +92,11 @@ class RungScorer:
         unigram = unigram_probabilities(self.documents.vocabulary.term_frequency)
         model = snapshot()
         assert isinstance(model, TopicPosterior), "a path has topics"
-        alpha = model.mixing_weights
-        # In the order that scoring needs, and without the model: each is as large as all topics.
-        word_topic = np.array(model.topic_word_posterior.T, order="C")
-        word_topic /= model.topic_word_posterior.sum(axis=1)
-        del model
+        alpha, topic_word = model.mixing_weights, model.topic_word_mean
+        del model  # each is as large as all topics
+        topic_word = np.asfortranarray(topic_word)  # in the order that scoring needs
         score = partial(
-            document_completion, self.documents, word_topic.T, alpha, unigram, workers=self.workers
+            document_completion, self.documents, topic_word, alpha, unigram, workers=self.workers
         )
         _, sums = zip(*(score(seed=seed) for seed in range(self.n_splits)), strict=True)
         return HeldoutScores(*(np.sum(part, axis=0) for part in zip(*sums, strict=True)))
@@ -243,14 +241,14 @@ def tree_of(
 
 
 def _tree_rung(model: TopicPosterior, parents: IntArray | None, vocabulary: Vocabulary) -> TreeRung:
-    n_topics, posterior, words = model.n_topics, model.topic_word_posterior, vocabulary.shown
+    n_topics, topic_word, words = model.n_topics, model.topic_word_mean, vocabulary.shown
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
-    best = top_words(posterior, CANDIDATES)
-    telling = telling_words(posterior, families, best, LISTED_WORDS)
+    best = top_words(topic_word, CANDIDATES)
+    telling = telling_words(model.topic_word_posterior, families, best, LISTED_WORDS)
     weights = np.clip(model.weights, 0.0, 1.0)
     unigram = unigram_probabilities(vocabulary.term_frequency)
-    names = topic_names(model.topic_word_mean, unigram, words)
+    names = topic_names(topic_word, unigram, words)
     topics = (
         TreeTopic(
             weight=float(weights[topic]),

@@ -92,6 +92,10 @@ class Learner(ABC, Generic[S, D, C, P, T]):
         """The topics that the documents of a batch begin with, or None for a cold start."""
         return None
 
+    def kept(self, state: S, batch_id: int) -> tuple[D, Responsibilities] | None:
+        """The documents of a batch and what they put into the components, if that is kept."""
+        return None
+
     @abstractmethod
     def components(self, state: S) -> C:
         """The components that the posterior follows from."""

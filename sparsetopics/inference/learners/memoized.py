@@ -228,6 +228,9 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
             return None
         return state.doc_topics(batch_id)
 
+    def kept(self, state: MemoizedState[B, C, T], batch_id: int) -> Assignments[B] | None:
+        return state.assignments(batch_id) if self.keep_assignments else None
+
     def _is_warm(self, n_laps: int) -> bool:
         """Whether documents begin with their former topics in the lap after ``n_laps``."""
         return n_laps % self.cold_every > 0
