@@ -94,7 +94,9 @@ def learn(
     kept_out = data.validation
     scorer = None if kept_out is None else RungScorer.of_validation(kept_out, n_jobs)
 
-    def keep(model: TopicPosterior, elbo_per_token: float) -> None:
+    def keep(snapshot: Callable[[], Model], elbo_per_token: float) -> None:
+        model = snapshot()
+        assert isinstance(model, TopicPosterior), "a path has topics"
         models[model.n_topics] = model
 
     keep_rung = keep if options.is_topic_path else keep_no_model

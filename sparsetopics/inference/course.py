@@ -21,7 +21,7 @@ from sparsetopics.inference.laps import Laps, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.smoothing import learned_smoothing, smoothing_of
+from sparsetopics.inference.smoothing import LEFT_OUT, learned_smoothing, smoothing_of
 from sparsetopics.inference.training_state import LapInfo, PathMemory, TrainingState
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
@@ -59,10 +59,12 @@ class Hooks(NamedTuple, Generic[C, P, T]):
 class Judge(Protocol):
     """Takes the rungs of a path, and scores models on documents that training does not see."""
 
-    def reached(self, model: Model, parents: IntArray, elbo_per_token: float) -> None:
-        """Called with each rung, after the ``on_lap`` of its lap.
+    def reached(
+        self, snapshot: Callable[[], Model], parents: IntArray, elbo_per_token: float
+    ) -> None:
+        """Called with each rung, after the ``on_lap`` of its lap; ``snapshot`` makes its model.
 
-        ``parents`` (n_before,) has the topic of ``model`` that each topic of the rung before has
+        ``parents`` (n_before,) has the topic of the model that each topic of the rung before has
         become part of. It is empty at the first rung. The ELBO is in nats, of all documents.
         """
 
@@ -187,10 +189,15 @@ class Course(Generic[S, D, C, P, T]):
         """The global parameters."""
         return self.parameters.with_components(self.laps.learner.components(self.state))
 
-    def model(self) -> Model:
-        """The present model."""
+    def left_out(self, lap: int) -> int:
+        """The number of documents that the smoothing of a model after a lap is learned from."""
+        return LEFT_OUT
+
+    def model(self, lap: int) -> Model:
+        """The model after a lap."""
         kept = partial(self.laps.learner.kept, self.state)
-        return make_model(self.current, self.options, self.laps.source, self.laps.executor, kept)
+        seen = self.source_of(lap), self.setting.executor, kept, self.left_out(lap)
+        return make_model(self.current, self.options, *seen)
 
     @property
     def statistics(self) -> Statistics[C, T]:
@@ -210,10 +217,11 @@ def make_model(
     source: Source[D],
     executor: Executor,
     kept: Callable[[int], tuple[D, Responsibilities] | None] = lambda batch_id: None,
+    left_out: int = LEFT_OUT,
 ) -> Model:
     """The posterior as a model, topics in falling order of weight, with their smoothing.
 
-    ``kept`` is as for ``learned_smoothing``.
+    That is given, or learned from ``left_out`` documents (``learned_smoothing``).
     """
     finish: Callable[[Globals[C, P, T], TrainingOptions], Model]
     finish = imported(MODELS[options.model].finish)
@@ -222,7 +230,7 @@ def make_model(
         return model
     smoothing = options.given_smoothing
     if smoothing is None:
-        learned = learned_smoothing(current, source, kept, options.local_step, executor)
+        learned = learned_smoothing(current, source, kept, options.local_step, executor, left_out)
         smoothing = model.word_concentration if learned is None else smoothing_of(learned)
     return replace(model, smoothing=smoothing)
 

@@ -27,12 +27,14 @@ from sparsetopics.model.statistics import C, P, T
 from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.training import LocalOptions
 
-MOST_DOCS, MOST_BATCHES = 400, 10  # that are left out, and that these come from
+LEFT_OUT = 400  # documents, or more if they are shorter than
+LENGTH = 25  # tokens
+FEW_LEFT_OUT = 100  # where many models are compared, each with its own σ
+MOST_BATCHES = 10  # that these come from
 SCORED_EVERY = 5  # one word of a document in as many is scored
 SMOOTHINGS = np.array([0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5])
-FITTED = 0.03  # the σ that proportions are found with: another would hardly change them
-USUAL = 0.05  # a fair σ of many collections
-BLOCK_ENTRIES = 2_000_000  # counts that are copied at once: pairs × topics
+USUAL = 0.05  # it suits most collections; proportions hardly depend on the σ they are found with
+BLOCK_ENTRIES = 1_000_000  # counts that are copied at once: pairs × topics
 
 
 def smoothing_of(learned: float, own_share: float = 0.0) -> float:
@@ -49,6 +51,7 @@ def learned_smoothing(
     kept: Callable[[int], tuple[D, Responsibilities] | None],
     options: LocalOptions,
     executor: Executor,
+    n_docs: int = LEFT_OUT,
 ) -> float | None:
     """The best of ``SMOOTHINGS`` for training documents; None if they have too few words.
 
@@ -56,7 +59,7 @@ def learned_smoothing(
     counts; it is fitted once more if that is not known.
     """
     ids = np.unique(np.linspace(0, source.n_batches - 1, MOST_BATCHES).astype(np.int64)).tolist()
-    n_each = -(-MOST_DOCS // len(ids))
+    n_each = math.ceil(n_docs * max(1.0, LENGTH * source.n_docs / source.n_tokens) / len(ids))
 
     def sampled(batch_id: int) -> Assignments[DocumentBatch]:
         documents, own = kept(batch_id) or (source.read(batch_id), None)
@@ -99,8 +102,8 @@ def left_out_scores(
         WordCounts(table).add(PairCounts(rows, documents.word_counts, *own), -1.0)
         np.maximum(table, 0.0, out=table)  # where the counts hold other shares
     seen, scored = documents.chosen(~is_scored), documents.chosen(is_scored)
-    totals = (sizes + counts.n_columns * FITTED)[document_of]
-    table, rows = ((rest + FITTED) / totals)[~is_scored], pairs[: seen.n_pairs]
+    totals = (sizes + counts.n_columns * USUAL)[document_of]
+    table, rows = ((rest + USUAL) / totals)[~is_scored], pairs[: seen.n_pairs]
     proportions = proportions_under(seen, rows, table, doc_concentration, executor)
     rest, rows, scores = rest[is_scored], pairs[: scored.n_pairs], np.empty(len(SMOOTHINGS))
     for i, smoothing in enumerate(SMOOTHINGS):

@@ -21,6 +21,7 @@ from sparsetopics.inference.course import make_model
 from sparsetopics.inference.gradual_start import GradualStart, wanted_number
 from sparsetopics.inference.local_step import elbo
 from sparsetopics.inference.moves.evidence import numbered
+from sparsetopics.inference.smoothing import FEW_LEFT_OUT, LEFT_OUT
 from sparsetopics.options.training import TrainingOptions
 
 VISITS = 2  # of documents that a rung takes in: one cold, one from the topics then found
@@ -28,6 +29,9 @@ VISITS = 2  # of documents that a rung takes in: one cold, one from the topics t
 
 class Path(GradualStart):
     """The course of a topic path, which hands its rungs to the judge."""
+
+    def left_out(self, lap: int) -> int:
+        return FEW_LEFT_OUT if lap <= self.options.last_path_lap else LEFT_OUT
 
     def after_report(self, lap: int) -> None:
         if is_rung(self.options, lap):
@@ -47,14 +51,14 @@ class Path(GradualStart):
             state, parameters, _ = visits.run(state, parameters, [new])
         current = parameters.with_components(laps.learner.components(state))
         bound = elbo(laps.learner.statistics(state), current) / whole.n_tokens
-        kept = partial(laps.learner.kept, state)
-        model = make_model(current, self.options, whole, laps.executor, kept)
-        for batch_id in new.tolist():  # the memo frees what it keeps of them
-            state.per_batch[batch_id].discard()
         order = np.argsort(-current.components.sizes, kind="stable")
         parents = numbered(order, len(order))[self.memory.lineage]
         self.memory = self.memory._replace(lineage=order)
-        judge.reached(model, parents, bound)
+        kept = partial(laps.learner.kept, state)
+        snapshot = partial(make_model, current, self.options, whole, laps.executor, kept)
+        judge.reached(snapshot, parents, bound)
+        for batch_id in new.tolist():  # the memo frees what it keeps of them
+            state.per_batch[batch_id].discard()
 
 
 def is_rung(options: TrainingOptions, lap: int) -> bool:

@@ -94,7 +94,7 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
         bound = _bound(course.statistics, current, lap) / laps.source.n_tokens
         seconds = time.perf_counter() - began
         infos.append(_report(lap, seconds, bound, current, tally, moves, score, laps.source))
-        hooks.on_lap(infos[-1], course.model)
+        hooks.on_lap(infos[-1], partial(course.model, lap))
         del current  # not to keep its tables in the next lap
         course.after_report(lap)
         is_over = course.is_over(infos)
@@ -105,7 +105,7 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
     terms = course.laps.learner.terms(course.state)
     assert terms is not None, "after a lap"
     hooks.on_end(Statistics(course.current.components, terms), course.parameters)
-    return course.model()
+    return course.model(len(infos))
 
 
 def _check(course: Course[S, D, C, P, T], kept: TrainingState) -> None:

@@ -21,6 +21,7 @@ from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools
 from sparsetopics.inference.moves.trimming import trim_topics
+from sparsetopics.inference.smoothing import FEW_LEFT_OUT
 from sparsetopics.inference.topic_path import Path, is_rung
 from sparsetopics.inference.topics import TopicParameters, begin_with
 from sparsetopics.inference.training_state import LapInfo, PathMemory
@@ -107,7 +108,8 @@ def polished(
     for lap in range(ROUNDS + 1):
         present = parameters.with_components(fitting.learner.components(state))
         kept = partial(fitting.learner.kept, state)
-        if not judge.accepts(make_model(present, options, laps.source, laps.executor, kept)):
+        seen = laps.source, laps.executor, kept, FEW_LEFT_OUT
+        if not judge.accepts(make_model(present, options, *seen)):
             break
         counts = present.components.table.copy()
         n_topics = counts.shape[1]

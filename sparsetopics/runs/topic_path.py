@@ -53,11 +53,11 @@ MOST_SPLITS = 5  # cuts of each validation document
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
 
-# Gets the model of a rung and its ELBO, nats per token.
-KeepRung = Callable[[TopicPosterior, float], None]
+# Gets what makes the model of a rung, and its ELBO, nats per token.
+KeepRung = Callable[[Callable[[], Model], float], None]
 
 
-def keep_no_model(model: TopicPosterior, elbo_per_token: float) -> None:
+def keep_no_model(snapshot: Callable[[], Model], elbo_per_token: float) -> None:
     """A ``KeepRung``."""
 
 
@@ -111,22 +111,24 @@ class RungRecorder:
     rungs: list[Rung]
     keep: KeepRung = keep_no_model
     _lap: int = 0  # the last one
+    _n_topics: int = 0  # in it
     _last: HeldoutScores = NO_SCORES  # of the rung that is recorded next
     _best: HeldoutScores = NO_SCORES  # of the models since one was chosen
 
     def score(self, info: LapInfo, snapshot: Callable[[], Model]) -> float | None:
         """The score of a lap, nats per token, if it is the last one of a rung."""
-        self._lap = info.lap
+        self._lap, self._n_topics = info.lap, info.n_topics
         if self.scorer is None or not is_rung(self.options, info.lap):
             return None
         self._last = self.scorer.scores(snapshot)
         return mean_score(self._last).mean
 
-    def reached(self, model: Model, parents: IntArray, elbo_per_token: float) -> None:
+    def reached(
+        self, snapshot: Callable[[], Model], parents: IntArray, elbo_per_token: float
+    ) -> None:
         """Remember a rung (``course.Judge``)."""
-        assert isinstance(model, TopicPosterior), "a path has topics"
-        self.keep(model, elbo_per_token)
-        self.rungs.append(Rung(model.n_topics, self._lap, *self._last, parents))
+        self.keep(snapshot, elbo_per_token)
+        self.rungs.append(Rung(self._n_topics, self._lap, *self._last, parents))
 
     def choose(self) -> int:
         """The place of the rung that an HDP continues with."""
@@ -178,8 +180,9 @@ class RungWriter:
     folder: TrainingFolder
     keeper: RunKeeper
 
-    def keep(self, model: TopicPosterior, elbo_per_token: float) -> None:
+    def keep(self, snapshot: Callable[[], Model], elbo_per_token: float) -> None:
         """Write the run of a rung, whose lap is the last one in the trace."""
+        model = snapshot()
         trace, share = list(self.keeper.trace), self.plan.validation_share or 0.0
         if share:
             # The visits in which the rung took in the validation documents
