@@ -131,7 +131,7 @@ class Interval:
 
     def check(self, name: str, value: object, hint: str = "") -> None:
         """Raise OptionError for all but the numbers in the interval, and the name."""
-        if self.name and value == self.name:
+        if self.name and isinstance(value, str) and value == self.name:
             return
         number = self.number(value)
         if number is None:

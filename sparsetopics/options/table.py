@@ -178,11 +178,12 @@ OPTION: Table = in_sections({  # those of the first section are what most people
                     "the topics of a run.", help=(
             "(lda, hdp, multinomial mixtures) η, the concentration of each word in a topic or "
             "component.")),
-        Option("smoothing", replace(CONCENTRATION, name=LEARNED), LEARNED, "smoothing", help=(
-            f"{_for('smoothing')} σ, which takes the place of η once topics are trained: in all "
-            "that is written or computed from them, the probability of a word is "
-            "(its tokens + σ) / (all tokens of the topic + σ of every word). learned chooses the σ "
-            "that predicts training documents best which are left out of the topics.")),
+        Option("smoothing", replace(CONCENTRATION, name=LEARNED), LEARNED, "smoothing",
+               metavar=f"{LEARNED}|NUMBER", help=(
+            f"{_for('smoothing')} σ, the smoothing of finished topics, in place of η. The "
+            "probability of a word is (its tokens + σ) / (all tokens of the topic + σ for each "
+            "word) in everything that is written or computed. learned finds the σ that best "
+            "predicts training documents after they are left out of the topics.")),
         Option("learn-hyperparameters", bool, False, "learn_hyperparameters", 
                help=(
             f"{_for('learn-hyperparameters')} Also learn η, α and, for hdp, γ from the corpus.")),
