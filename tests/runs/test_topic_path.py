@@ -237,7 +237,7 @@ def test_python_learns_the_same(made, corpora, tmp_path):
     for name in (f"{n}/model.safetensors" for n in RUNGS):
         assert (out / name).read_bytes() == (tmp_path / "saved" / name).read_bytes()
     own = found.model(8)
-    np.testing.assert_array_equal(own.components_, found.models_[8].topic_word_posterior)
+    np.testing.assert_array_equal(own.components_, found.models_[8].topic_word_weights)
     with pytest.raises(OptionError, match="must be one of 12, 8, 5, but is 9"):
         found.model(9)
     with pytest.raises(OptionError, match="has no partial_fit"):
