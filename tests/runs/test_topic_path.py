@@ -199,9 +199,9 @@ def test_an_interrupted_path_ends_as_without_the_interruption(made, tmp_path, la
 def test_a_kill_between_a_rung_and_its_checkpoint_is_mended(made, tmp_path, monkeypatch):
     keep = written_paths.RungWriter.keep
 
-    def keep_and_stop(self, model, elbo_per_token):
-        keep(self, model, elbo_per_token)
-        if model.n_topics == 8:
+    def keep_and_stop(self, snapshot, elbo_per_token):
+        keep(self, snapshot, elbo_per_token)
+        if snapshot().n_topics == 8:
             raise Stop
 
     with monkeypatch.context() as patch:
