@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import xlogy
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, Source, cut_blocks
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, Source, cut_blocks
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import proportions_under
 from sparsetopics.inference.laps import fit_batch
@@ -58,12 +58,12 @@ def learned_smoothing(
     They are evenly spaced, so that nothing is drawn. ``kept`` has a batch with what it put into the
     counts; it is fitted once more if that is not known.
     """
-    ids = np.unique(np.linspace(0, source.n_batches - 1, MOST_BATCHES).astype(np.int64)).tolist()
+    ids = _evenly_spaced(source.n_batches, MOST_BATCHES).tolist()
     n_each = math.ceil(n_docs * max(1.0, LENGTH * source.n_docs / source.n_tokens) / len(ids))
 
     def sampled(batch_id: int) -> Assignments[DocumentBatch]:
         documents, own = kept(batch_id) or (source.read(batch_id), None)
-        few = np.arange(0, documents.n_docs, max(1, documents.n_docs // n_each))[:n_each]
+        few = _evenly_spaced(documents.n_docs, n_each)
         if own is None:
             documents = documents.take(few)
             own, few = fit_batch(documents, current, options, executor)[1], np.arange(len(few))
@@ -74,11 +74,17 @@ def learned_smoothing(
     counts, allocation = current.components, current.allocation
     assert isinstance(counts, WordCounts), "topics have words"
     assert isinstance(allocation, DocumentAllocation), "documents have proportions of their own"
+    counts = counts._replace(within=counts.sizes)  # not to sum them for each block
     blocks = cut_blocks(sample.documents.indptr, BLOCK_ENTRIES // counts.n_topics)
     parts = (sample.take(np.arange(*block)) for block in blocks)
     prior = allocation.doc_concentration
     scores = sum(left_out_scores(part, counts, prior, executor) for part in parts)
     return float(SMOOTHINGS[np.argmax(scores)]) if np.any(scores) else None
+
+
+def _evenly_spaced(n: int, most: int) -> IntArray:
+    """At most so many of the numbers below ``n``, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, most).astype(np.int64))
 
 
 def left_out_scores(
