@@ -27,8 +27,7 @@ from sparsetopics.model.statistics import C, P, T
 from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.training import LocalOptions
 
-LEFT_OUT = 400  # documents, or more if they are shorter than
-LENGTH = 25  # tokens
+LEFT_OUT = 400  # documents
 FEW_LEFT_OUT = 100  # where many models are compared, each with its own σ
 MOST_BATCHES = 10  # that these come from
 SCORED_EVERY = 5  # one word of a document in as many is scored
@@ -59,7 +58,7 @@ def learned_smoothing(
     counts; it is fitted once more if that is not known.
     """
     ids = _evenly_spaced(source.n_batches, MOST_BATCHES).tolist()
-    n_each = math.ceil(n_docs * max(1.0, LENGTH * source.n_docs / source.n_tokens) / len(ids))
+    n_each = math.ceil(n_docs / len(ids))
 
     def sampled(batch_id: int) -> Assignments[DocumentBatch]:
         documents, own = kept(batch_id) or (source.read(batch_id), None)
