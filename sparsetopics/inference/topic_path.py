@@ -31,7 +31,10 @@ class Path(GradualStart):
     """The course of a topic path, which hands its rungs to the judge."""
 
     def left_out(self, lap: int) -> int:
-        return FEW_LEFT_OUT if lap <= self.options.last_path_lap else LEFT_OUT
+        # A model that is only scored needs few. If no documents are kept out, it is also written.
+        is_only_scored = self.setting.whole.n_batches > self.setting.source.n_batches
+        on_path = lap <= self.options.last_path_lap
+        return FEW_LEFT_OUT if on_path and is_only_scored else LEFT_OUT
 
     def after_report(self, lap: int) -> None:
         if is_rung(self.options, lap):
