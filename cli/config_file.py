@@ -97,6 +97,7 @@ def _kinds(option: click.Option) -> tuple[tuple[type, ...], str]:
     if option.multiple:
         return (list,), "a list of strings"
     if isinstance(kind, NumberType):
-        whole = kind.interval.whole
-        return ((int,), "a whole number") if whole else ((int, float), "a number")
+        if kind.interval.name:
+            return (int, float, str), f"{kind.interval.name} or a number"
+        return ((int,), "a whole number") if kind.interval.whole else ((int, float), "a number")
     return (str,), "a string"

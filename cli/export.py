@@ -44,8 +44,9 @@ def command(
 ) -> None:
     """Write the model of RUN, or the tree of a topic path, in the format of another toolkit.
 
-    Word probabilities are posterior means in full precision. Mixtures of documents are exported
-    like topics, but not to gensim. Mixtures of vectors can only be exported to csv and parquet.
+    Word probabilities have the smoothing of the run and are in full precision. Mixtures of
+    documents are exported like topics, but not to gensim. Mixtures of vectors can only be exported
+    to csv and parquet.
 
     \b
     gensim         a model for `LdaModel.load(OUT)`, with its side files OUT.state,
@@ -53,7 +54,7 @@ def command(
                    `Dictionary.load("OUT.dictionary")`. The weights of an HDP's topics
                    become an uneven alpha. These files are Python pickles: load only
                    those that you trust.
-    mallet         topic, word and weight (eta + count) in three columns, as
+    mallet         topic, word and weight (smoothing + count) in three columns, as
                    --topic-word-weights-file; also OUT.keys, as --output-topic-keys
     matrix-market  word probabilities, topics by words; also the words in OUT.vocab
     csv, parquet   columns topic, word, probability, the best words of a topic first;

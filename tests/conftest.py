@@ -146,7 +146,8 @@ def model(training_batch) -> TopicPosterior:
     rng = np.random.default_rng(4)
     counts = rng.gamma(0.3, 1.0, size=(4, N_WORDS)) * np.array([[400], [300], [200], [100]])
     counts = counts[np.argsort(-counts.sum(axis=1))]
-    return TopicPosterior("lda", counts + 0.1, np.array([0.2, 0.15, 0.1, 0.05]), 0.1)
+    concentration = np.array([0.2, 0.15, 0.1, 0.05])
+    return TopicPosterior("lda", counts + 0.1, concentration, 0.1, smoothing=0.03)
 
 
 @pytest.fixture
@@ -199,7 +200,7 @@ def document_mixture_folder(tmp_path, model, vocabulary):
         "multinomial",
         Multinomial(model.n_words, model.word_concentration),
         FiniteMixture(np.array([24.0, 18, 12, 6]), 1.0),
-        DirichletPosterior(model.topic_word_posterior),
+        DirichletPosterior(model.topic_word_weights),
     )
     settings = {"corpus": {"n_documents": 60}, "options": {}, "seed": 7}
     save_run(folder, mixture, vocabulary, settings, [])

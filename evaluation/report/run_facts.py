@@ -8,7 +8,7 @@ from pathlib import Path
 from sparsetopics.base.wording import listed
 from sparsetopics.evaluation.report.subject import Fact, minus
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, LearnerKind, LikelihoodKind
-from sparsetopics.options.table import OPTION
+from sparsetopics.options.table import LEARNED, OPTION
 from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
 from sparsetopics.runs.run_files import CorpusFacts, Nested, Plain
 
@@ -27,7 +27,8 @@ MOVES = {"merge": "merges", "delete": "deletes", "birth": "births"}
 # Options that have a sentence or number of their own; the others are shown as they are typed.
 SAID = {
     *("model", "topics", "laps", "seed", "likelihood", "moves", "criterion"),
-    *("alpha", "gamma", "eta", "learn-hyperparameters", "learner", "local-update", "own-counts"),
+    *("alpha", "gamma", "eta", "smoothing", "learn-hyperparameters", "learner"),
+    *("local-update", "own-counts"),
 }
 
 
@@ -39,6 +40,7 @@ def topic_facts(run: TopicRun) -> dict[str, Fact]:
     if kind.learns_number and first is not None:
         found = f"began with {first} topics and learned {model.n_topics:,}"
     learned = ", learned from the data" if options.get("learn_hyperparameters") else ""
+    chosen = ", learned from the data" if options.get("smoothing") == LEARNED else ""
     return {
         "model": f"{kind.words or kind.title}, {found}",
         **_data_facts(run),
@@ -48,6 +50,9 @@ def topic_facts(run: TopicRun) -> dict[str, Fact]:
         "moves": VALIDATED if "number_of_topics" in run.settings else _moves(options),
         "α, for the topics of a document": _concentration(model.doc_concentration.sum(), learned),
         "η, for the words of a topic": _concentration(model.word_concentration, learned),
+        "σ, in place of η once trained": (
+            None if model.smoothing is None else _concentration(model.smoothing, chosen)
+        ),
         "γ, for the weights of topics": (
             None if sticks is None else _concentration(sticks.top_concentration, learned)
         ),

@@ -39,7 +39,7 @@ class FixedTopics:
 
 
 def topics_of_run(run: TopicRun, concentration: float | None = None) -> FixedTopics:
-    """Return the topics of a run at their posterior mean.
+    """Return the topics of a run, with their smoothing.
 
     ``concentration`` is a total document concentration to score with, in place of the run's own.
     """

@@ -144,6 +144,7 @@ class Scorecard:
             "c_v": self.c_v,
             "c_npmi": self.c_npmi,
             "in_sample": self.in_sample,
+            "smoothing": None if self.run is None else self.run.model.smoothing,
         }
         return {
             key: None if isinstance(value, float) and math.isnan(value) else value

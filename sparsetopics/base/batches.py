@@ -95,6 +95,11 @@ class DocumentBatch:
         pairs = np.arange(indptr[-1]) + np.repeat(self.indptr[documents] - indptr[:-1], lengths)
         return DocumentBatch(indptr, self.word_ids[pairs], self.word_counts[pairs])
 
+    def chosen(self, pairs: AnyArray) -> DocumentBatch:
+        """The same documents with only the chosen pairs, (n_pairs,) of truth values."""
+        indptr = np.concatenate(([0], np.cumsum(pairs)))[self.indptr]
+        return DocumentBatch(indptr, self.word_ids[pairs], self.word_counts[pairs])
+
     @classmethod
     def joined(cls, parts: Sequence[DocumentBatch]) -> DocumentBatch:
         """The rows of at least one batch, one batch after the other."""

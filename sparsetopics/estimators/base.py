@@ -270,7 +270,7 @@ class Estimator(BaseEstimator):
             return diagram + html_table(caption, ("component", "weight"), shares)
         words = [
             " ".join(shortened(vocabulary.shown[word], SHOWN_CHARACTERS) for word in best)
-            for best in top_words(self.model_.topic_word_posterior[:SHOWN_TOPICS], SHOWN_WORDS)
+            for best in top_words(self.model_.topic_word_weights[:SHOWN_TOPICS], SHOWN_WORDS)
         ]
         rows = [(*share, text) for share, text in zip(shares, words, strict=True)]
         return diagram + html_table(caption, ("component", "weight", "words"), rows)

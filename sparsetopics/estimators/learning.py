@@ -94,7 +94,9 @@ def learn(
     kept_out = data.validation
     scorer = None if kept_out is None else RungScorer.of_validation(kept_out, n_jobs)
 
-    def keep(model: TopicPosterior, elbo_per_token: float) -> None:
+    def keep(snapshot: Callable[[], Model], elbo_per_token: float) -> None:
+        model = snapshot()
+        assert isinstance(model, TopicPosterior), "a path has topics"
         models[model.n_topics] = model
 
     keep_rung = keep if options.is_topic_path else keep_no_model
@@ -137,8 +139,8 @@ def learn_more(
         before = Learned(start, prior, n_steps=0, is_start=True)
     with workshop(n_jobs) as (executor, scratch):
         learned = take_more(before, source, options, executor, Memo(scratch))
-    current = learned.prior.with_components(learned.statistics.components)
-    model, terms = make_model(current, options), learned.statistics.terms
+        current = learned.prior.with_components(learned.statistics.components)
+        model, terms = make_model(current, options, source, executor), learned.statistics.terms
     entry: LapEntry = {"n_topics": model.n_topics, "n_docs": round(terms.n_docs)}
     if options.learner_kind.knows_all:  # the bound needs the statistics of all data seen
         entry["elbo_per_token"] = elbo(learned.statistics, current) / terms.n_tokens

@@ -37,6 +37,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
     doc_concentration: float = table.DEFAULT_DOC_CONCENTRATION
     word_concentration: float = table.DEFAULT_WORD_CONCENTRATION
     learn_hyperparameters: bool = False
+    smoothing: float | str = table.LEARNED
     restarts: int | None = None
     minimum_mass: float | None = None
     cold_every: int | None = None
@@ -110,7 +111,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         return self.n_components_
 
     def _set_arrays(self) -> None:
-        self.components_: FloatArray = self.model_.topic_word_posterior
+        self.components_: FloatArray = self.model_.topic_word_weights
         self.n_docs_: int = self._facts["n_documents"]
 
 
@@ -137,6 +138,8 @@ class LDA(TopicEstimator):
         doc_concentration: Σ_k α_k, the total over the topics, 0.5 by default.
         word_concentration: η of each word, 0.1 by default.
         learn_hyperparameters: Whether to learn both concentrations.
+        smoothing: σ, which takes the place of η in the probabilities of words once topics are
+            trained: a number, or "learned" from training documents that are left out of the topics.
         start: How the first topics are chosen: from "distant" (the default) or "random" documents.
         restarts: The number of restarts of a mean-field document, 5 by default.
         minimum_mass: A topic leaves a document in which it has fewer tokens than this and less
@@ -153,8 +156,8 @@ class LDA(TopicEstimator):
         random_state: The seed. None takes a new one every time, and a RandomState draws one.
 
     Attributes:
-        components_: The topic-word posterior λ, (n_components_, n_words), topics in falling order
-            of weight.
+        components_: Tokens of each word in each topic plus σ, (n_components_, n_words), topics in
+            falling order of weight. Divided by their sums, rows are the probabilities of words.
         n_components_: The number of topics.
         vocabulary_: The words.
         n_features_in_: The number of words.
@@ -162,7 +165,7 @@ class LDA(TopicEstimator):
         n_docs_: The number of documents.
         n_iter_: The number of laps that were made.
         trace_: A list with one entry per lap; bounds are in nats per token.
-        model_: The whole posterior.
+        model_: The whole posterior; ``model_.smoothing`` is σ.
     """
 
     n_components: int = MODELS["lda"].n_topics

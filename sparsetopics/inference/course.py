@@ -7,6 +7,8 @@ of them. A new course is a subclass and a line in ``COURSES``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, Protocol
 
@@ -19,9 +21,11 @@ from sparsetopics.inference.laps import Laps, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
 from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.inference.smoothing import LEFT_OUT, learned_smoothing, smoothing_of
 from sparsetopics.inference.training_state import LapInfo, PathMemory, TrainingState
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import C, P, Statistics, T
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
@@ -55,10 +59,12 @@ class Hooks(NamedTuple, Generic[C, P, T]):
 class Judge(Protocol):
     """Takes the rungs of a path, and scores models on documents that training does not see."""
 
-    def reached(self, model: Model, parents: IntArray, elbo_per_token: float) -> None:
-        """Called with each rung, after the ``on_lap`` of its lap.
+    def reached(
+        self, snapshot: Callable[[], Model], parents: IntArray, elbo_per_token: float
+    ) -> None:
+        """Called with each rung, after the ``on_lap`` of its lap; ``snapshot`` makes its model.
 
-        ``parents`` (n_before,) has the topic of ``model`` that each topic of the rung before has
+        ``parents`` (n_before,) has the topic of the model that each topic of the rung before has
         become part of. It is empty at the first rung. The ELBO is in nats, of all documents.
         """
 
@@ -183,6 +189,20 @@ class Course(Generic[S, D, C, P, T]):
         """The global parameters."""
         return self.parameters.with_components(self.laps.learner.components(self.state))
 
+    def left_out(self, lap: int) -> int:
+        """The number of documents that the smoothing of a model after a lap is learned from."""
+        return LEFT_OUT
+
+    def model(self, lap: int) -> Model:
+        """The model after a lap."""
+        kept = partial(self.laps.learner.kept, self.state)
+        seen = self.source_of(lap), self.setting.executor, kept, self.left_out(lap)
+        return make_model(self.current, self.options, *seen, self.own_share(lap))
+
+    def own_share(self, lap: int) -> float:
+        """The share of a document's own counts that is left out in a lap."""
+        return 0.0
+
     @property
     def statistics(self) -> Statistics[C, T]:
         """The statistics of the whole collection."""
@@ -195,11 +215,30 @@ def course_of(options: TrainingOptions) -> Any:  # a kind of ``Course``; options
     return Course if where is None else imported(where)
 
 
-def make_model(current: Globals[C, P, T], options: TrainingOptions) -> Model:
-    """The posterior as a model, topics in falling order of weight."""
+def make_model(
+    current: Globals[C, P, T],
+    options: TrainingOptions,
+    source: Source[D],
+    executor: Executor,
+    kept: Callable[[int], tuple[D, Responsibilities] | None] = lambda batch_id: None,
+    left_out: int = LEFT_OUT,
+    own_share: float = 0.0,
+) -> Model:
+    """The posterior as a model, topics in falling order of weight, with their smoothing.
+
+    That is given, or learned from ``left_out`` documents (``learned_smoothing``); topics may lack
+    an ``own_share`` of documents (``smoothing_of``).
+    """
     finish: Callable[[Globals[C, P, T], TrainingOptions], Model]
     finish = imported(MODELS[options.model].finish)
-    return finish(current, options)
+    model = finish(current, options)
+    if not isinstance(model, TopicPosterior):
+        return model
+    if not isinstance(options.smoothing, str):
+        return replace(model, smoothing=float(options.smoothing))
+    learned = learned_smoothing(current, source, kept, options.local_step, executor, left_out)
+    usual = model.word_concentration
+    return replace(model, smoothing=smoothing_of(learned, own_share) if learned else usual)
 
 
 def has_settled(infos: list[LapInfo], quiet_gain: float) -> bool:

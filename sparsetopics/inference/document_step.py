@@ -191,27 +191,39 @@ def topic_proportions(
     by more than 0.01 tokens, or for 100 iterations. The result is deterministic, and a row depends
     on its own document alone.
     """
-    n_topics, n_words = topic_word.shape
-    words, rows = number_rows(batch, n_words)
-    weights = _as_they_are(np.ascontiguousarray(topic_word.T[words]))
+    words, rows = number_rows(batch, topic_word.shape[1])
+    with open_executor(workers) as executor:
+        return proportions_under(
+            batch, rows, np.ascontiguousarray(topic_word.T[words]), doc_concentration, executor
+        )
+
+
+def proportions_under(
+    batch: DocumentBatch,
+    rows: WordIds,  # (n_pairs,)  of the table
+    table: FloatArray,  # (n_rows, n_topics)  φ_kv of some words, as the documents see them
+    doc_concentration: FloatArray,  # (n_topics,)  α_k
+    executor: Executor,
+) -> FloatArray:
+    """The same, if each pair of document and word has a row of the ``table``."""
+    n_topics, weights = table.shape[1], _as_they_are(table)
     counts = batch.word_counts.astype(np.float64)
     # Copied, hence writable: otherwise numba compiles for another signature.
     prior, indptr = np.array(doc_concentration, np.float64), batch.indptr.copy()
     doc_topic_counts = np.zeros((batch.n_docs, n_topics))
     schedule = make_schedule(DENSE_STEP)._replace(column_share=DENSE_COLUMN_SHARE)
     former, own = DocumentTopics.unknown(batch.n_docs), SparseShares(*Responsibilities.unknown(0))
-    with open_executor(workers) as executor:
-        lists = _lists(weights, rows, n_topics, executor)
+    lists = _lists(weights, rows, n_topics, executor)
 
-        def infer(block: tuple[int, int]) -> None:
-            first, last = block
-            document_kernels.fit_block(
-                indptr[first : last + 1], rows, counts, weights, lists, prior,
-                schedule, SparseShares(*former.rows(first, last)), own, n_topics,
-                np.zeros(3, np.int64), doc_topic_counts[first:last],
-            )  # fmt: skip
+    def infer(block: tuple[int, int]) -> None:
+        first, last = block
+        document_kernels.fit_block(
+            indptr[first : last + 1], rows, counts, weights, lists, prior, schedule,
+            SparseShares(*former.rows(first, last)), own, n_topics, np.zeros(3, np.int64),
+            doc_topic_counts[first:last],
+        )  # fmt: skip
 
-        executor.map(infer, cut_blocks(indptr))
+    executor.map(infer, cut_blocks(indptr))
     posterior = doc_topic_counts + prior
     posterior /= posterior.sum(axis=1, keepdims=True)
     return posterior

@@ -38,7 +38,7 @@ from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows
-from sparsetopics.options.table import OWN_LAPS
+from sparsetopics.options.table import OWN_LAPS, OWN_SHARES, OwnCounts
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 FACTORS = (3.0, 3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
@@ -86,6 +86,9 @@ class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, Docu
         local = local_options(self.options, self.parameters.allocation.n_topics, lap)
         self.laps = replace(self.laps, local=local)
 
+    def own_share(self, lap: int) -> float:
+        return OWN_SHARES[own_counts_in(self.options, lap)]
+
     def is_over(self, infos: list[LapInfo]) -> bool:
         """Whether all laps are made; if it is resumed with fewer laps, topics may be too many."""
         n_laps = self.options.n_laps
@@ -102,10 +105,14 @@ def wanted_number(options: TrainingOptions, lap: int) -> int:
     return round(FACTORS[lap - 1] * options.n_topics)
 
 
+def own_counts_in(options: TrainingOptions, lap: int) -> OwnCounts | None:
+    """What a lap does with own counts; None: they are kept."""
+    return options.own_counts if lap > options.n_laps - OWN_LAPS else None
+
+
 def local_options(options: TrainingOptions, n_topics: int, lap: int) -> LocalOptions:
     """How the topics of documents are found in a lap with ``n_topics``."""
-    own_counts = options.own_counts if lap > options.n_laps - OWN_LAPS else None
-    local = replace(options.local_step, own_counts=own_counts)
+    local = replace(options.local_step, own_counts=own_counts_in(options, lap))
     is_given = options.local.minimum_mass is not None
     if not options.starts_gradually or n_topics <= options.n_topics or is_given:
         return local

@@ -78,8 +78,9 @@ class Laps(Generic[S, D, C, P, T]):
         return state, parameters, tally
 
     def _former(self, state: S, batch_id: int) -> Former:
-        own = self.learner.own(state, batch_id) if OWN_SHARES[self.local.own_counts] else None
-        return self.learner.former(state, batch_id), own
+        wanted = OWN_SHARES[self.local.own_counts] > 0.0
+        kept = self.learner.kept(state, batch_id) if wanted else None
+        return self.learner.former(state, batch_id), None if kept is None else kept[1]
 
     def _visits(
         self,

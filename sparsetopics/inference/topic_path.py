@@ -12,6 +12,7 @@ documents in; their counts are kept until one of them is chosen.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from sparsetopics.inference.course import make_model
 from sparsetopics.inference.gradual_start import GradualStart, wanted_number
 from sparsetopics.inference.local_step import elbo
 from sparsetopics.inference.moves.evidence import numbered
+from sparsetopics.inference.smoothing import FEW_LEFT_OUT, LEFT_OUT
 from sparsetopics.options.training import TrainingOptions
 
 VISITS = 2  # of documents that a rung takes in: one cold, one from the topics then found
@@ -27,6 +29,12 @@ VISITS = 2  # of documents that a rung takes in: one cold, one from the topics t
 
 class Path(GradualStart):
     """The course of a topic path, which hands its rungs to the judge."""
+
+    def left_out(self, lap: int) -> int:
+        # A model that is only scored needs few. If no documents are kept out, it is also written.
+        is_only_scored = self.setting.whole.n_batches > self.setting.source.n_batches
+        on_path = lap <= self.options.last_path_lap
+        return FEW_LEFT_OUT if on_path and is_only_scored else LEFT_OUT
 
     def after_report(self, lap: int) -> None:
         if is_rung(self.options, lap):
@@ -46,12 +54,14 @@ class Path(GradualStart):
             state, parameters, _ = visits.run(state, parameters, [new])
         current = parameters.with_components(laps.learner.components(state))
         bound = elbo(laps.learner.statistics(state), current) / whole.n_tokens
-        for batch_id in new.tolist():  # the memo frees what it keeps of them
-            state.per_batch[batch_id].discard()
         order = np.argsort(-current.components.sizes, kind="stable")
         parents = numbered(order, len(order))[self.memory.lineage]
         self.memory = self.memory._replace(lineage=order)
-        judge.reached(make_model(current, self.options), parents, bound)
+        kept = partial(laps.learner.kept, state)
+        snapshot = partial(make_model, current, self.options, whole, laps.executor, kept)
+        judge.reached(snapshot, parents, bound)
+        for batch_id in new.tolist():  # the memo frees what it keeps of them
+            state.per_batch[batch_id].discard()
 
 
 def is_rung(options: TrainingOptions, lap: int) -> bool:

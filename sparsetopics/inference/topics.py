@@ -41,8 +41,7 @@ def begin_topics(
             given = f"{quantity(start.n_topics, 'topic')} over {start.n_words} words"
             wanted = f"{options.n_topics} over {source.n_columns}"
             refuse("start", f"the model has {given}, but must have {wanted}")
-        counts = np.maximum(start.topic_word_posterior.T - start.word_concentration, 0.0)
-        counts = np.ascontiguousarray(counts)
+        counts = np.ascontiguousarray(start.topic_word_counts.T)
     return begin_with(counts, source, options)
 
 

@@ -12,15 +12,7 @@ import numpy as np
 
 from sparsetopics.base.batches import Source
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.course import (
-    Course,
-    Hooks,
-    Judge,
-    Model,
-    Setting,
-    course_of,
-    make_model,
-)
+from sparsetopics.inference.course import Course, Hooks, Judge, Model, Setting, course_of
 from sparsetopics.inference.laps import LapTally
 from sparsetopics.inference.learners.learner import S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
@@ -102,7 +94,7 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
         bound = _bound(course.statistics, current, lap) / laps.source.n_tokens
         seconds = time.perf_counter() - began
         infos.append(_report(lap, seconds, bound, current, tally, moves, score, laps.source))
-        hooks.on_lap(infos[-1], partial(make_model, current, options))
+        hooks.on_lap(infos[-1], partial(course.model, lap))
         del current  # not to keep its tables in the next lap
         course.after_report(lap)
         is_over = course.is_over(infos)
@@ -110,10 +102,10 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
             hooks.on_last_lap()
         if keeper is not None:
             keeper.keep(course.kept(infos), setting.memo)
-    current, terms = course.current, course.laps.learner.terms(course.state)
+    terms = course.laps.learner.terms(course.state)
     assert terms is not None, "after a lap"
-    hooks.on_end(Statistics(current.components, terms), course.parameters)
-    return make_model(current, options)
+    hooks.on_end(Statistics(course.current.components, terms), course.parameters)
+    return course.model(len(infos))
 
 
 def _check(course: Course[S, D, C, P, T], kept: TrainingState) -> None:

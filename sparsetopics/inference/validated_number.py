@@ -12,6 +12,7 @@ The criterion of moves finds such errors, but left alone it removes far more top
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
 from sparsetopics.inference.course import Judge, make_model
@@ -20,6 +21,7 @@ from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools
 from sparsetopics.inference.moves.trimming import trim_topics
+from sparsetopics.inference.smoothing import FEW_LEFT_OUT
 from sparsetopics.inference.topic_path import Path, is_rung
 from sparsetopics.inference.topics import TopicParameters, begin_with
 from sparsetopics.inference.training_state import LapInfo, PathMemory
@@ -106,7 +108,9 @@ def polished(
     ledger = Ledger.new(counts.shape[1])
     for lap in range(ROUNDS + 1):
         present = parameters.with_components(fitting.learner.components(state))
-        if not judge.accepts(make_model(present, options)):
+        kept = partial(fitting.learner.kept, state)
+        seen = laps.source, laps.executor, kept, FEW_LEFT_OUT
+        if not judge.accepts(make_model(present, options, *seen)):
             break
         counts = present.components.table.copy()
         n_topics = counts.shape[1]

@@ -12,7 +12,6 @@ from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
@@ -133,13 +132,7 @@ def split_by_type(
     is_scored = np.empty(batch.n_pairs, dtype=bool)
     is_scored[shuffled] = place < n_scored[document_of_pair]
     kept = np.flatnonzero(n_types >= 2)
-    return _chosen(batch, ~is_scored).take(kept), _chosen(batch, is_scored).take(kept)
-
-
-def _chosen(batch: DocumentBatch, pairs: NDArray[np.bool_]) -> DocumentBatch:
-    """Return the same documents with only the chosen pairs."""
-    indptr = np.concatenate(([0], np.cumsum(pairs)))[batch.indptr]
-    return DocumentBatch(indptr, batch.word_ids[pairs], batch.word_counts[pairs])
+    return batch.chosen(~is_scored).take(kept), batch.chosen(is_scored).take(kept)
 
 
 def predicted_log_probability(

@@ -37,6 +37,7 @@ class MixturePosterior:
     likelihood: AnyItemLikelihood  # the prior
     mixture: MixtureWeights
     posterior: tuple[FloatArray, ...]  # the NamedTuple of the likelihood: WishartPosterior, ...
+    smoothing = None  # only topics have one
 
     def __repr__(self) -> str:
         return short_repr(self, "name", "likelihood_name", "n_topics", "n_columns")
@@ -84,8 +85,8 @@ class MixturePosterior:
         return self.likelihood.normals(self.posterior)
 
     @property
-    def topic_word_posterior(self) -> FloatArray:
-        """λ, (n_topics, n_words); only for documents."""
+    def topic_word_weights(self) -> FloatArray:
+        """λ, (n_topics, n_words), of which ``topic_word_mean`` is the mean; only for documents."""
         assert isinstance(self.posterior, DirichletPosterior), "a mixture of documents"
         return self.posterior.topic_word_posterior
 

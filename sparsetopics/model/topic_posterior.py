@@ -47,6 +47,7 @@ class TopicPosterior:
     doc_concentration: FloatArray  # (n_topics,)  α_k; for an HDP αE[β_k]
     word_concentration: float  # η
     sticks: Sticks | None = None  # of an HDP
+    smoothing: float | None = None  # σ, which takes the place of η in what is read; None: η
     likelihood_name = None  # topics have no choice of it
 
     def __repr__(self) -> str:
@@ -66,10 +67,25 @@ class TopicPosterior:
         return self.n_words
 
     @property
+    def topic_word_counts(self) -> FloatArray:
+        """S = λ − η, expected training tokens of each word in each topic, (n_topics, n_words)."""
+        counts = self.topic_word_posterior - self.word_concentration
+        return np.maximum(counts, 0.0, out=counts)
+
+    @property
+    def topic_word_weights(self) -> FloatArray:
+        """S + σ, what the probabilities of words are proportional to, (n_topics, n_words)."""
+        if self.smoothing in (None, self.word_concentration):
+            return self.topic_word_posterior
+        weights = self.topic_word_counts
+        weights += self.smoothing
+        return weights
+
+    @property
     def topic_word_mean(self) -> FloatArray:
-        """Posterior mean probability of each word in each topic, (n_topics, n_words)."""
-        posterior = self.topic_word_posterior
-        mean: FloatArray = posterior / posterior.sum(axis=1, keepdims=True)
+        """Probability of each word in each topic, (S + σ) / (N + V σ), (n_topics, n_words)."""
+        weights = self.topic_word_weights
+        mean: FloatArray = weights / weights.sum(axis=1, keepdims=True)
         return mean
 
     @property
@@ -99,6 +115,8 @@ class TopicPosterior:
             "n_words": self.n_words,
             "word_concentration": float(self.word_concentration),
         }
+        if self.smoothing is not None:
+            settings["smoothing"] = float(self.smoothing)
         arrays = {"topic_word_posterior": self.topic_word_posterior}
         if self.name not in models_with("gamma"):
             settings["doc_concentration"] = float(self.doc_concentration.sum())
@@ -116,10 +134,13 @@ class TopicPosterior:
     def from_stored(cls, name: str, reader: StoredReader) -> TopicPosterior:
         """The posterior that ``stored`` described; the reader's error for anything else."""
         numbers = reader.numbers(("doc_concentration", "word_concentration"))
+        eta, smoothing = numbers["word_concentration"], None
+        if "smoothing" in reader.content:  # runs that were made before have none
+            smoothing = reader.numbers(("smoothing",))["smoothing"]
         if name not in models_with("gamma"):
             arrays = reader.arrays(_LDA_ARRAYS)
             posterior, concentration = arrays["topic_word_posterior"], arrays["doc_concentration"]
-            return cls(name, posterior, concentration, numbers["word_concentration"])
+            return cls(name, posterior, concentration, eta, None, smoothing)
         numbers |= reader.numbers(("top_concentration",))
         arrays = reader.arrays(_HDP_ARRAYS)
         sticks = Sticks(
@@ -130,5 +151,5 @@ class TopicPosterior:
         )
         # α_k = αE[β_k]
         concentration = sticks.doc_concentration * sticks.global_topic_weights
-        posterior, eta = arrays["topic_word_posterior"], numbers["word_concentration"]
-        return cls(name, posterior, concentration, eta, sticks)
+        posterior = arrays["topic_word_posterior"]
+        return cls(name, posterior, concentration, eta, sticks, smoothing)

@@ -120,6 +120,7 @@ class Interval:
     whole: bool = False
     unit: str = ""
     or_count: bool = False  # whole numbers are none of the interval, but counts from 1
+    name: str = ""  # a word that is taken, too
 
     def __contains__(self, value: float) -> bool:
         """Whether ``value`` lies in the interval; NaN lies in none."""
@@ -129,11 +130,14 @@ class Interval:
         return is_high_enough and (value < self.high if self.below_high else value <= self.high)
 
     def check(self, name: str, value: object, hint: str = "") -> None:
-        """Raise OptionError for all but the numbers in the interval."""
+        """Raise OptionError for all but the numbers in the interval, and the name."""
+        if self.name and isinstance(value, str) and value == self.name:
+            return
         number = self.number(value)
         if number is None:
             noun = "a whole number" if self.whole else "a number"
             noun = "a share such as 0.5 or a count such as 5" if self.or_count else noun
+            noun = f"{self.name} or {noun}" if self.name else noun
             refuse(name, f"must be {noun}, but is {shown(value)}", hint)
         if number not in self:
             refuse(name, f"must be {self._expected(number)}, but is {shown(value)}", hint)

@@ -85,7 +85,10 @@ class MoveKind(NamedTuple):
     most_refusals: int = 1  # of a rival on the same topics, before it is not tried again
 
 
-OF_TOPICS = ("alpha", "learn-hyperparameters", "restarts", "minimum-mass", "own-counts")
+OF_TOPICS = (
+    *("alpha", "smoothing", "learn-hyperparameters", "restarts", "minimum-mass"),
+    "own-counts",
+)
 OF_MIXTURES = ("likelihood", "variance", "gamma")
 OF_MOVES = ("moves", "criterion")
 TOPICS = partial(

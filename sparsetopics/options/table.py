@@ -72,6 +72,7 @@ DEFAULT_DOCUMENT_LIKELIHOOD: str = "multinomial"  # where the data have words
 DEFAULT_DOC_CONCENTRATION = 0.5  # total over the topics
 DEFAULT_WORD_CONCENTRATION = 0.1  # of each word
 DEFAULT_TOP_CONCENTRATION = 10.0
+LEARNED = "learned"  # a smoothing
 DEFAULT_GRADIENT: GradientName = "fisher"
 DEFAULT_TREE_TOLERANCE = 0.005
 DEFAULT_EXECUTOR: ExecutorName = "threads"
@@ -182,6 +183,12 @@ OPTION: Table = in_sections({  # those of the first section are what most people
                     "the topics of a run.", help=(
             "(lda, hdp, multinomial mixtures) η, the concentration of each word in a topic or "
             "component.")),
+        Option("smoothing", replace(CONCENTRATION, name=LEARNED), LEARNED, "smoothing",
+               metavar=f"{LEARNED}|NUMBER", help=(
+            f"{_for('smoothing')} σ, the smoothing of finished topics, in place of η. The "
+            "probability of a word is (its tokens + σ) / (all tokens of the topic + σ for each "
+            "word) in everything that is written or computed. learned finds the σ that best "
+            "predicts training documents after they are left out of the topics.")),
         Option("learn-hyperparameters", bool, False, "learn_hyperparameters", 
                help=(
             f"{_for('learn-hyperparameters')} Also learn η, α and, for hdp, γ from the corpus.")),

@@ -136,6 +136,7 @@ class TrainingOptions:
     start: StartName | None = None  # None: distant
     step_sizes: StepSizes = StepSizes()
     learn_hyperparameters: bool = False
+    smoothing: float | str = table.LEARNED  # σ of finished topics
     model: str = "lda"
     moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
     likelihood: str | None = None  # of a mixture; None: gaussian
@@ -444,6 +445,5 @@ def _check_path(options: TrainingOptions) -> None:
         return
     check_rungs(options.rungs)
     if not (options._may_start_gradually or options.may_be_validated):
-        needs = f"needs --model {table.PATH_MODEL} with --learner memoized"
-        hint = "Only there are topics merged between laps."
-        refuse("rungs", f"{needs} and --local-update collapsed", hint)
+        needs = f"--model {table.PATH_MODEL} with --learner memoized and --local-update collapsed"
+        refuse("rungs", f"needs {needs}", "Only there are topics merged between laps.")

@@ -128,9 +128,10 @@ def _result(run: Path) -> RunResult:
     settings = read_settings(run)
     trace = load_trace(run, settings)
     try:
-        return result_of(settings["model"], settings["n_topics"], trace)
+        found = result_of(settings["model"], settings["n_topics"], trace)
     except ValueError as error:
         raise DAMAGE.of(f"{run / TRACE_FILE}, last line", str(error)) from error
+    return found._replace(smoothing=settings.get("smoothing"))
 
 
 class Repaired(NamedTuple):

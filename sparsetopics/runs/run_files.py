@@ -87,11 +87,12 @@ class Provenance(TypedDict):
 
 
 class RunSettings(ModelSettings, Provenance):
-    """What ``model.json`` holds, except hyperparameters: the model has those."""
+    """What ``model.json`` holds, except most hyperparameters: the model has those."""
 
     versions: Versions
     files: tuple[FileEntry, ...]
     vocabulary_fingerprint: NotRequired[str]  # where data are words
+    smoothing: NotRequired[float]  # of topics
 
 
 def write_run(

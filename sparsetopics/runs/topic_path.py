@@ -53,11 +53,11 @@ MOST_SPLITS = 5  # cuts of each validation document
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
 
-# Gets the model of a rung and its ELBO, nats per token.
-KeepRung = Callable[[TopicPosterior, float], None]
+# Gets what makes the model of a rung, and its ELBO, nats per token.
+KeepRung = Callable[[Callable[[], Model], float], None]
 
 
-def keep_no_model(model: TopicPosterior, elbo_per_token: float) -> None:
+def keep_no_model(snapshot: Callable[[], Model], elbo_per_token: float) -> None:
     """A ``KeepRung``."""
 
 
@@ -92,13 +92,11 @@ class RungScorer:
         unigram = unigram_probabilities(self.documents.vocabulary.term_frequency)
         model = snapshot()
         assert isinstance(model, TopicPosterior), "a path has topics"
-        alpha = model.mixing_weights
-        # In the order that scoring needs, and without the model: each is as large as all topics.
-        word_topic = np.array(model.topic_word_posterior.T, order="C")
-        word_topic /= model.topic_word_posterior.sum(axis=1)
-        del model
+        alpha, topic_word = model.mixing_weights, model.topic_word_mean
+        del model  # each is as large as all topics
+        topic_word = np.asfortranarray(topic_word)  # in the order that scoring needs
         score = partial(
-            document_completion, self.documents, word_topic.T, alpha, unigram, workers=self.workers
+            document_completion, self.documents, topic_word, alpha, unigram, workers=self.workers
         )
         _, sums = zip(*(score(seed=seed) for seed in range(self.n_splits)), strict=True)
         return HeldoutScores(*(np.sum(part, axis=0) for part in zip(*sums, strict=True)))
@@ -113,22 +111,24 @@ class RungRecorder:
     rungs: list[Rung]
     keep: KeepRung = keep_no_model
     _lap: int = 0  # the last one
+    _n_topics: int = 0  # in it
     _last: HeldoutScores = NO_SCORES  # of the rung that is recorded next
     _best: HeldoutScores = NO_SCORES  # of the models since one was chosen
 
     def score(self, info: LapInfo, snapshot: Callable[[], Model]) -> float | None:
         """The score of a lap, nats per token, if it is the last one of a rung."""
-        self._lap = info.lap
+        self._lap, self._n_topics = info.lap, info.n_topics
         if self.scorer is None or not is_rung(self.options, info.lap):
             return None
         self._last = self.scorer.scores(snapshot)
         return mean_score(self._last).mean
 
-    def reached(self, model: Model, parents: IntArray, elbo_per_token: float) -> None:
+    def reached(
+        self, snapshot: Callable[[], Model], parents: IntArray, elbo_per_token: float
+    ) -> None:
         """Remember a rung (``course.Judge``)."""
-        assert isinstance(model, TopicPosterior), "a path has topics"
-        self.keep(model, elbo_per_token)
-        self.rungs.append(Rung(model.n_topics, self._lap, *self._last, parents))
+        self.keep(snapshot, elbo_per_token)
+        self.rungs.append(Rung(self._n_topics, self._lap, *self._last, parents))
 
     def choose(self) -> int:
         """The place of the rung that an HDP continues with."""
@@ -180,8 +180,9 @@ class RungWriter:
     folder: TrainingFolder
     keeper: RunKeeper
 
-    def keep(self, model: TopicPosterior, elbo_per_token: float) -> None:
+    def keep(self, snapshot: Callable[[], Model], elbo_per_token: float) -> None:
         """Write the run of a rung, whose lap is the last one in the trace."""
+        model = snapshot()
         trace, share = list(self.keeper.trace), self.plan.validation_share or 0.0
         if share:
             # The visits in which the rung took in the validation documents
@@ -244,14 +245,14 @@ def tree_of(
 
 
 def _tree_rung(model: TopicPosterior, parents: IntArray | None, vocabulary: Vocabulary) -> TreeRung:
-    n_topics, posterior, words = model.n_topics, model.topic_word_posterior, vocabulary.shown
+    n_topics, topic_word, words = model.n_topics, model.topic_word_mean, vocabulary.shown
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
-    best = top_words(posterior, CANDIDATES)
-    telling = telling_words(posterior, families, best, LISTED_WORDS)
+    best = top_words(topic_word, CANDIDATES)
+    telling = telling_words(model.topic_word_posterior, families, best, LISTED_WORDS)
     weights = np.clip(model.weights, 0.0, 1.0)
     unigram = unigram_probabilities(vocabulary.term_frequency)
-    names = topic_names(model.topic_word_mean, unigram, words)
+    names = topic_names(topic_word, unigram, words)
     topics = (
         TreeTopic(
             weight=float(weights[topic]),

@@ -44,6 +44,7 @@ class RunResult(NamedTuple):
     seconds: float
     as_good_from: int | None = None  # topics, if their number was validated
     as_good_to: int | None = None
+    smoothing: float | None = None  # σ; None for a mixture
 
     @property
     def advice(self) -> str:
@@ -155,7 +156,9 @@ def finish_training(
     folder.publish(write, plan.rung_names)
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
-    result = result_of(model.name, model.n_topics, trace)._replace(seconds=seconds)
+    result = result_of(model.name, model.n_topics, trace)._replace(
+        seconds=seconds, smoothing=model.smoothing
+    )
     if not scores or not plan.options.is_validated:
         return result
     if scores.end:

@@ -32,9 +32,10 @@ def exported(model, vocabulary):
     return to_gensim(model, vocabulary, n_docs=60, n_passes=3)
 
 
-def test_topics_are_the_posterior_mean(exported, model):
-    np.testing.assert_allclose(exported.get_topics(), model.topic_word_mean, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(exported.state.get_lambda(), model.topic_word_posterior, rtol=1e-12)
+def test_topics_have_our_probabilities_to_all_digits(exported, model):
+    assert model.smoothing != model.word_concentration
+    np.testing.assert_allclose(exported.get_topics(), model.topic_word_mean, rtol=1e-15)
+    np.testing.assert_array_equal(exported.state.get_lambda(), model.topic_word_weights)
     np.testing.assert_allclose(exported.alpha, model.doc_concentration)
     assert exported.get_topics().dtype == np.float64
 

@@ -65,7 +65,7 @@ def test_matrix_market_is_exact_and_names_its_columns(tmp_path, run_folder, mode
     ]
 
 
-def test_mallet_files_hold_eta_plus_counts_and_the_best_words(
+def test_mallet_files_hold_smoothing_plus_counts_and_the_best_words(
     tmp_path, run_folder, model, vocabulary
 ):
     export_run(run_folder, "mallet", tmp_path / "weights.txt")
@@ -75,10 +75,11 @@ def test_mallet_files_hold_eta_plus_counts_and_the_best_words(
         [str(topic), word] for topic in range(4) for word in vocabulary.words
     ]
     weights = np.array([float(row[2]) for row in rows]).reshape(4, -1)
-    np.testing.assert_array_equal(weights, model.topic_word_posterior)
+    np.testing.assert_array_equal(weights, model.topic_word_weights)
+    np.testing.assert_allclose(weights, model.topic_word_posterior - 0.1 + 0.03, rtol=1e-9)
     keys = [line.split("\t") for line in (tmp_path / "weights.txt.keys").read_text().splitlines()]
     assert [float(key[1]) for key in keys] == model.doc_concentration.tolist()
-    for (topic, _, words), expected in zip(keys, model.topic_word_posterior, strict=True):
+    for (topic, _, words), expected in zip(keys, model.topic_word_weights, strict=True):
         best = np.argsort(-expected, kind="stable")[: text_formats.KEY_WORDS]
         assert words.split(" ") == [vocabulary.words[word] for word in best], topic
 

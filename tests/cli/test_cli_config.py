@@ -114,6 +114,9 @@ def test_out_may_stand_in_the_file_and_paths_start_from_the_working_directory(
         ("topics = true", "run.toml, topics: must be a whole number, but is true."),
         ("seed = -1", "run.toml, seed: must be at least 0, but is -1."),
         ("alpha = 'much'", "run.toml, alpha: must be a number, but is 'much'."),
+        ("smoothing = 'much'", "run.toml, smoothing: must be learned or a number, but is 'much'."),
+        ("smoothing = 0", "run.toml, smoothing: must be from 1e-09 to 1e+09, but is 0."),
+        ("smoothing = true", "run.toml, smoothing: must be learned or a number, but is true."),
         ("alpha = false", "run.toml, alpha: must be a number, but is false."),
         ("quiet = 1", "run.toml, quiet: must be true or false, but is 1."),
         ("model = 'ldaa'", "run.toml, model: must be one of lda, hdp, dp-mixture, mixture, but "
@@ -162,7 +165,7 @@ WORLDS = {
     "bound": ("documents", "--topics", 3, "--laps", 6, "--moves", "merge,birth", "--criterion",
               "bound"),
     "hdp": ("documents", "--topics", 2, "--laps", 6, "--gamma", 3, "--learn-hyperparameters"),
-    "fixed": ("documents", "--topics", 3, "--laps", 3, "--moves", "none"),
+    "fixed": ("documents", "--topics", 3, "--laps", 3, "--moves", "none", "--smoothing", 0.02),
     "stochastic": ("documents", "--topics", 3, "--laps", 2, "--learner", "stochastic"),
     "words": ("documents", "--model", "dp-mixture", "--likelihood", "multinomial", "--laps", 5),
     "gaussian": ("vectors", "--model", "dp-mixture", "--laps", 6, "--seed", 3),

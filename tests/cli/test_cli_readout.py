@@ -41,6 +41,7 @@ EVALUATE_KEYS = [
     "c_v",
     "c_npmi",
     "in_sample",
+    "smoothing",
 ]
 
 
@@ -213,13 +214,14 @@ def test_evaluate_tells_of_topics_whose_words_are_not_in_the_texts(run_folder, h
 
 
 def test_evaluate_scores_the_exported_matrix_like_the_run(run_folder, heldout, model, tmp_path):
-    np.save(tmp_path / "m.npy", model.topic_word_posterior)
+    np.save(tmp_path / "m.npy", model.topic_word_weights)
 
     run, matrix = json.loads(
         succeed("evaluate", run_folder, tmp_path / "m.npy", heldout, "--alpha", 0.5, "--json")
     )
 
-    told_by_runs_alone = {"run": "", "model": None, "elbo_per_token": None, "in_sample": None}
+    unknown = ("model", "elbo_per_token", "in_sample", "smoothing")
+    told_by_runs_alone = {"run": "", **dict.fromkeys(unknown)}
     assert matrix["n_topics"] == 4
     assert run | told_by_runs_alone == pytest.approx(matrix | told_by_runs_alone)
     assert matrix["model"] is matrix["elbo_per_token"] is matrix["criterion_per_token"] is None

@@ -53,6 +53,7 @@ ARGUMENTS = {
     "alpha": [("doc_concentration", 0.75, "0.75", {})],
     "gamma": [("top_concentration", 3.0, "3", {})],
     "eta": [("word_concentration", 0.3, "0.3", {})],
+    "smoothing": [("smoothing", 0.02, "0.02", {})],
     "learn_hyperparameters": [("learn_hyperparameters", True, None, {})],
 }
 ONLY_OF = {  # all others refuse it, or have one value of it
@@ -66,6 +67,7 @@ ONLY_OF = {  # all others refuse it, or have one value of it
     "cold_every": TOPICS,
     "own_counts": TOPICS,
     "alpha": TOPICS,
+    "smoothing": TOPICS,
     "learn_hyperparameters": TOPICS,
     "criterion": (HDP,),  # mixtures have the bound alone
     "validation_share": (HDP,),

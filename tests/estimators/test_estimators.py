@@ -52,12 +52,13 @@ def test_fit_learns_topics(fitted):
     assert fitted.components_.min() > 0
     assert fitted.n_docs_ == 80
     assert [entry["lap"] for entry in fitted.trace_] == [1, 2, 3, 4, 5]
-    assert fitted.components_.sum() == pytest.approx(80 * 40 + 4 * N_WORDS * 0.1, rel=1e-6)
+    prior = 4 * N_WORDS * fitted.model_.smoothing
+    assert fitted.components_.sum() == pytest.approx(80 * 40 + prior, rel=1e-6)
 
 
 def test_columns_of_components_are_columns_of_the_matrix(counts, fitted):
     """Every token of a word is in one of the topics."""
-    expected = counts.sum(axis=0) + 4 * 0.1
+    expected = counts.sum(axis=0) + 4 * fitted.model_.smoothing
     np.testing.assert_allclose(fitted.components_.sum(axis=0), expected, rtol=1e-6)
 
 

@@ -112,7 +112,8 @@ def test_every_item_seen_is_in_one_of_the_components(estimator, begin):
 def test_one_topic_has_all_counts():
     model = LDA(1).partial_fit(PARTS[0]).partial_fit(PARTS[1]).partial_fit(PARTS[2])
 
-    np.testing.assert_allclose(model.components_[0], WHOLE.sum(axis=0) + 0.1, rtol=1e-6)
+    expected = WHOLE.sum(axis=0) + model.model_.smoothing
+    np.testing.assert_allclose(model.components_[0], expected, rtol=1e-6)
     assert model.n_docs_ == 150
 
 
@@ -131,7 +132,7 @@ def test_one_component_is_the_posterior_of_all_items():
 def test_a_stochastic_step_is_a_weighted_mean():
     """One topic: (1 − ρ) of the former counts and ρ of the new ones, both as if of all documents;
     ρ = (1 + t)^−0.55, t counting the batches of ``fit`` too."""
-    model = LDA(1, learner="stochastic", max_iter=2, n_batches=3).fit(PARTS[0])
+    model = LDA(1, learner="stochastic", max_iter=2, n_batches=3, smoothing=0.1).fit(PARTS[0])
     before = (model.components_[0] - 0.1) * 80 / 60
 
     model.partial_fit(PARTS[1])
@@ -257,7 +258,7 @@ def test_the_memoized_learner_goes_on_from_the_full_one():
 
     model.set_params(learner="memoized").partial_fit(PARTS[1])
 
-    expected = (PARTS[0].sum(axis=0) + PARTS[1].sum(axis=0)) + 3 * 0.1
+    expected = (PARTS[0].sum(axis=0) + PARTS[1].sum(axis=0)) + 3 * model.model_.smoothing
     np.testing.assert_allclose(model.components_.sum(axis=0), expected, rtol=1e-6)
 
 

@@ -307,8 +307,8 @@ def test_a_page_says_in_words_what_was_run(tmp_path, model, vocabulary):
         "n_topics": 4, "laps": 9, "learner": "stochastic", "model": "lda",
         "local": {"update": "mean-field", "sparsity": 2, "tolerance": 0.05, "restarts": None},
         "step_sizes": {"delay": 1.0}, "moves": {"names": ["birth"], "criterion": "bound"},
-        "learn_hyperparameters": True, "batches": 12, "resident_pairs": 32000000,
-        "cold_every": None, "batches_per_round": 1,
+        "learn_hyperparameters": True, "smoothing": "learned", "batches": 12,
+        "resident_pairs": 32000000, "cold_every": None, "batches_per_round": 1,
     }  # fmt: skip
     save_model(tmp_path / "run", model, vocabulary, options)
 
@@ -323,6 +323,7 @@ def test_a_page_says_in_words_what_was_run(tmp_path, model, vocabulary):
         "moves births, accepted if they raise the ELBO",
         "α, for the topics of a document 0.5, learned from the data",
         "η, for the words of a topic 0.1, learned from the data",
+        "σ, in place of η once trained 0.03, learned from the data",
         "other options --batches 12 --sparsity 2 seed 7",
     ):
         assert shown in page.text

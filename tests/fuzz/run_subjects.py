@@ -79,7 +79,7 @@ def _run(folder: Path) -> Subject:
 
 def _topics(name: str, scratch: Path) -> Subject:
     sticks = Sticks(np.array([0.4, 0.6]), np.array([9.0, 7.0]), 5.0, 0.5)
-    of_lda = TopicPosterior("lda", TOPICS, np.array([0.2, 0.3]), 0.1)
+    of_lda = TopicPosterior("lda", TOPICS, np.array([0.2, 0.3]), 0.1, smoothing=0.05)
     shares = sticks.doc_concentration * sticks.global_topic_weights
     model = of_lda if name == "lda" else TopicPosterior("hdp", TOPICS, shares, 0.1, sticks)
     settings = {"corpus": {"n_documents": 4, "n_tokens": 30}, "options": {"laps": 2}, "seed": 7}

@@ -181,6 +181,14 @@ REFUSED = [
         "sparsity: must be at most --topics, 3, but is 4.",
     ),
     (
+        lambda: TrainingOptions(3, smoothing="much"),
+        "smoothing: must be learned or a number, but is 'much'.",
+    ),
+    (
+        lambda: resolve("mixture", {"smoothing": 0.1}),
+        "smoothing: is for lda and hdp, not for --model mixture.",
+    ),
+    (
         lambda: open_executor(0).__enter__(),
         "workers: must be at least 1, but is 0.",
     ),

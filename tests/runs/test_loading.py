@@ -160,5 +160,5 @@ def test_a_run_without_a_record_of_options_has_those_of_its_model(run_folder, mo
 
     assert isinstance(loaded, LDA)
     assert (loaded.n_components, loaded.random_state) == (4, 7)
-    np.testing.assert_array_equal(loaded.components_, model.topic_word_posterior)
+    np.testing.assert_array_equal(loaded.components_, model.topic_word_weights)
     assert loaded.get_params() == LDA(4, random_state=7).get_params()

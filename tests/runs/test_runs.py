@@ -13,6 +13,8 @@ from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.runs.run import load_run, save_run
 
+CORPUS = {"n_documents": 60}
+
 
 def written_settings(folder):
     return json.loads((folder / "model.json").read_text())
@@ -24,11 +26,24 @@ def test_a_saved_run_comes_back(run_folder, model, vocabulary):
     np.testing.assert_array_equal(run.model.topic_word_posterior, model.topic_word_posterior)
     np.testing.assert_array_equal(run.model.doc_concentration, model.doc_concentration)
     assert run.model.word_concentration == model.word_concentration
+    assert run.model.smoothing == written_settings(run_folder)["smoothing"] == 0.03
     assert run.vocabulary.words == vocabulary.words
     assert run.settings["seed"] == 7
     assert written_settings(run_folder)["versions"]["numpy"] == np.__version__
     assert [entry["lap"] for entry in run.trace] == [1, 2, 3]
     assert (run.settings["corpus"]["n_documents"], run.n_laps) == (60, 3)
+
+
+def test_a_run_without_a_smoothing_is_read_as_before(tmp_path, model, vocabulary):
+    """Runs that were made before there was one."""
+    save_run(tmp_path, replace(model, smoothing=None), vocabulary, {"corpus": CORPUS}, [])
+
+    assert "smoothing" not in written_settings(tmp_path)
+    found, posterior = load_run(tmp_path).model, model.topic_word_posterior
+    assert found.smoothing is None
+    np.testing.assert_array_equal(found.topic_word_weights, posterior)
+    mean = posterior / posterior.sum(axis=1, keepdims=True)
+    np.testing.assert_array_equal(found.topic_word_mean, mean)
 
 
 def test_a_saved_hdp_comes_back_with_its_sticks(hdp_folder, hdp):
@@ -143,7 +158,14 @@ def test_an_unknown_model_is_refused(run_folder, edit_settings):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("word_concentration", None), ("n_topics", "many"), ("corpus", 3), ("corpus", {})],
+    [
+        ("word_concentration", None),
+        ("smoothing", -1.0),
+        ("smoothing", "much"),
+        ("n_topics", "many"),
+        ("corpus", 3),
+        ("corpus", {}),
+    ],
 )
 def test_a_setting_that_training_never_writes_is_named(run_folder, edit_settings, name, value):
     edit_settings(**{name: value})

@@ -199,9 +199,9 @@ def test_an_interrupted_path_ends_as_without_the_interruption(made, tmp_path, la
 def test_a_kill_between_a_rung_and_its_checkpoint_is_mended(made, tmp_path, monkeypatch):
     keep = written_paths.RungWriter.keep
 
-    def keep_and_stop(self, model, elbo_per_token):
-        keep(self, model, elbo_per_token)
-        if model.n_topics == 8:
+    def keep_and_stop(self, snapshot, elbo_per_token):
+        keep(self, snapshot, elbo_per_token)
+        if snapshot().n_topics == 8:
             raise Stop
 
     with monkeypatch.context() as patch:
@@ -237,7 +237,7 @@ def test_python_learns_the_same(made, corpora, tmp_path):
     for name in (f"{n}/model.safetensors" for n in RUNGS):
         assert (out / name).read_bytes() == (tmp_path / "saved" / name).read_bytes()
     own = found.model(8)
-    np.testing.assert_array_equal(own.components_, found.models_[8].topic_word_posterior)
+    np.testing.assert_array_equal(own.components_, found.models_[8].topic_word_weights)
     with pytest.raises(OptionError, match="must be one of 12, 8, 5, but is 9"):
         found.model(9)
     with pytest.raises(OptionError, match="has no partial_fit"):

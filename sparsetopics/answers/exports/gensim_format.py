@@ -24,27 +24,28 @@ NO_LOG = None  # otherwise gensim writes the time and the path of each export in
 def to_gensim(
     model: TopicPosterior, vocabulary: Vocabulary, n_docs: int, n_passes: int = 1
 ) -> LdaModel:
-    """Return a gensim model with the same posterior, in double precision.
+    """Return a gensim model with the same topics, in double precision.
 
-    ``get_topics()`` is our posterior mean, and ``id2word`` is a complete ``Dictionary``. The topics
-    of an HDP get the uneven concentrations αE[β_k]; the weight that the HDP keeps for topics not
-    yet found is dropped. ``n_docs`` training documents, seen ``n_passes`` times, decide how far a
-    later ``update()`` moves the topics: gensim weighs new documents against those it has seen.
-    gensim's inference starts from random numbers at every call, so ``get_document_topics`` varies a
-    little between calls; ours does not.
+    ``get_topics()`` has our probabilities of words, because gensim's ``eta`` is the smoothing.
+    ``id2word`` is a complete ``Dictionary``. The topics of an HDP get the uneven concentrations
+    αE[β_k]; the weight that the HDP keeps for topics not yet found is dropped. ``n_docs``
+    training documents, seen ``n_passes`` times, decide how far a later ``update()`` moves the
+    topics: gensim weighs new documents against those it has seen. gensim's inference starts
+    from random numbers at every call, so ``get_document_topics`` varies a little between calls;
+    ours does not.
     """
     exported = LdaModel(
         id2word=to_dictionary(vocabulary, n_docs),
         num_topics=model.n_topics,
         alpha=np.asarray(model.doc_concentration, np.float64),
-        eta=model.word_concentration,
+        eta=model.word_concentration if model.smoothing is None else model.smoothing,
         dtype=np.float64,
         iterations=LOCAL_ITERATIONS,
         eval_every=None,
         random_state=SEED,
     )
-    # gensim stores λ − η, and separately exp E[log φ], which only its inference reads.
-    exported.state.sstats[...] = model.topic_word_posterior - model.word_concentration
+    # gensim stores the counts, and separately exp E[log φ], which only its inference reads.
+    exported.state.sstats[...] = model.topic_word_counts
     exported.sync_state()
     exported.state.numdocs = n_docs
     exported.num_updates = n_docs * n_passes

@@ -37,19 +37,20 @@ def write_mallet(path: Path, run: AnyRun) -> None:
     """Write what MALLET's ``--topic-word-weights-file`` and ``--output-topic-keys`` write.
 
     ``path`` gets a line ``topic TAB word TAB weight`` for every topic and word. Weights are
-    λ = η + counts in full precision, as MALLET's are β + counts. ``path.keys`` gets one line per
-    topic: the topic, α_k (the weight of the component in a mixture) and the 20 best words. Raises
-    OutputError for a word with a tab or a line break.
+    smoothing + counts in full precision, as MALLET's are β + counts. ``path.keys`` gets one line
+    per topic: the topic, α_k (the weight of the component in a mixture) and the 20 best words.
+    Raises OutputError for a word with a tab or a line break.
     """
     words = run.words.words
     _check_words(path, words, "\t\n\r")
+    topic_word = run.model.topic_word_weights
     with path.open("w", encoding="utf-8", newline="") as file:
-        for topic, weights in enumerate(run.model.topic_word_posterior):
+        for topic, weights in enumerate(topic_word):
             rows = zip(words, weights.tolist(), strict=True)
             # repr is the shortest text that reads back as the same float64.
             file.writelines(f"{topic}\t{word}\t{weight!r}\n" for word, weight in rows)
     shares = run.model.mixing_weights
-    best_words = top_words(run.model.topic_word_posterior, KEY_WORDS)
+    best_words = top_words(topic_word, KEY_WORDS)
     with Path(f"{path}{KEYS_SUFFIX}").open("w", encoding="utf-8", newline="") as file:
         for topic, (share, best) in enumerate(zip(shares, best_words, strict=True)):
             file.write(f"{topic}\t{float(share)!r}\t{' '.join(words[word] for word in best)}\n")

@@ -92,8 +92,8 @@ class Learner(ABC, Generic[S, D, C, P, T]):
         """The topics that the documents of a batch begin with, or None for a cold start."""
         return None
 
-    def own(self, state: S, batch_id: int) -> Responsibilities | None:
-        """What the last visit of a batch put into the counts; None if it is not known."""
+    def kept(self, state: S, batch_id: int) -> tuple[D, Responsibilities] | None:
+        """The documents of a batch and what they put into the components, if that is kept."""
         return None
 
     @abstractmethod

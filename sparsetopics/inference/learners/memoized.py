@@ -21,7 +21,6 @@ from sparsetopics.inference.local_step import Globals, batch_bound
 from sparsetopics.model.assignments import Assignments, TopicChange, documents_in
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo, StoredArrays
-from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import (
     B,
     C,
@@ -229,10 +228,9 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
             return None
         return state.doc_topics(batch_id)
 
-    def own(self, state: MemoizedState[B, C, T], batch_id: int) -> Responsibilities | None:
-        if batch_id not in state.per_batch or not self.keep_assignments:
-            return None
-        return state.assignments(batch_id).responsibilities
+    def kept(self, state: MemoizedState[B, C, T], batch_id: int) -> Assignments[B] | None:
+        is_known = self.keep_assignments and batch_id in state.per_batch
+        return state.assignments(batch_id) if is_known else None
 
     def _is_warm(self, n_laps: int) -> bool:
         """Whether documents begin with their former topics in the lap after ``n_laps``."""
