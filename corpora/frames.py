@@ -108,8 +108,8 @@ def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  #
 def _are_mixed(values: Any) -> bool:  # of a column of a frame, or a list
     """Whether values are objects that Arrow would convert in silence, to the type of the first one,
     or sets, whose elements it would take in an order that varies."""
-    if str(getattr(values, "dtype", "object")).lower() != "object":  # as polars and pandas say it
-        return False
+    if (kind := str(getattr(values, "dtype", "object"))) != "object":
+        return kind == "Object"  # of polars, which would give Arrow their addresses
     kinds = {(type(v), getattr(v, "tzinfo", None)) for v in values if not is_missing(v)}
     types = {kind for kind, _ in kinds}
     are_numbers = bool not in types and all(issubclass(t, int | float | np.integer) for t in types)
@@ -135,8 +135,7 @@ def _plain(
     Raises SourceError for values that cannot be strings; with ``is_of_all``, the column is marked
     as one that cannot be kept instead.
     """
-    column = None if _are_mixed(values) else _by_arrow({"": values})
-    if column is not None:
+    if not _are_mixed(values) and (column := _by_arrow({"": values})) is not None:
         return column
     for row, value in enumerate(values):
         is_nested = isinstance(value, Iterable) and not isinstance(value, str)

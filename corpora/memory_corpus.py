@@ -245,6 +245,8 @@ def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_tab
     if hasattr(table, "with_format") and hasattr(table, "iter"):  # Hugging Face: knows its order
         for part in table.with_format("arrow").iter(batch_size=_ROWS_AT_ONCE):
             yield from pa.table(part).to_batches()
+    elif isinstance(table, pa.Table):  # pyarrow 22 crashes on a stream of parts of views
+        yield from table.to_batches()
     elif hasattr(table, "__arrow_c_stream__"):
         with pa.RecordBatchReader.from_stream(table) as reader:
             yield from reader

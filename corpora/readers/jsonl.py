@@ -252,10 +252,9 @@ def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOpt
     if isinstance(value, dict | list):
         expected = f"a string or a number in field {field!r}"
         raise SourceError(where, f"expected {expected}, but found {_kind(value)}")
-    if value is None:
-        return None
-    place = f"{where}, field {field!r}"
-    return _encodable(value, place, options) if isinstance(value, str) else json.dumps(value)
+    if not isinstance(value, str):
+        return None if value is None else json.dumps(value)
+    return _encodable(value, f"{where}, field {field!r}", options)
 
 
 def _encodable(text: str, where: str, options: ReadOptions) -> str:
