@@ -137,13 +137,12 @@ def _plain(
     """
     if not _are_mixed(values) and (column := _by_arrow({"": values})) is not None:
         return column
-    for row, value in enumerate(values):
-        is_nested = isinstance(value, Iterable) and not isinstance(value, str)
-        if is_nested or not is_printable(value):
+    for row, each in enumerate(values):
+        is_nested = isinstance(each, Iterable) and not isinstance(each, str)
+        if is_nested or not is_printable(each):
             if is_of_all:
                 return pa.nulls(len(values), _NESTED)
-            problem = f"expected a string or a number, but found {shown(value)}"
-            raise SourceError(place(row), problem)
+            raise SourceError(place(row), f"expected a string or a number, but found {shown(each)}")
     strings = [None if value is None else str(value) for value in values]
     check_utf8(strings, place)
     return pa.array(strings, pa.string())

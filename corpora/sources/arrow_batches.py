@@ -76,7 +76,9 @@ def parquet_batches(
     shared = check_sizes(source)
     schema, n_bytes = table.schema_arrow, 1  # upper bound per row
     for name in wanted.columns:
-        width = _width(type_of(schema, name))
+        if (kind := type_of(schema, name)) is None:
+            raise ValueError(f"two columns are called {name!r}")
+        width = _width(kind)
         column = name if name in schema.names else name.partition(".")[0]
         n_bytes += longest_shared(source, shared.get(column, ())) if width is None else width
     n_rows = max(1, min(wanted.n_rows, MOST_DECODED // n_bytes))
@@ -172,8 +174,7 @@ def _check_column(name: str, column: pa.Array) -> None:
     """Validate a column, since Arrow follows offsets from a damaged file unchecked."""
     try:
         if pa.types.is_dictionary(column.type):
-            dictionary = _as_bytes(column.dictionary)
-            column = pa.DictionaryArray.from_arrays(column.indices, dictionary)
+            column = pa.DictionaryArray.from_arrays(column.indices, _as_bytes(column.dictionary))
         _as_bytes(column).validate(full=True)
     except (pa.ArrowException, IndexError) as error:
         raise ValueError(f"column {name!r} is damaged") from error

@@ -86,6 +86,14 @@ def test_a_topic_of_zeros_is_refused(write):
         read(write(np.array([[1.0, 1, 1], [0, 0, 0]])))
 
 
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    twice = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["owl", "owl"])
+    pq.write_table(twice, tmp_path / "twice.parquet")
+
+    with pytest.raises(RunError, match="two columns are called 'owl'"):
+        read(tmp_path / "twice.parquet")
+
+
 def test_files_that_hold_no_matrix_are_refused(tmp_path):
     np.savez(tmp_path / "other.npz", components=WEIGHTS)
     np.save(tmp_path / "object.npy", np.array([{}], dtype=object))
