@@ -48,6 +48,7 @@ class Path(GradualStart):
         bound = elbo(laps.learner.statistics(state), current) / whole.n_tokens
         for batch_id in new.tolist():  # the memo frees what it keeps of them
             state.per_batch[batch_id].discard()
+        # As ``make_topic_model`` orders them.
         order = np.argsort(-current.components.sizes, kind="stable")
         parents = numbered(order, len(order))[self.memory.lineage]
         self.memory = self.memory._replace(lineage=order)
