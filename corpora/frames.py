@@ -75,8 +75,7 @@ def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  #
     a column that is missing, and for a value that cannot be a string.
     """
     if hasattr(frame, "reset_index"):  # of pandas: levels of the index with a name are columns too
-        is_unnamed = {None, *frame.columns}.intersection(frame.index.names)
-        frame = frame.reset_index(drop=bool(is_unnamed))
+        frame = frame.reset_index(drop=not {None, *frame.columns}.isdisjoint(frame.index.names))
     names = [str(key) for key in frame.columns]
     asked = [*fields_of(options), *options.kept.named]
     parents = {name: name.partition(".")[0] for name in asked if name not in names}
@@ -108,7 +107,8 @@ def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  #
 def _are_mixed(values: Any) -> bool:  # of a column of a frame, or a list
     """Whether values are objects that Arrow would convert in silence, to the type of the first one,
     or sets, whose elements it would take in an order that varies."""
-    if (kind := str(getattr(values, "dtype", "object"))) != "object":
+    kind = str(getattr(values, "dtype", "object"))
+    if kind != "object" or {*map(type, values)} <= {str, type(None)}:  # texts are many
         return kind == "Object"  # of polars, which would give Arrow their addresses
     kinds = {(type(v), getattr(v, "tzinfo", None)) for v in values if not is_missing(v)}
     types = {kind for kind, _ in kinds}

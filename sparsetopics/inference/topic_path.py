@@ -54,6 +54,7 @@ class Path(GradualStart):
             state, parameters, _ = visits.run(state, parameters, [new])
         current = parameters.with_components(laps.learner.components(state))
         bound = elbo(laps.learner.statistics(state), current) / whole.n_tokens
+        # As ``make_topic_model`` orders them.
         order = np.argsort(-current.components.sizes, kind="stable")
         parents = numbered(order, len(order))[self.memory.lineage]
         self.memory = self.memory._replace(lineage=order)
