@@ -6,6 +6,9 @@
 
 ``before.jsonl`` is what ``ours`` writes in another version of the project. Seconds are CPU seconds
 of one thread without scoring. All held-out documents are scored, and the table has half B.
+
+Other toolkits are trained with their own priors and with ours (``peer_counts.py``). Everybody's
+counts of words are smoothed by one rule, with the best σ for half A, and with a σ of their own.
 """
 
 from __future__ import annotations
@@ -13,6 +16,9 @@ from __future__ import annotations
 import ast
 import json
 import statistics
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -20,9 +26,9 @@ from typing import Any, NamedTuple
 
 import click
 import numpy as np
-from heldout import halves
+from heldout import HeldOut, halves
 from lda import compile_kernels
-from peer_runs import run_peer
+from peer_counts import SETTINGS
 from prepared import Prepared, prepare
 from scored_runs import train_scored
 
@@ -34,12 +40,16 @@ from sparsetopics.measures.paired import HeldoutScores, mean_score
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 
-SETS = "20news:50,20news:100,20news:200,nips:100,kos:50,kos:100,reuters:100,synth:100"
-PEERS = "topica-cvb0:120,topica-sparse:60,tomotopy-LDA:60"  # each with its CPU seconds
+SETS = (
+    "kos:50,kos:100,20news:50,20news:100,20news:200,reuters:100,nips:100,acl:100,m10:50,synth:100"
+)
+PEERS = "topica-cvb0:120,topica-sparse:60,tomotopy:60"  # each with its CPU seconds
+SMOOTHINGS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 COHERENT_WORDS, DIVERSE_WORDS = 10, 25  # of each topic
 
 Place = tuple[str, int]  # a collection and a number of topics
 Record = dict[str, Any]
+Array = np.ndarray[Any, Any]
 
 
 class Paths(NamedTuple):
@@ -63,6 +73,24 @@ def scores_of(scores: HeldoutScores) -> dict[str, float]:
     return {name: mean_score(half).mean for name, half in zip("AB", halves(scores), strict=True)}
 
 
+def smoothed_scores(heldout: HeldOut, counts: Array, own: float) -> Record:
+    """The scores of topics whose counts of words, (n_topics, n_words), are smoothed.
+
+    With the smoothing of their ``own``, and with each of ``SMOOTHINGS``.
+    """
+
+    def scores(smoothing: float) -> dict[str, float]:
+        return scores_of(heldout.scores(counts + smoothing))
+
+    by_smoothing = [{"smoothing": each, **scores(each)} for each in SMOOTHINGS]
+    return {"smoothing": own, "by_smoothing": by_smoothing, **scores(own)}
+
+
+def chosen(record: Record) -> float:
+    """Half B with the smoothing that is the best one for half A."""
+    return float(max(record["by_smoothing"], key=lambda each: each["A"])["B"])
+
+
 def train_once(data: Prepared, place: Place, seed: int, laps: int | None) -> Record:
     """Train with the default options, and score all held-out documents after every lap."""
     points: list[tuple[float, int, float]] = []  # CPU seconds, topics, half B
@@ -82,12 +110,12 @@ def train_once(data: Prepared, place: Place, seed: int, laps: int | None) -> Rec
         "cpu": trained.cpu,
         "elbo": trained.last.elbo_per_token,
         "points": points,
-        **scores_of(trained.scored[-1].scores),
+        **smoothed_scores(data.heldout, trained.model.topic_word_counts, trained.model.smoothing),
         **quality(trained.model.topic_word_mean, corpus),
     }
 
 
-def quality(topic_word: np.ndarray[Any, Any], corpus: Corpus) -> dict[str, float]:
+def quality(topic_word: Array, corpus: Corpus) -> dict[str, float]:
     """NPMI of the top words, and the share of different words among more of them."""
     ranked = np.argsort(-topic_word, axis=1, kind="stable")
     counts = count_cooccurrence(corpus.batches(), ranked[:, :COHERENT_WORDS])
@@ -137,11 +165,21 @@ def seconds_to(record: Record, n_topics: int, level: float) -> float:
 
 
 def best_peer(records: list[Record]) -> list[Record]:
-    """The records of the peer with the best median."""
+    """The records of the peer and priors with the best median, all smoothed by the same rule."""
     by_peer: dict[str, list[Record]] = {}
     for record in records:
         by_peer.setdefault(record["peer"], []).append(record)
-    return max(by_peer.values(), key=lambda runs: median(runs, "B"), default=[])
+    return max(by_peer.values(), key=median_chosen, default=[])
+
+
+def median_chosen(records: Iterable[Record]) -> float:
+    return statistics.median(map(chosen, records))
+
+
+def lost_by_smoothing(runs: Iterable[Record]) -> float:
+    """How much half B would rise with the best of ``SMOOTHINGS`` for it, the median of runs."""
+    best = (max(each["B"] for each in run["by_smoothing"]) - run["B"] for run in runs)
+    return statistics.median(best)
 
 
 @click.group()
@@ -183,16 +221,34 @@ def ours(paths: Paths, sets: str, seeds: int, laps: int | None, constants: str, 
 @click.pass_obj
 def peers(paths: Paths, sets: str, peers: str, seeds: str, out: Path) -> None:
     """Train other toolkits."""
-    for place in places_of(sets):
-        data = paths.opened(place[0])
-        for peer, budget in (each.split(":") for each in peers.split(",")):
-            for seed in map(int, seeds.split(",")):
-                record, scored = run_peer(
-                    peer, data.path, place[1], float(budget), paths.shared.resolve(),
-                    data.heldout, seed,
-                )  # fmt: skip
-                cpu = record["points"][-1][0]
-                write(out, record | {"place": place, "cpu": cpu} | scores_of(scored.scores))
+    for seed in seeds.split(","):
+        for place in places_of(sets):
+            data = paths.opened(place[0])
+            for peer, cpu in (each.split(":") for each in peers.split(",")):
+                for setting in SETTINGS:
+                    record = train_peer(data, place, (peer, setting, cpu, seed))
+                    write(out, record)
+                    click.echo(f"{place} {peer} {setting} {seed} B {record['B']:.4f}", err=True)
+
+
+def train_peer(data: Prepared, place: Place, given: tuple[str, str, str, str]) -> Record:
+    """Train another toolkit once, in a process of its own, and score it."""
+    peer, setting, cpu, seed = given
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "counts.npz"
+        command = [
+            sys.executable, str(Path(__file__).with_name("peer_counts.py")), peer, setting,
+            str(data.path), str(out), "--topics", str(place[1]), "--cpu", cpu, "--seed", seed,
+        ]  # fmt: skip
+        subprocess.run(command, check=True, stdout=sys.stderr)
+        with np.load(out) as arrays:
+            counts, own = arrays["counts"], float(arrays["smoothing"])
+            spent, n_sweeps = float(arrays["cpu"]), int(arrays["n_sweeps"])
+    return {
+        "place": place, "peer": f"{peer}, {setting} priors", "seed": int(seed), "cpu": spent,
+        "sweeps": n_sweeps, **smoothed_scores(data.heldout, counts, own),
+        **quality(counts + own, Corpus.from_csr(data.train, data.words)),
+    }  # fmt: skip
 
 
 @main.command("table")
@@ -200,29 +256,35 @@ def peers(paths: Paths, sets: str, peers: str, seeds: str, out: Path) -> None:
 @click.option("--before", type=click.Path(exists=True, path_type=Path))
 @click.option("--peers", "others", type=click.Path(exists=True, path_type=Path))
 def table(now: Path, before: Path | None, others: Path | None) -> None:
-    """Print medians, spreads and the best peer's."""
+    """Print medians, spreads and the best peer's.
+
+    The second column has the smoothing that is best for half A; "loses" is what half B would gain
+    by the best one for itself.
+    """
     earlier, theirs = read(before), read(others)
-    click.echo("set            half B  spread    fall   CPU s    NPMI  divers.  what")
+    click.echo(
+        "set            half B  by A     loses  spread    fall   CPU s    NPMI  divers.  what"
+    )
     for place, runs in read(now).items():
-        name = f"{place[0]} {place[1]}"
-        _print_row(name, runs, place, "now")
+        _print_row(f"{place[0]} {place[1]}", runs, place, f"now, {len(runs)} runs")
         if place in earlier:
-            _print_row("", earlier[place], place, "before")
+            _print_row("", earlier[place], place, f"before, {len(earlier[place])} runs")
         if best := best_peer(theirs.get(place, [])):
-            level, cpu = median(best, "B"), median(best, "cpu")
+            level = median_chosen(best)
             reached = statistics.median(seconds_to(run, place[1], level) for run in runs)
-            click.echo(
-                f"{'':<14}{level:>7.4f}{spread(best):>8.3f}{'':>8}{cpu:>8.1f}{'':>17}"
-                f"{best[0]['peer']}; reached in {reached:.1f} s"
-            )
+            what = f"{best[0]['peer']}, {len(best)} runs; reached in {reached:.1f} s"
+            _print_row("", best, place, what)
 
 
 def _print_row(name: str, runs: list[Record], place: Place, what: str) -> None:
-    fall = max(largest_fall(run["points"], place[1]) for run in runs)
+    has_grid = all("by_smoothing" in run for run in runs)
+    by_a = f"{median_chosen(runs):>9.4f}{lost_by_smoothing(runs):>8.4f}" if has_grid else " " * 17
+    has_laps = all("points" in run for run in runs)
+    fall = max(largest_fall(run["points"], place[1]) for run in runs) if has_laps else float("nan")
     click.echo(
-        f"{name:<14}{median(runs, 'B'):>7.4f}{spread(runs):>8.3f}{fall:>8.4f}"
+        f"{name:<13}{median(runs, 'B'):>8.4f}{by_a}{spread(runs):>8.3f}{fall:>8.4f}"
         f"{median(runs, 'cpu'):>8.2f}{median(runs, 'npmi'):>8.3f}{median(runs, 'diversity'):>8.3f}"
-        f"  {what}, {len(runs)} runs"
+        f"  {what}"
     )
 
 

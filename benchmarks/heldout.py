@@ -3,8 +3,8 @@
 The documents, and which of their words are scored, are those of ``completion.py`` in the shared
 folder, which has scored every peer. The scores are computed by sparsetopics itself, which is up to
 twice as fast. On KOS and 20 Newsgroups both give the same: the scores of a collection differ by
-less than 1e-8 nats per token, those of a document by at most 1e-5 nats. Every run of a peer checks
-this again (``peer_runs.py``), and a test compares with a plain numpy twin.
+less than 1e-8 nats per token, those of a document by at most 1e-5 nats. A test compares with a
+plain numpy twin.
 
 Half A holds the documents at even positions and is there to choose settings by. Half B holds the
 others, and its scores go into tables.
