@@ -127,7 +127,5 @@ def path_lines(found: TopicPathFolder) -> Iterator[str]:
         yield from score_lines(names, ["LDA"] * len(names), records)
         yield ""
         yield f"Scored on {scores.scored_on}."
-        yield scores.advice
-        if scores.recommended == scores.rungs[0].n_topics:
-            yield "It is the largest rung, so more topics may predict better."
+        yield f"{scores.advice} {scores.limits}".rstrip()
     yield f"{found.folder} has {quantity(len(scores.rungs), 'run')}."

@@ -74,7 +74,7 @@ def _meaning(scores: Scores, n_topics: int) -> str:
         f"through the scores, it loses at most one standard error or {RECOMMENDED_LOSS:g} nats. "
         f"Numbers that predict as well lose at most two standard errors or {AS_GOOD_LOSS:g} nats."
     )
-    return f"{meaning} {scores.end}".rstrip()
+    return f"{meaning} {scores.limits}".rstrip()
 
 
 def _lines(scores: Scores) -> list[RungLine]:

@@ -159,8 +159,8 @@ def finish_training(
     result = result_of(model.name, model.n_topics, trace)._replace(seconds=seconds)
     if not scores or not plan.options.is_validated:
         return result
-    if scores.end:
-        hooks.say(scores.end)
+    if scores.limits:
+        hooks.say(scores.limits)
     low, high = scores.as_good_around(result.n_topics)
     return result._replace(as_good_from=low, as_good_to=high)
 
