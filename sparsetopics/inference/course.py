@@ -71,7 +71,8 @@ class Judge(Protocol):
     def prefers(self, rival: Model) -> float:
         """By how many standard errors a rival predicts better than the last model accepted.
 
-        Otherwise zero. A rival that is preferred is accepted.
+        Otherwise zero. Very small errors count as somewhat larger. A rival that is preferred is
+        accepted.
         """
 
     def settled(self, n_topics: int) -> None:

@@ -23,7 +23,7 @@ from sparsetopics.inference.local_step import (
     LocalSteps,
     Parameters,
 )
-from sparsetopics.model.allocations.allocation import DocumentAllocation
+from sparsetopics.model.allocations.allocation import is_of_documents
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.statistics import C, DocumentLengths, P, T
 from sparsetopics.options.training import LocalOptions
@@ -121,7 +121,7 @@ def fit_batch(
     ``former`` has the topics that documents begin with, or None for a cold start. Items have no
     use for it, because their step is exact from any start.
     """
-    of_documents = isinstance(current.allocation, DocumentAllocation)
+    of_documents = is_of_documents(current.allocation)
     # The allocation says what the batch is; no type can.
     fit = cast("FitBatch[D, C, P, T]", fit_documents if of_documents else fit_items)
     return fit(batch, current, options, executor, former)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 from sparsetopics.options.option import refuse
@@ -50,7 +51,8 @@ def check_rungs(rungs: Sequence[int]) -> None:
         refuse("rungs", f"must be different numbers from 1, the largest first, but are {found}")
 
 
-def steps_of(rungs: Sequence[int]) -> tuple[int, ...]:
+@cache
+def steps_of(rungs: tuple[int, ...]) -> tuple[int, ...]:
     """The number of topics after each step, from the first rung to the last.
 
     Between rungs that are far apart there are further steps of about the same factor.

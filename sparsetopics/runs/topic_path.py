@@ -152,8 +152,9 @@ class RungRecorder:
         return is_accepted
 
     def prefers(self, rival: Model) -> float:
-        """By how many standard errors a rival scores higher than the last model accepted.
+        """By how many standard errors, or steps of half of ``LEAST_WORSE``, a rival scores higher.
 
+        It is compared with the last model accepted.
         On real data a few more topics often predict a little better. A larger rival must therefore
         win by a standard error, unless the documents are too few for that.
         """
@@ -164,18 +165,18 @@ class RungRecorder:
         if mean <= (error if is_strict else 0.0):
             return 0.0
         self._accepted = found
-        return mean / error if error > 0.0 else math.inf
+        return mean / max(LEAST_WORSE / 2.0, error)
 
     def settled(self, n_topics: int) -> None:
         """Remember the model that training continues with, beside the rungs."""
         assert self._accepted is not None, "the first is always accepted"
-        self.rungs.append(self._accepted._replace(n_topics=n_topics))
+        last_lap = self.rungs[-1].laps  # not ``_lap``, which a run that resumes here does not know
+        self.rungs.append(self._accepted._replace(n_topics=n_topics, laps=last_lap))
 
     def _scored(self, model: Model) -> Rung:
         assert self.scorer is not None, "a judge has documents"
-        assert isinstance(model, TopicPosterior), "a path has topics"
         scores = self.scorer.scores(lambda: model)
-        return Rung(model.n_topics, self._lap, *scores, np.zeros(0, np.int64))
+        return Rung(model.n_topics, 0, *scores, np.zeros(0, np.int64))
 
     def _ranked(self) -> tuple[list[Rung], Knee]:
         """The rungs, the largest first, and where their scores stop rising.
