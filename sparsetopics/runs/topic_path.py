@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from sparsetopics.base.batches import IntArray
+from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.staging import sync_tree
 from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.batching import PartialRowGroup
 from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.course import Model
 from sparsetopics.inference.topic_path import VISITS, is_rung
@@ -50,7 +51,8 @@ ENOUGH_TOKENS = 20_000  # to score, in all cuts of the validation documents
 NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
 LEAST_WORSE = 0.0025  # nats per token that rounds of moves may always lose together
 UNSURE = 0.05  # nats; if the standard error is larger, the higher score is all there is to go by
-MOST_SPLITS = 5  # cuts of each validation document
+# Cuts of each validation document at most, or more if copies have no more pairs than are cheap.
+USUAL_SPLITS, MOST_SPLITS, CHEAP_PAIRS = 5, 20, 20_000
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
 
@@ -69,7 +71,7 @@ class RungScorer:
     Raises CorpusError if no document can be scored.
     """
 
-    documents: Corpus
+    documents: Corpus  # each of them ``n_splits`` times
     n_splits: int  # ways in which each document is cut in two
     described: str  # the documents, in words
     workers: int
@@ -77,10 +79,18 @@ class RungScorer:
     @classmethod
     def of_validation(cls, documents: Corpus, workers: int) -> RungScorer:
         """Few documents are cut in several ways, so that their scores depend less on chance."""
-        n_splits = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
+        needed = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
+        cheap = max(USUAL_SPLITS, min(MOST_SPLITS, CHEAP_PAIRS // documents.n_pairs))
+        n_splits = min(needed, cheap)
         number = quantity(documents.n_docs, "training document")
         described = f"{number} that were kept out of training"
-        return cls(documents, min(MOST_SPLITS, n_splits), described, workers)
+        if n_splits > 1:  # all copies are cut at once, which is quicker, and each in its own way
+            copies = DocumentBatch.joined([*documents.batches()] * n_splits)
+            group = PartialRowGroup(
+                sizes_of_batch(copies), documents.row_groups[0], np.zeros(0, np.int64), copies
+            )
+            documents = replace(documents, row_groups=(group,))
+        return cls(documents, n_splits, described, workers)
 
     def __post_init__(self) -> None:
         batches = self.documents.batches()
@@ -98,11 +108,11 @@ class RungScorer:
         word_topic = np.array(model.topic_word_posterior.T, order="C")
         word_topic /= model.topic_word_posterior.sum(axis=1)
         del model
-        score = partial(
-            document_completion, self.documents, word_topic.T, alpha, unigram, workers=self.workers
+        _, sums = document_completion(
+            self.documents, word_topic.T, alpha, unigram, workers=self.workers
         )
-        _, sums = zip(*(score(seed=seed) for seed in range(self.n_splits)), strict=True)
-        return HeldoutScores(*(np.sum(part, axis=0) for part in zip(*sums, strict=True)))
+        # Copies of a document are all scored, or none is.
+        return HeldoutScores(*(part.reshape(self.n_splits, -1).sum(axis=0) for part in sums))
 
 
 @dataclass(slots=True)
