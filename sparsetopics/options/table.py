@@ -24,6 +24,7 @@ from sparsetopics.options.option import (
     counts_from,
     in_sections,
 )
+from sparsetopics.options.ladder import ONE_BY_ONE
 from sparsetopics.options.registry import (
     LEARNERS,
     LIKELIHOODS,
@@ -261,8 +262,9 @@ PATH_OPTION: Table = in_sections({  # options of ``path`` beside those of LDA
         Option("to", counts_from(1), DEFAULT_FEWEST_TOPICS, "", "fewest", everyday=True, help=(
             "The fewest topics, with which it ends.")),
         Option("rungs", WholeNumbers(), None, "rungs", everyday=True, metavar="K,K,...", help=(
-            "Numbers of topics to keep a model of, such as 200,100,50. Default: --from, --to and "
-            "the round numbers between them (1, 1.5, 2, 3, 5 and 7 times a power of ten).")),
+            "Numbers of topics to keep a model of, such as 200,100,50. Default: --from, --to, "
+            "the round numbers between them (1, 1.5, 2, 3, 5 and 7 times a power of ten) and all "
+            f"numbers below {ONE_BY_ONE}.")),
         Option("validation-share", SHARE, DEFAULT_VALIDATION_SHARE, "run.validation_share",
                everyday=True, help=(
             "Share of CORPUS that is kept out of training to score each rung on, at most "
