@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from sparsetopics.base.wording import listed
+from sparsetopics.options.ladder import ONE_BY_ONE
 from sparsetopics.options.option import (
     NATURAL,
     SHARE,
@@ -24,7 +25,6 @@ from sparsetopics.options.option import (
     counts_from,
     in_sections,
 )
-from sparsetopics.options.ladder import ONE_BY_ONE
 from sparsetopics.options.registry import (
     LEARNERS,
     LIKELIHOODS,
