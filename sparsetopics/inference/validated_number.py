@@ -4,7 +4,8 @@ Training begins with many topics and merges them as on a topic path. A judge, wh
 on the validation documents, chooses one of them. Its topics are then polished: merges and deletes
 that raise the collapsed criterion are made, at most a fifth of the topics at a time, as long as the
 validation documents are predicted as well. If few are left, rivals that begin with other documents
-challenge them. The topics that predict better are fitted on all documents.
+challenge them, and so do the topics without the largest. Those that predict better are fitted on
+all documents.
 
 Merges by the words' evidence alone leave a topic or two too many, or join two topics that differ.
 The criterion of moves finds such errors, but left alone it removes far more topics than it should.
@@ -16,6 +17,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+
+import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
 from sparsetopics.inference.course import Judge, make_model
@@ -33,7 +36,7 @@ from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.table import DEFAULT_CRITERION
 from sparsetopics.options.training import TrainingOptions
 
-FIRST_LAPS = 2  # of the chosen topics, before they are polished
+FIRST_LAPS = 2  # of chosen topics, before they are scored
 ROUNDS = 6  # of merges and deletes at most, with a lap after each
 LARGEST_SHARE = 0.2  # of the topics may go in one round
 SMALLEST = 0.02  # of the mean size; a smaller topic describes a few documents and predicts no other
@@ -79,6 +82,7 @@ class ValidatedNumber(Path):
         counts = self.memory.counts(judge.choose(), laps.source.n_columns)
         counts = polished(laps, counts, options, judge)
         counts = challenged(laps, counts, options, judge)
+        counts = without_shared(laps, counts, options, judge)
         judge.settled(counts.shape[1])
         self.memory.discard()
         self.memory = PathMemory()
@@ -113,9 +117,7 @@ def polished(
     end, small topics go.
     """
     fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
-    state, parameters = begun(fitting, counts, laps.source, options)
-    for _ in range(FIRST_LAPS):
-        state, parameters, _ = fitting.run(state, parameters)
+    state, parameters = _fitted(fitting, counts, options)
     ledger = Ledger.new(counts.shape[1])
     for lap in range(ROUNDS + 1):
         present = parameters.with_components(fitting.learner.components(state))
@@ -148,6 +150,35 @@ def challenged(
         if wins_by > 0.0:
             counts = _without_small(rival.components.table)
     return counts
+
+
+def without_shared(
+    laps: WordLaps, counts: FloatArray, options: TrainingOptions, judge: Judge
+) -> FloatArray:
+    """``counts`` without the largest topic, if the judge prefers that.
+
+    Words of all topics may have become a topic of their own, which most documents use. No delete
+    removes it, because other topics have to take up its words first.
+    """
+    if not 1 < counts.shape[1] <= MOST_CHALLENGED:
+        return counts
+    fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
+    others = np.delete(counts, counts.sum(axis=0).argmax(), axis=1)
+    state, parameters = _fitted(fitting, others, options)
+    state.discard()
+    found = parameters.with_components(laps.learner.components(state))
+    is_better = judge.prefers(make_model(found, options)) > 0.0
+    return found.components.table if is_better else counts
+
+
+def _fitted(
+    laps: WordLaps, counts: FloatArray, options: TrainingOptions
+) -> tuple[WordState, TopicParameters]:
+    """Training that started from the topics with these ``counts``, after ``FIRST_LAPS``."""
+    state, parameters = begun(laps, counts, laps.source, options)
+    for _ in range(FIRST_LAPS):
+        state, parameters, _ = laps.run(state, parameters)
+    return state, parameters
 
 
 def _rival(laps: WordLaps, n_topics: int, options: TrainingOptions) -> TopicGlobals:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import sparse
 
 from run_contents import files_of
 from sparsetopics import HDP, load
@@ -16,6 +17,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference import validated_number
 from sparsetopics.inference.training_state import PathMemory, check_rung
+from sparsetopics.measures.completion import document_completion, unigram_probabilities
 from sparsetopics.measures.paired import HeldoutScores, paired_difference
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -302,6 +304,44 @@ def test_rivals_go_on_while_they_win_clearly(monkeypatch, begins, wins_by, expec
     assert (len(made), left) == (len(wins_by), [])
 
 
+def test_a_topic_of_shared_words_goes():
+    """Of two topics a document, in words of their own, with words that all share between them."""
+    rng, n_topics = np.random.default_rng(3), 12
+    own = np.hstack(
+        [np.repeat(np.eye(n_topics), 8, axis=1) * 0.7 / 8, np.full((n_topics, 6), 0.05)]
+    )
+    rows = []
+    for _ in range(2400):
+        pair, share = rng.choice(n_topics, 2, replace=False), rng.beta(0.5, 0.5)
+        rows.append(rng.multinomial(14, share * own[pair[0]] + (1.0 - share) * own[pair[1]]))
+    corpus = Corpus.from_csr(np.array(rows), [f"w{n}" for n in range(own.shape[1])])
+
+    found = HDP(random_state=0).fit(corpus)
+
+    assert found.n_components_ == n_topics, found.scores_
+
+
+# --- cuts -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("n_docs", "n_tokens", "n_splits"), [(30, 12, 20), (100, 200, 5), (1000, 60, 2)]
+)
+def test_few_documents_are_cut_in_several_ways(n_docs, n_tokens, n_splits):
+    corpus = bars_corpus(n_docs, n_tokens)
+    model = HDP(3, max_iter=1).fit(corpus).model_
+    copies = Corpus.from_csr(sparse.vstack([corpus.to_csr()] * n_splits), corpus.vocabulary.words)
+    unigram = unigram_probabilities(corpus.vocabulary.term_frequency)
+
+    scorer = RungScorer.of_validation(corpus, workers=1)
+    found = scorer.scores(lambda: model)
+
+    _, each = document_completion(copies, model.topic_word_mean, model.mixing_weights, unigram)
+    cuts = each.log_likelihoods.reshape(n_splits, n_docs)
+    assert scorer.described == f"{n_docs:,} training documents that were kept out of training"
+    np.testing.assert_allclose(found.log_likelihoods, cuts.sum(axis=0), rtol=1e-9)
+    np.testing.assert_array_equal(found.sizes, each.sizes.reshape(n_splits, -1).sum(axis=0))
+    assert len(np.unique(cuts[:, 0])) > 1
+
+
 # --- the same bytes -------------------------------------------------------------------------------
 def test_workers_do_not_change_a_byte(made, whole):
     assert files_of(whole) == files_of(made("two", workers=2))
@@ -336,7 +376,7 @@ class _Watch:
         return None
 
 
-@pytest.mark.parametrize("step", ["polished", "challenged", "begun"])
+@pytest.mark.parametrize("step", ["polished", "challenged", "without_shared", "begun"])
 def test_a_stop_while_topics_settle_is_mended(made, whole, tmp_path, monkeypatch, step):
     def stop(*_):
         raise Stop
