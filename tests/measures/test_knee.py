@@ -6,7 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.measures.knee import AS_GOOD_LOSS, NEAR, RECOMMENDED_LOSS, find_knee, settled_knee
+from sparsetopics.measures.knee import (
+    AS_GOOD_LOSS,
+    LARGEST_LOSS,
+    NEAR,
+    RECOMMENDED_LOSS,
+    find_knee,
+    settled_knee,
+)
 from sparsetopics.measures.paired import HeldoutScores
 
 
@@ -29,7 +36,7 @@ def twin(numbers, logs, sizes):
         gaps = logs[place] - logs[best]
         squares = ((gaps - gaps.sum() / sizes.sum() * sizes) ** 2).sum()
         error = math.sqrt(len(sizes) / (len(sizes) - 1) * squares) / sizes.sum()
-        allowed = max(error, RECOMMENDED_LOSS)
+        allowed = min(max(error, RECOMMENDED_LOSS), LARGEST_LOSS)
         lost, own = top - fitted[place], means[best] - means[place]
         if lost <= allowed and own <= 2 * allowed:
             good.append(place)
