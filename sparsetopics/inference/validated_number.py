@@ -43,7 +43,7 @@ SMALLEST = 0.02  # of the mean size; a smaller topic describes a few documents a
 MOST_CHALLENGED = 64  # topics; of more, no single number is right, and a rival would cost too much
 RIVALS = 3  # at most
 RIVAL_TOPICS = (3, 100)  # to begin with: times those that it challenges, and at least
-RIVAL_LAPS = 8
+RIVAL_LAPS = 8  # at most; they end when the criterion leaves the topics as they are
 FORMING_LAPS = 3  # of a rival, before the first merges and deletes
 CLEARLY = 2.0  # standard errors; a rival that wins by more may itself be improved upon
 POLISHING = ("merge", "delete")
@@ -184,7 +184,8 @@ def _fitted(
 def _rival(laps: WordLaps, n_topics: int, options: TrainingOptions) -> TopicGlobals:
     """Topics that begin as documents, and are then merged and deleted as the criterion says.
 
-    There are more than ``n_topics`` at first, since no move adds any.
+    There are more than ``n_topics`` at first, since no move adds any. Each round of moves has a lap
+    after it.
     """
     fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
     times, least = RIVAL_TOPICS
@@ -195,8 +196,11 @@ def _rival(laps: WordLaps, n_topics: int, options: TrainingOptions) -> TopicGlob
     for lap in range(1, RIVAL_LAPS + 1):
         state, parameters, _ = fitting.run(state, parameters)
         if FORMING_LAPS < lap < RIVAL_LAPS:
+            before = parameters.allocation.n_topics
             standing = _trimmed(fitting, state, parameters, ledger._replace(lap=lap))
             state, parameters, ledger = standing.state, standing.parameters, standing.ledger
+            if standing.n_topics == before:
+                break
     state.discard()
     return parameters.with_components(laps.learner.components(state))
 

@@ -38,8 +38,9 @@ def find_knee(numbers: Sequence[int], scores: Sequence[HeldoutScores]) -> Knee:
 
     Recommended is the smallest model that loses at most one standard error to the highest point of
     the parabola, and by its own score at most twice as much to the best. Errors below
-    ``RECOMMENDED_LOSS`` or above ``LARGEST_LOSS`` are replaced by that limit. This is the one-standard-error rule (Breiman, Friedman, Olshen & Stone 1984, §3.4.3), with the
-    standard error of the paired difference. Models that lose at most two standard errors or
+    ``RECOMMENDED_LOSS`` or above ``LARGEST_LOSS`` are replaced by that limit. This is the
+    one-standard-error rule (Breiman, Friedman, Olshen & Stone 1984, §3.4.3), with the standard
+    error of the paired difference. Models that lose at most two standard errors or
     ``AS_GOOD_LOSS`` predict as well.
     """
     means = np.array([mean_score(each).mean for each in scores])
