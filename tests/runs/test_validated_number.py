@@ -304,6 +304,36 @@ def test_rivals_go_on_while_they_win_clearly(monkeypatch, begins, wins_by, expec
     assert (len(made), left) == (len(wins_by), [])
 
 
+@pytest.mark.parametrize(
+    ("n_topics", "wins_by", "expected"),
+    [(5, 1.0, 4), (5, 0.0, 5), (2, 1.0, 1), (1, None, 1), (65, None, 65)],
+)
+def test_the_largest_topic_goes_if_that_predicts_better(monkeypatch, n_topics, wins_by, expected):
+    tried, gone = [], []
+    current = SimpleNamespace(
+        with_components=lambda _: SimpleNamespace(components=SimpleNamespace(table=tried[0] + 0.5))
+    )
+
+    def fitted(laps, counts, options):
+        tried.append(counts)
+        return SimpleNamespace(discard=lambda: gone.append(True)), current
+
+    monkeypatch.setattr(validated_number, "_fitted", fitted)
+    monkeypatch.setattr(validated_number, "replace", lambda laps, **_: laps)
+    monkeypatch.setattr(validated_number, "make_model", lambda current, options: current)
+    laps = SimpleNamespace(learner=SimpleNamespace(components=lambda state: None))
+    judge = SimpleNamespace(prefers=lambda model: wins_by)
+    counts = np.arange(2.0 * n_topics).reshape(2, n_topics)
+
+    found = validated_number.without_shared(laps, counts, None, judge)
+
+    if wins_by is not None:
+        np.testing.assert_array_equal(tried[0], counts[:, :-1])
+    assert len(tried) == len(gone) == (wins_by is not None)
+    np.testing.assert_array_equal(found, tried[0] + 0.5 if wins_by else counts)
+    assert found.shape[1] == expected
+
+
 def test_a_topic_of_shared_words_goes():
     """Of two topics a document, in words of their own, with words that all share between them."""
     rng, n_topics = np.random.default_rng(3), 12
