@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, IntArray
+from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.staging import sync_tree
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.batching import PartialRowGroup
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.course import Model
 from sparsetopics.inference.topic_path import VISITS, is_rung
@@ -51,7 +49,7 @@ ENOUGH_TOKENS = 20_000  # to score, in all cuts of the validation documents
 NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
 LEAST_WORSE = 0.0025  # nats per token that rounds of moves may always lose together
 UNSURE = 0.05  # nats; if the standard error is larger, the higher score is all there is to go by
-# Cuts of each validation document at most, or more if copies have no more pairs than are cheap.
+# Cuts of each validation document at most, or more if they have no more pairs than are cheap.
 USUAL_SPLITS, MOST_SPLITS, CHEAP_PAIRS = 5, 20, 20_000
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
@@ -71,7 +69,7 @@ class RungScorer:
     Raises CorpusError if no document can be scored.
     """
 
-    documents: Corpus  # each of them ``n_splits`` times
+    documents: Corpus
     n_splits: int  # ways in which each document is cut in two
     described: str  # the documents, in words
     workers: int
@@ -84,12 +82,6 @@ class RungScorer:
         n_splits = min(needed, cheap)
         number = quantity(documents.n_docs, "training document")
         described = f"{number} that were kept out of training"
-        if n_splits > 1:  # all copies are cut at once, which is quicker, and each in its own way
-            copies = DocumentBatch.joined([*documents.batches()] * n_splits)
-            group = PartialRowGroup(
-                sizes_of_batch(copies), documents.row_groups[0], np.zeros(0, np.int64), copies
-            )
-            documents = replace(documents, row_groups=(group,))
         return cls(documents, n_splits, described, workers)
 
     def __post_init__(self) -> None:
@@ -109,10 +101,10 @@ class RungScorer:
         word_topic /= model.topic_word_posterior.sum(axis=1)
         del model
         _, sums = document_completion(
-            self.documents, word_topic.T, alpha, unigram, workers=self.workers
-        )
-        # Copies of a document are all scored, or none is.
-        return HeldoutScores(*(part.reshape(self.n_splits, -1).sum(axis=0) for part in sums))
+            *(self.documents, word_topic.T, alpha, unigram),
+            n_cuts=self.n_splits, workers=self.workers,
+        )  # fmt: skip
+        return sums
 
 
 @dataclass(slots=True)
