@@ -50,7 +50,7 @@ NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
 LEAST_WORSE = 0.0025  # nats per token that rounds of moves may always lose together
 UNSURE = 0.05  # nats; if the standard error is larger, the higher score is all there is to go by
 # Cuts of each validation document at most, or more if they have no more pairs than are cheap.
-USUAL_SPLITS, MOST_SPLITS, CHEAP_PAIRS = 5, 20, 20_000
+USUAL_SPLITS, MOST_SPLITS, CHEAP_PAIRS = 5, 20, 4_000
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
 

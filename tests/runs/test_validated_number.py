@@ -352,7 +352,7 @@ def test_a_topic_of_shared_words_goes():
 
 # --- cuts -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("n_docs", "n_tokens", "n_splits"), [(30, 12, 20), (100, 200, 5), (1000, 60, 2)]
+    ("n_docs", "n_tokens", "n_splits"), [(10, 12, 20), (30, 12, 11), (100, 200, 5), (1000, 60, 2)]
 )
 def test_few_documents_are_cut_in_several_ways(n_docs, n_tokens, n_splits):
     corpus = bars_corpus(n_docs, n_tokens)
