@@ -113,8 +113,9 @@ def _score_part(
     ones = np.ones(scored.n_pairs)
     values = np.stack([log_probability, log_unigram[scored.word_ids], ones])
     # No document is empty, so each sum ends where the next begins.
-    sums = np.add.reduceat(scored.word_counts * values, scored.indptr[:-1], axis=1)
-    return sums.reshape(3, n_cuts, -1).sum(axis=1)
+    by_cut = np.add.reduceat(scored.word_counts * values, scored.indptr[:-1], axis=1)
+    sums: FloatArray = by_cut.reshape(3, n_cuts, -1).sum(axis=1)
+    return sums
 
 
 def unigram_probabilities(term_frequency: IntArray) -> FloatArray:

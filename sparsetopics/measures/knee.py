@@ -71,10 +71,12 @@ def settled_knee(settled: int, scores: Sequence[HeldoutScores]) -> Knee:
     """The knee at the model that training has ``settled`` on, with which all others are compared.
 
     It has been fitted further than they, so its own score counts, and not a curve through theirs.
+    It was also chosen by these scores, so that chance favours it: models that lose at most
+    ``AS_GOOD_LOSS`` and two standard errors, added up, predict as well.
     """
     best = int(np.argmax([mean_score(each).mean for each in scores]))
     gains = [paired_difference(each, scores[settled]) for each in scores]
-    allowed = [np.fmax(2.0 * gain.standard_error, AS_GOOD_LOSS) for gain in gains]
+    allowed = [AS_GOOD_LOSS + np.fmax(2.0 * gain.standard_error, 0.0) for gain in gains]
     as_good = [n for n, gain in enumerate(gains) if gain.mean >= -allowed[n]]
     differences = [paired_difference(each, scores[best]) for each in scores]
     return Knee(best, settled, min(as_good), max(as_good), differences)

@@ -71,7 +71,7 @@ def test_models_are_compared_with_the_settled_one(seed, n_models, scale):
         gaps = logs[place] - logs[settled]
         squares = ((gaps - gaps.sum() / sizes.sum() * sizes) ** 2).sum()
         error = math.sqrt(9 / 8 * squares) / sizes.sum()
-        if gaps.sum() / sizes.sum() >= -max(2 * error, AS_GOOD_LOSS):
+        if gaps.sum() / sizes.sum() >= -AS_GOOD_LOSS - 2 * error:
             as_good.append(place)
     best = int(logs.sum(axis=1).argmax())
     assert knee[:4] == (best, settled, min(as_good), max(as_good))
