@@ -72,8 +72,8 @@ def command(
 
     Each run is scored on documents that its topics have not seen: a part of CORPUS, or those of
     --heldout. The recommended number of topics is the smallest that loses at most one standard
-    error or 0.005 nats to the best, on a curve through the scores. Those that lose at most two
-    standard errors or 0.015 nats count as predicting equally well.
+    error (0.005 nats at least, 0.01 at most) to the best, on a curve through the scores. Those that
+    lose at most two standard errors or 0.015 nats count as predicting equally well.
 
     `sparsetopics report` shows the scores and the tree of topics. `sparsetopics resume` continues
     a path that was interrupted. All models are LDA; an HDP learns its number of topics itself.
@@ -127,7 +127,5 @@ def path_lines(found: TopicPathFolder) -> Iterator[str]:
         yield from score_lines(names, ["LDA"] * len(names), records)
         yield ""
         yield f"Scored on {scores.scored_on}."
-        yield scores.advice
-        if scores.recommended == scores.rungs[0].n_topics:
-            yield "It is the largest rung, so more topics may predict better."
+        yield f"{scores.advice} {scores.limits}".rstrip()
     yield f"{found.folder} has {quantity(len(scores.rungs), 'run')}."

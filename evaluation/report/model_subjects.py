@@ -122,7 +122,7 @@ def _number_choice(run: TopicRun) -> NumberChoice | None:
     number = run.model.n_topics
     low, high = scores.as_good_around(number)
     advice = (
-        f"{number:,} topics were chosen; from {low:,} to {high:,} predict as well. {scores.end}"
+        f"{number:,} topics were chosen; from {low:,} to {high:,} predict as well. {scores.limits}"
     )
     curve = score_curve(scores, number)
     return None if curve is None else NumberChoice(scores.scored_on, advice, curve)

@@ -42,10 +42,10 @@ class TopicPath(TopicEstimator):
     Args:
         n_components: The most topics, with which the path begins, 400 by default. It begins with
             fewer, and a warning says so, if there are fewer than three documents for each.
-        fewest: The fewest topics, with which it ends, 5 by default.
+        fewest: The fewest topics, with which it ends, 1 by default.
         rungs: The numbers of topics to keep a model of, in falling order, in place of
-            ``n_components`` and ``fewest``. None stands for both ends and the round numbers
-            between them: 1, 1.5, 2, 3, 5 and 7 times a power of ten.
+            ``n_components`` and ``fewest``. None stands for both ends, the round numbers between
+            them (1, 1.5, 2, 3, 5 and 7 times a power of ten) and all numbers below 24.
         validation_share: The share of the documents that rungs are scored on, at most 5,000
             documents. 0 scores nothing; the model is then that of the middle rung.
         max_iter: The number of laps at the first rung, 7 by default.

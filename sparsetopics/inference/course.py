@@ -72,7 +72,20 @@ class Judge(Protocol):
         """The place of the rung to continue with, among those that were reached."""
 
     def accepts(self, model: Model) -> bool:
-        """Whether a model predicts as well as the best one since ``choose``."""
+        """Whether a model predicts as well as the best one since ``choose``; the first always."""
+
+    def prefers(self, rival: Model) -> float:
+        """By how many standard errors a rival predicts better than the last model accepted.
+
+        Otherwise zero. Very small errors count as somewhat larger. A rival that is preferred is
+        accepted.
+        """
+
+    def settled(self, n_topics: int) -> None:
+        """Called when the model last accepted is what training continues with.
+
+        The ``n_topics`` that it then has may be fewer, without the smallest.
+        """
 
 
 class Setting(NamedTuple, Generic[S, D, C, P, T]):

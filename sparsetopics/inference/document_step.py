@@ -17,7 +17,11 @@ from sparsetopics.inference.local_step import NOTHING, Former, Globals, LocalInf
 from sparsetopics.kernels import documents as document_kernels
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Lists, Schedule, SparseShares, Weights
-from sparsetopics.model.allocations.allocation import Allocation, DocumentAllocation
+from sparsetopics.model.allocations.allocation import (
+    Allocation,
+    DocumentAllocation,
+    is_of_documents,
+)
 from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.words import Words
@@ -173,7 +177,7 @@ def _lists(weights: Weights, words: WordIds, n_slots: int, executor: Executor) -
 
 
 def _of_documents(allocation: Allocation[DocumentTerms]) -> DocumentAllocation:
-    assert isinstance(allocation, DocumentAllocation), "documents have proportions of their own"
+    assert is_of_documents(allocation), "documents have proportions of their own"
     return allocation
 
 

@@ -25,7 +25,7 @@ from sparsetopics.inference.local_step import (
     LocalSteps,
     Parameters,
 )
-from sparsetopics.model.allocations.allocation import DocumentAllocation
+from sparsetopics.model.allocations.allocation import is_of_documents
 from sparsetopics.model.statistics import C, DocumentLengths, P, T
 from sparsetopics.options.table import OWN_SHARES
 from sparsetopics.options.training import LocalOptions
@@ -128,7 +128,7 @@ def fit_batch(
     ``former`` is what the last visit of the batch left. Items have no use for it, because their
     step is exact from any start.
     """
-    of_documents = isinstance(current.allocation, DocumentAllocation)
+    of_documents = is_of_documents(current.allocation)
     # The allocation says what the batch is; no type can.
     fit = cast("FitBatch[D, C, P, T]", fit_documents if of_documents else fit_items)
     return fit(batch, current, options, executor, former)

@@ -3,40 +3,54 @@
 Training begins with many topics and merges them as on a topic path. A judge, who scores every rung
 on the validation documents, chooses one of them. Its topics are then polished: merges and deletes
 that raise the collapsed criterion are made, at most a fifth of the topics at a time, as long as the
-validation documents are predicted as well. The topics that are left are fitted on all documents.
+validation documents are predicted as well. If few are left, rivals that begin with other documents
+challenge them, and so do the topics without the largest. Those that predict better are fitted on
+all documents.
 
 Merges by the words' evidence alone leave a topic or two too many, or join two topics that differ.
 The criterion of moves finds such errors, but left alone it removes far more topics than it should.
+Nor does it part topics again that the path has joined, such as two small ones before the halves of
+a large one: only what does not begin with the topics of the path is free of its faults.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
-from sparsetopics.inference.course import Judge, make_model
-from sparsetopics.inference.gradual_start import WordState, local_options
+from sparsetopics.inference.course import Judge, Model, make_model
+from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC, WordState, local_options
 from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools
 from sparsetopics.inference.moves.trimming import trim_topics
 from sparsetopics.inference.smoothing import FEW_LEFT_OUT
 from sparsetopics.inference.topic_path import Path, is_rung
-from sparsetopics.inference.topics import TopicParameters, begin_with
+from sparsetopics.inference.topics import TopicParameters, begin_topics, begin_with
 from sparsetopics.inference.training_state import LapInfo, PathMemory
 from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.table import DEFAULT_CRITERION
 from sparsetopics.options.training import TrainingOptions
 
-FIRST_LAPS = 2  # of the chosen topics, before they are polished
+FIRST_LAPS = 2  # of chosen topics, before they are scored
 ROUNDS = 6  # of merges and deletes at most, with a lap after each
 LARGEST_SHARE = 0.2  # of the topics may go in one round
 SMALLEST = 0.02  # of the mean size; a smaller topic describes a few documents and predicts no other
+MOST_CHALLENGED = 64  # topics; of more, no single number is right, and a rival would cost too much
+RIVALS = 3  # at most
+RIVAL_TOPICS = (3, 100)  # to begin with: times those that it challenges, and at least
+RIVAL_LAPS = 8  # at most; they end when the criterion leaves the topics as they are
+FORMING_LAPS = 3  # of a rival, before the first merges and deletes
+CLEARLY = 2.0  # standard errors; a rival that wins by more may itself be improved upon
 POLISHING = ("merge", "delete")
 
 WordLaps = Laps[WordState, DocumentBatch, WordCounts, PairCounts, DocumentTerms]
+WordStanding = Standing[DocumentBatch, WordCounts, PairCounts, DocumentTerms]
 
 
 class ValidatedNumber(Path):
@@ -69,6 +83,9 @@ class ValidatedNumber(Path):
         laps = replace(self.laps, learner=learner)
         counts = self.memory.counts(judge.choose(), laps.source.n_columns)
         counts = polished(laps, counts, options, judge)
+        counts = challenged(laps, counts, options, judge)
+        counts = without_shared(laps, counts, options, judge)
+        judge.settled(counts.shape[1])
         self.memory.discard()
         self.memory = PathMemory()
         self.state, self.parameters = begun(laps, counts, setting.whole, options)
@@ -99,31 +116,117 @@ def polished(
     """``counts`` after rounds of merges and deletes, up to the first that the judge refuses.
 
     A round that was refused is not tried again: on the same evidence it would pass by luck. In the
-    end, topics that are smaller than ``SMALLEST`` go.
+    end, small topics go.
     """
     fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
-    state, parameters = begun(fitting, counts, laps.source, options)
-    for _ in range(FIRST_LAPS):
-        state, parameters, _ = fitting.run(state, parameters)
+    state, parameters = _fitted(fitting, counts, options)
     ledger = Ledger.new(counts.shape[1])
     for lap in range(ROUNDS + 1):
-        present = parameters.with_components(fitting.learner.components(state))
-        kept = partial(fitting.learner.kept, state)
-        seen = laps.source, laps.executor, kept, FEW_LEFT_OUT
-        if not judge.accepts(make_model(present, options, *seen)):
+        if not judge.accepts(_model(fitting, state, parameters, options)):
             break
-        counts = present.components.table.copy()
+        counts = fitting.learner.components(state).table.copy()
         n_topics = counts.shape[1]
         if lap == ROUNDS:
             break
         fewest = n_topics - max(1, int(LARGEST_SHARE * n_topics))
-        tools = Tools(fitting, DEFAULT_CRITERION, fewest=fewest)
-        standing = Standing.of(state, parameters, ledger._replace(lap=lap), tools)
-        standing, _ = trim_topics(standing.refreshed(), POLISHING)
+        standing = _trimmed(fitting, state, parameters, ledger._replace(lap=lap), fewest)
         if standing.n_topics == n_topics:
             break
         ledger = standing.ledger
         state, parameters, _ = fitting.run(standing.state, standing.parameters)
     state.discard()
+    return _without_small(counts)
+
+
+def challenged(
+    laps: WordLaps, counts: FloatArray, options: TrainingOptions, judge: Judge
+) -> FloatArray:
+    """``counts``, or those of the last rival that the judge prefers."""
+    wins_by = math.inf
+    for _ in range(RIVALS):
+        if counts.shape[1] > MOST_CHALLENGED or wins_by <= CLEARLY:
+            break
+        state, parameters = _rival(laps, counts.shape[1], options)
+        wins_by = judge.prefers(_model(laps, state, parameters, options))
+        if wins_by > 0.0:
+            counts = _without_small(laps.learner.components(state).table)
+        state.discard()
+    return counts
+
+
+def without_shared(
+    laps: WordLaps, counts: FloatArray, options: TrainingOptions, judge: Judge
+) -> FloatArray:
+    """``counts`` without the largest topic, if the judge prefers that.
+
+    Words of all topics may have become a topic of their own, which most documents use. No delete
+    removes it, because other topics have to take up its words first.
+    """
+    if not 1 < counts.shape[1] <= MOST_CHALLENGED:
+        return counts
+    fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
+    others = np.delete(counts, counts.sum(axis=0).argmax(), axis=1)
+    state, parameters = _fitted(fitting, others, options)
+    if judge.prefers(_model(fitting, state, parameters, options)) > 0.0:
+        counts = laps.learner.components(state).table
+    state.discard()
+    return counts
+
+
+def _model(
+    laps: WordLaps, state: WordState, parameters: TopicParameters, options: TrainingOptions
+) -> Model:
+    """The model that the judge scores, with a smoothing of its own."""
+    present = parameters.with_components(laps.learner.components(state))
+    seen = laps.source, laps.executor, partial(laps.learner.kept, state)
+    return make_model(present, options, *seen, FEW_LEFT_OUT)
+
+
+def _fitted(
+    laps: WordLaps, counts: FloatArray, options: TrainingOptions
+) -> tuple[WordState, TopicParameters]:
+    """Training that started from the topics with these ``counts``, after ``FIRST_LAPS``."""
+    state, parameters = begun(laps, counts, laps.source, options)
+    for _ in range(FIRST_LAPS):
+        state, parameters, _ = laps.run(state, parameters)
+    return state, parameters
+
+
+def _rival(
+    laps: WordLaps, n_topics: int, options: TrainingOptions
+) -> tuple[WordState, TopicParameters]:
+    """Topics that begin as documents, and are then merged and deleted as the criterion says.
+
+    There are more than ``n_topics`` at first, since no move adds any. Each round of moves has a lap
+    after it.
+    """
+    fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
+    times, least = RIVAL_TOPICS
+    first = min(max(times * n_topics, least), laps.source.n_docs // DOCUMENTS_PER_TOPIC)
+    own = replace(options, n_topics=first, lower_rungs=())
+    statistics, parameters = begin_topics(laps.source, own, laps.rng, None)
+    state, ledger = laps.learner.init(statistics), Ledger.new(first)
+    for lap in range(1, RIVAL_LAPS + 1):
+        state, parameters, _ = fitting.run(state, parameters)
+        if FORMING_LAPS < lap < RIVAL_LAPS:
+            before = parameters.allocation.n_topics
+            standing = _trimmed(fitting, state, parameters, ledger._replace(lap=lap))
+            state, parameters, ledger = standing.state, standing.parameters, standing.ledger
+            if standing.n_topics == before:
+                break
+    return state, parameters
+
+
+def _trimmed(
+    laps: WordLaps, state: WordState, parameters: TopicParameters, ledger: Ledger, fewest: int = 1
+) -> WordStanding:
+    """The topics after merges and deletes that raise the criterion, ``fewest`` of them at least."""
+    tools = Tools(laps, DEFAULT_CRITERION, fewest=fewest)
+    standing = Standing.of(state, parameters, ledger, tools)
+    return trim_topics(standing.refreshed(), POLISHING)[0]
+
+
+def _without_small(counts: FloatArray) -> FloatArray:
+    """The topics, (n_words, n_topics), that are not smaller than ``SMALLEST``."""
     sizes = counts.sum(axis=0)
     return counts[:, sizes >= SMALLEST * sizes.mean()]

@@ -16,7 +16,8 @@ from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, pa
 
 NEAR = 0.04  # nats below the best: the models whose scores are smoothed
 RECOMMENDED_LOSS = 0.005  # nats that the recommended model may always lose,
-AS_GOOD_LOSS = 0.015  # and those that are said to predict as well: 1.5 percent of perplexity
+LARGEST_LOSS = 0.01  # and at most, however large the error: the curve has smoothed most of it away,
+AS_GOOD_LOSS = 0.015  # and of those that are said to predict as well: 1.5 percent of perplexity
 
 
 class Knee(NamedTuple):
@@ -35,10 +36,11 @@ def find_knee(numbers: Sequence[int], scores: Sequence[HeldoutScores]) -> Knee:
     One step on a path hardly changes the score, but which optimum a model has reached does. The
     scores of the models around the best are therefore replaced by a parabola in log K.
 
-    Recommended is the smallest model that loses at most one standard error or ``RECOMMENDED_LOSS``
-    to the highest point of the parabola, and by its own score at most twice as much to the best.
-    This is the one-standard-error rule (Breiman, Friedman, Olshen & Stone 1984, §3.4.3), with the
-    standard error of the paired difference. Models that lose at most two standard errors or
+    Recommended is the smallest model that loses at most one standard error to the highest point of
+    the parabola, and by its own score at most twice as much to the best. Errors below
+    ``RECOMMENDED_LOSS`` or above ``LARGEST_LOSS`` are replaced by that limit. This is the
+    one-standard-error rule (Breiman, Friedman, Olshen & Stone 1984, §3.4.3), with the standard
+    error of the paired difference. Models that lose at most two standard errors or
     ``AS_GOOD_LOSS`` predict as well.
     """
     means = np.array([mean_score(each).mean for each in scores])
@@ -51,7 +53,8 @@ def find_knee(numbers: Sequence[int], scores: Sequence[HeldoutScores]) -> Knee:
         smooth = np.polynomial.Polynomial.fit(log_numbers, smooth, 2)(log_numbers)
     lost = smooth.max() - smooth
     errors = np.array([each.standard_error for each in differences[near]])
-    allowed = np.fmax(errors, RECOMMENDED_LOSS)  # the error of a single document is NaN
+    # The error of a single document is NaN.
+    allowed = np.fmin(np.fmax(errors, RECOMMENDED_LOSS), LARGEST_LOSS)
     good = (lost <= allowed) & (means[best] - means[near] <= 2.0 * allowed)
     recommended = near.start + int(np.flatnonzero(good)[-1]) if good.any() else best
     as_good = near.start + np.flatnonzero(lost <= np.fmax(2.0 * errors, AS_GOOD_LOSS))
@@ -62,6 +65,21 @@ def find_knee(numbers: Sequence[int], scores: Sequence[HeldoutScores]) -> Knee:
         smallest_as_good=max(recommended, *as_good.tolist()),
         differences=differences,
     )
+
+
+def settled_knee(settled: int, scores: Sequence[HeldoutScores]) -> Knee:
+    """The knee at the model that training has ``settled`` on, with which all others are compared.
+
+    It has been fitted further than they, so its own score counts, and not a curve through theirs.
+    It was also chosen by these scores, so that chance favours it: models that lose at most
+    ``AS_GOOD_LOSS`` and two standard errors, added up, predict as well.
+    """
+    best = int(np.argmax([mean_score(each).mean for each in scores]))
+    gains = [paired_difference(each, scores[settled]) for each in scores]
+    allowed = [AS_GOOD_LOSS + np.fmax(2.0 * gain.standard_error, 0.0) for gain in gains]
+    as_good = [n for n, gain in enumerate(gains) if gain.mean >= -allowed[n]]
+    differences = [paired_difference(each, scores[best]) for each in scores]
+    return Knee(best, settled, min(as_good), max(as_good), differences)
 
 
 def _around(best: int, means: FloatArray) -> slice:

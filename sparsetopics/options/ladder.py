@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 from sparsetopics.options.option import refuse
@@ -15,10 +16,11 @@ from sparsetopics.options.option import refuse
 ROUND = (7.0, 5.0, 3.0, 2.0, 1.5, 1.0)  # times a power of ten: six numbers in a factor of ten
 LEAST_LEFT = 0.55  # share of the topics that a step leaves
 CLOSE = 0.87  # share of the topics that the next rung of an HDP has
+ONE_BY_ONE = 24  # topics; every number below is a rung, since one topic more or less matters there
 
 
 def default_rungs(most: int, fewest: int) -> tuple[int, ...]:
-    """Both ends and the round numbers between them, in falling order.
+    """Both ends, and between them the round numbers and all below ``ONE_BY_ONE``, falling.
 
     Raises OptionError unless ``fewest`` is below ``most``.
     """
@@ -26,15 +28,16 @@ def default_rungs(most: int, fewest: int) -> tuple[int, ...]:
         refuse("to", f"must be below --from, {most:,}, but is {fewest:,}")
     powers = range(int(math.log10(most)), -1, -1)
     numbers = (factor * 10**power for power in powers for factor in ROUND)
-    between = [int(number) for number in numbers if number == int(number)]
-    return (most, *(number for number in between if fewest < number < most), fewest)
+    tried = {int(number) for number in numbers if number == int(number)} | set(range(1, ONE_BY_ONE))
+    between = sorted((number for number in tried if fewest < number < most), reverse=True)
+    return (most, *between, fewest)
 
 
 def close_rungs(most: int, fewest: int) -> tuple[int, ...]:
-    """Numbers of topics close to each other, from ``most`` down to at least ``fewest``."""
+    """Numbers of topics close to each other, from ``most`` down to ``fewest``."""
     rungs = [most]
-    while (following := int(CLOSE * rungs[-1])) >= fewest:
-        rungs.append(following)
+    while (last := rungs[-1]) > fewest:
+        rungs.append(max(int(CLOSE * last), min(last, ONE_BY_ONE) - 1, fewest))
     return tuple(rungs)
 
 
@@ -48,7 +51,8 @@ def check_rungs(rungs: Sequence[int]) -> None:
         refuse("rungs", f"must be different numbers from 1, the largest first, but are {found}")
 
 
-def steps_of(rungs: Sequence[int]) -> tuple[int, ...]:
+@cache
+def steps_of(rungs: tuple[int, ...]) -> tuple[int, ...]:
     """The number of topics after each step, from the first rung to the last.
 
     Between rungs that are far apart there are further steps of about the same factor.

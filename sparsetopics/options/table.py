@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from sparsetopics.base.wording import listed
+from sparsetopics.options.ladder import ONE_BY_ONE
 from sparsetopics.options.option import (
     NATURAL,
     SHARE,
@@ -45,7 +46,7 @@ TRAIN, PATH = "train", "path"  # the commands that have options of this table
 DEFAULT_MODEL: str = "hdp"
 PATH_MODEL: str = "lda"  # of topic paths
 DEFAULT_LEARNER: str = "memoized"
-DEFAULT_MOST_TOPICS, DEFAULT_FEWEST_TOPICS = 400, 5  # on a topic path
+DEFAULT_MOST_TOPICS, DEFAULT_FEWEST_TOPICS = 400, 1  # on a topic path
 DEFAULT_TRUNCATION = 50  # components of alternating and gradient, which leave some empty
 GRADUAL_LAPS = 10  # of LDA with the memoized learner and the collapsed update
 PATH_LAPS = 7  # of the first rung of a topic path: the laps after it go on fitting its topics
@@ -281,8 +282,9 @@ PATH_OPTION: Table = in_sections({  # options of ``path`` beside those of LDA
         Option("to", counts_from(1), DEFAULT_FEWEST_TOPICS, "", "fewest", everyday=True, help=(
             "The fewest topics, with which it ends.")),
         Option("rungs", WholeNumbers(), None, "rungs", everyday=True, metavar="K,K,...", help=(
-            "Numbers of topics to keep a model of, such as 200,100,50. Default: --from, --to and "
-            "the round numbers between them (1, 1.5, 2, 3, 5 and 7 times a power of ten).")),
+            "Numbers of topics to keep a model of, such as 200,100,50. Default: --from, --to, "
+            "the round numbers between them (1, 1.5, 2, 3, 5 and 7 times a power of ten) and all "
+            f"numbers below {ONE_BY_ONE}.")),
         Option("validation-share", SHARE, DEFAULT_VALIDATION_SHARE, "run.validation_share",
                everyday=True, help=(
             "Share of CORPUS that is kept out of training to score each rung on, at most "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from sparsetopics.measures.completion import (
     document_completion,
     unigram_probabilities,
 )
-from sparsetopics.measures.knee import Knee, find_knee
+from sparsetopics.measures.knee import Knee, find_knee, settled_knee
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.telling_words import telling_words
@@ -49,7 +48,9 @@ from sparsetopics.runs.training_folder import TrainingFolder
 ENOUGH_TOKENS = 20_000  # to score, in all cuts of the validation documents
 NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
 LEAST_WORSE = 0.0025  # nats per token that rounds of moves may always lose together
-MOST_SPLITS = 5  # cuts of each validation document
+UNSURE = 0.05  # nats; if the standard error is larger, the higher score is all there is to go by
+# Cuts of each validation document at most, or more if they have no more pairs than are cheap.
+USUAL_SPLITS, MOST_SPLITS, CHEAP_PAIRS = 5, 20, 4_000
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
 
@@ -76,10 +77,12 @@ class RungScorer:
     @classmethod
     def of_validation(cls, documents: Corpus, workers: int) -> RungScorer:
         """Few documents are cut in several ways, so that their scores depend less on chance."""
-        n_splits = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
+        needed = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
+        cheap = max(USUAL_SPLITS, min(MOST_SPLITS, CHEAP_PAIRS // documents.n_pairs))
+        n_splits = min(needed, cheap)
         number = quantity(documents.n_docs, "training document")
         described = f"{number} that were kept out of training"
-        return cls(documents, min(MOST_SPLITS, n_splits), described, workers)
+        return cls(documents, n_splits, described, workers)
 
     def __post_init__(self) -> None:
         batches = self.documents.batches()
@@ -95,11 +98,11 @@ class RungScorer:
         alpha, topic_word = model.mixing_weights, model.topic_word_mean
         del model  # each is as large as all topics
         topic_word = np.asfortranarray(topic_word)  # in the order that scoring needs
-        score = partial(
-            document_completion, self.documents, topic_word, alpha, unigram, workers=self.workers
-        )
-        _, sums = zip(*(score(seed=seed) for seed in range(self.n_splits)), strict=True)
-        return HeldoutScores(*(np.sum(part, axis=0) for part in zip(*sums, strict=True)))
+        _, sums = document_completion(
+            *(self.documents, topic_word, alpha, unigram),
+            n_cuts=self.n_splits, workers=self.workers,
+        )  # fmt: skip
+        return sums
 
 
 @dataclass(slots=True)
@@ -113,7 +116,8 @@ class RungRecorder:
     _lap: int = 0  # the last one
     _n_topics: int = 0  # in it
     _last: HeldoutScores = NO_SCORES  # of the rung that is recorded next
-    _best: HeldoutScores = NO_SCORES  # of the models since one was chosen
+    _best: HeldoutScores | None = None  # of the models accepted since a rung was chosen
+    _accepted: Rung | None = None  # the last of these models
 
     def score(self, info: LapInfo, snapshot: Callable[[], Model]) -> float | None:
         """The score of a lap, nats per token, if it is the last one of a rung."""
@@ -132,32 +136,70 @@ class RungRecorder:
 
     def choose(self) -> int:
         """The place of the rung that an HDP continues with."""
-        chosen = self._knee().recommended
-        self._best = self.rungs[chosen].scores
-        return chosen
+        return self._ranked()[1].recommended
 
     def accepts(self, model: Model) -> bool:
         """Whether an HDP predicts as well as the best one since ``choose``, which it may become.
 
-        Comparing with the best keeps small losses from adding up.
+        The first model is accepted: more laps change the scores of a chosen rung, for the worse if
+        its number is wrong, and it has to be mended then. Comparing with the best keeps small
+        losses from adding up.
         """
-        assert self.scorer is not None, "a judge has documents"
-        found = self.scorer.scores(lambda: model)
-        mean, error = paired_difference(found, self._best)
-        if mean > 0.0:
-            self._best = found
-        return mean >= -max(LEAST_WORSE, error)
+        found = self._scored(model)
+        mean, error = paired_difference(found.scores, self._best or found.scores)
+        if is_accepted := mean >= -max(LEAST_WORSE, error):
+            self._accepted = found
+        if self._best is None or mean > 0.0:
+            self._best = found.scores
+        return is_accepted
 
-    def _knee(self) -> Knee:
-        numbers = [rung.n_topics for rung in self.rungs]
-        return find_knee(numbers, [rung.scores for rung in self.rungs])
+    def prefers(self, rival: Model) -> float:
+        """By how many standard errors, or steps of half of ``LEAST_WORSE``, a rival scores higher.
+
+        It is compared with the last model accepted.
+        On real data a few more topics often predict a little better. A larger rival must therefore
+        win by a standard error, unless the documents are too few for that.
+        """
+        before, found = self._accepted, self._scored(rival)
+        assert before is not None, "the first is always accepted"
+        mean, error = paired_difference(found.scores, before.scores)
+        is_strict = found.n_topics > before.n_topics and error <= UNSURE
+        if mean <= (error if is_strict else 0.0):
+            return 0.0
+        self._accepted = found
+        return mean / max(LEAST_WORSE / 2.0, error)
+
+    def settled(self, n_topics: int) -> None:
+        """Remember the model that training continues with, beside the rungs."""
+        assert self._accepted is not None, "the first is always accepted"
+        last_lap = self.rungs[-1].laps  # not ``_lap``, which a run that resumes here does not know
+        self.rungs.append(self._accepted._replace(n_topics=n_topics, laps=last_lap))
+
+    def _scored(self, model: Model) -> Rung:
+        assert self.scorer is not None, "a judge has documents"
+        scores = self.scorer.scores(lambda: model)
+        return Rung(model.n_topics, 0, *scores, np.zeros(0, np.int64))
+
+    def _ranked(self) -> tuple[list[Rung], Knee]:
+        """The rungs, the largest first, and where their scores stop rising.
+
+        Of an HDP, the model that it has settled on stands for the rung of its number.
+        """
+        rungs = self.rungs
+        if len(rungs) == len(self.options.rungs):
+            numbers = [rung.n_topics for rung in rungs]
+            return rungs, find_knee(numbers, [rung.scores for rung in rungs])
+        own, tried = rungs[-1], rungs[:-1]
+        larger = [rung for rung in tried if rung.n_topics > own.n_topics]
+        rungs = [*larger, own, *(rung for rung in tried if rung.n_topics < own.n_topics)]
+        return rungs, settled_knee(len(larger), [rung.scores for rung in rungs])
 
     @property
     def scores(self) -> Scores:
         """The scores of all rungs, and the number of topics that they recommend."""
         if self.scorer is None:
             return Scores(tuple(RungScore(rung.n_topics, rung.laps) for rung in self.rungs))
-        knee, rungs = self._knee(), self.rungs
+        rungs, knee = self._ranked()
         own = (_rung_score(*each) for each in zip(rungs, knee.differences, strict=True))
         return Scores(
             rungs=tuple(own),

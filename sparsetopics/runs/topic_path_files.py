@@ -39,6 +39,7 @@ FORMAT_VERSION = 1
 DAMAGE = Refusal(RunError, "Train the path again")
 STRAY = Refusal(RunError, f"All files of a path must be of one training. {DAMAGE.redo}")
 MOST_WORDS = 100  # of a topic in the tree; a file with more is not ours
+LARGE_ERROR = 0.02  # nats per token: twice this is as much as topics that differ often gain
 
 Score = Annotated[float, Meta(ge=-1e9, le=1e9)]  # nats per token
 Error = Annotated[float, Meta(ge=0.0, le=1e9)]  # a standard error of such a score
@@ -86,24 +87,40 @@ class Scores(msgspec.Struct, frozen=True):
         return max(scored, key=lambda rung: rung.log_likelihood_per_token or 0.0, default=None)
 
     @property
-    def end(self) -> str:
-        """A sentence if numbers beyond those tried may be better; empty otherwise."""
+    def limits(self) -> str:
+        """What the scores cannot tell, in a sentence or two; empty if there is nothing to say."""
+        return " ".join(filter(None, (self._end, self._doubt)))
+
+    @property
+    def _end(self) -> str:
+        """A sentence if the numbers tried end where the scores are high."""
         most, fewest = self.rungs[0], self.rungs[-1]
+        if self.recommended == fewest.n_topics == 1:
+            return "Several topics predict no better than one."
         if self.recommended == fewest.n_topics:
             return f"Fewer than {fewest.n_topics:,} topics were not tried and may predict as well."
-        if self.best is most:
+        if self.best is most or self.recommended == most.n_topics:
             return f"More than {most.n_topics:,} topics were not tried and may predict better."
         return ""
 
-    def as_good_around(self, n_topics: int) -> tuple[int, int]:
-        """The fewest and the most topics that predict as well, ``n_topics`` among them.
+    @property
+    def _doubt(self) -> str:
+        """A sentence if chance moves scores by more than a difference that would matter."""
+        low, high = self.as_good_from or 0, self.as_good_to or 0
+        near = (rung for rung in self.rungs if low <= rung.n_topics <= high)
+        error = max((rung.difference_standard_error or 0.0 for rung in near), default=0.0)
+        if error <= LARGE_ERROR:
+            return ""
+        return (
+            f"{quantity(self.n_documents, 'scored document')} cannot tell these numbers apart: by "
+            f"chance, their scores differ by {error:.2f} nats. Score more, with a larger "
+            "validation share."
+        )
 
-        If polishing has left ``n_topics`` of those recommended, it would have left the same share
-        of the fewest, which therefore predict as well.
-        """
-        best = self.recommended or n_topics
+    def as_good_around(self, n_topics: int) -> tuple[int, int]:
+        """The fewest and the most topics that predict as well, ``n_topics`` among them."""
         low, high = self.as_good_from or n_topics, self.as_good_to or n_topics
-        return max(1, min(low, n_topics, low * n_topics // best)), max(high, n_topics)
+        return min(low, n_topics), max(high, n_topics)
 
     def check(self, where: Path, damage: Refusal) -> None:
         """Raise RunError, as ``damage`` words it, unless the recommended numbers are of rungs."""

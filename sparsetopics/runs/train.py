@@ -161,8 +161,8 @@ def finish_training(
     )
     if not scores or not plan.options.is_validated:
         return result
-    if scores.end:
-        hooks.say(scores.end)
+    if scores.limits:
+        hooks.say(scores.limits)
     low, high = scores.as_good_around(result.n_topics)
     return result._replace(as_good_from=low, as_good_to=high)
 

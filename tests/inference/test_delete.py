@@ -62,6 +62,9 @@ def test_the_smallest_topics_are_planned_with_their_documents(tmp_path):
 def test_a_topic_that_too_many_documents_use_is_not_planned(tmp_path, monkeypatch, share):
     monkeypatch.setattr(delete, "LARGEST_TARGET", share)
     standing = grown(tmp_path, WORLDS["simulated"](), 16, laps=4)
+    few, _ = delete.choose_targets(standing)
+    assert len(few) == 15  # of so few, all but the largest may be tried
+    monkeypatch.setattr(delete, "FEW_TOPICS", 15)
 
     targets, _ = delete.choose_targets(standing)
 

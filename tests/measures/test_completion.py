@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import reference_completion
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import CorpusError
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.measures.completion import (
     document_completion,
+    predicted_log_probability,
     split_by_type,
     unigram_probabilities,
 )
@@ -57,6 +61,42 @@ def test_the_split_cuts_word_types_four_to_one_and_loses_none(lengths, seed):
     assert not any(observed & scored for observed, scored in pieces)
     for part in (observed_part, scored_part):
         assert all((np.diff(words) > 0).all() for words, _ in reference_completion.documents(part))
+
+
+@given(lengths=st.lists(st.integers(0, 40), max_size=8), seed=st.integers(0, 2**32))
+def test_five_folds_score_other_word_types(lengths, seed):
+    batch = batch_of(lengths)
+    kept = [document for document in documents(batch) if len(document) >= 2]
+
+    folds = [split_by_type(batch, np.random.default_rng(seed), fold) for fold in range(5)]
+
+    pieces = [[documents(part) for part in parts] for parts in folds]
+    for observed, scored in pieces:
+        assert [a | b for a, b in zip(observed, scored, strict=True)] == kept
+        assert not any(a & b for a, b in zip(observed, scored, strict=True))
+    for number, document in enumerate(kept):
+        parts = [scored[number] for _, scored in pieces]
+        assert {len(part) for part in parts} == {max(1, round(len(document) / 5))}
+        if len(document) % 5 == 0:
+            assert set.union(*parts) == document
+
+
+def test_scores_of_several_cuts_add_up():
+    batch = batch_of([30, 1, 8, 2, 17])
+    rng = np.random.default_rng(0)
+    topics, alpha = rng.dirichlet(np.full(200, 0.3), 4), np.array([0.1, 0.2, 0.3, 0.4])
+    counts = csr_array((batch.word_counts, batch.word_ids, batch.indptr), shape=(5, 200))
+    corpus = Corpus.from_csr(counts, [f"w{n}" for n in range(200)])
+    expected = []
+    for seed, fold in [(3, 0), (3, 1), (3, 2), (3, 3), (3, 4), (4, 0), (4, 1)]:
+        observed, scored = split_by_type(batch, np.random.default_rng(seed), fold)
+        shares = topic_proportions(observed, topics, alpha)
+        logs = predicted_log_probability(scored, shares, np.ascontiguousarray(topics.T))
+        expected.append(np.add.reduceat(scored.word_counts * logs, scored.indptr[:-1]))
+
+    _, found = document_completion(corpus, topics, alpha, np.full(200, 0.005), seed=3, n_cuts=7)
+
+    np.testing.assert_allclose(found.log_likelihoods, np.sum(expected, axis=0), rtol=1e-9)
 
 
 def test_the_split_follows_the_seed_and_not_the_batches():

@@ -6,7 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.measures.knee import AS_GOOD_LOSS, NEAR, RECOMMENDED_LOSS, find_knee
+from sparsetopics.measures.knee import (
+    AS_GOOD_LOSS,
+    LARGEST_LOSS,
+    NEAR,
+    RECOMMENDED_LOSS,
+    find_knee,
+    settled_knee,
+)
 from sparsetopics.measures.paired import HeldoutScores
 
 
@@ -29,7 +36,7 @@ def twin(numbers, logs, sizes):
         gaps = logs[place] - logs[best]
         squares = ((gaps - gaps.sum() / sizes.sum() * sizes) ** 2).sum()
         error = math.sqrt(len(sizes) / (len(sizes) - 1) * squares) / sizes.sum()
-        allowed = max(error, RECOMMENDED_LOSS)
+        allowed = min(max(error, RECOMMENDED_LOSS), LARGEST_LOSS)
         lost, own = top - fitted[place], means[best] - means[place]
         if lost <= allowed and own <= 2 * allowed:
             good.append(place)
@@ -49,6 +56,26 @@ def test_the_knee_is_that_of_the_twin(seed, n_models, scale):
     knee = find_knee(numbers, [HeldoutScores(each, sizes) for each in logs])
     assert knee[:4] == twin(numbers, logs, sizes)
     assert knee.differences[knee.best] == (0.0, 0.0)
+
+
+@given(seed=st.integers(0, 10_000), n_models=st.integers(1, 12), scale=st.floats(0.001, 0.05))
+def test_models_are_compared_with_the_settled_one(seed, n_models, scale):
+    rng = np.random.default_rng(seed)
+    sizes, settled = rng.integers(1, 20, 9).astype(float), int(rng.integers(n_models))
+    logs = sizes * rng.normal(-7.0, scale, (n_models, 9))
+
+    knee = settled_knee(settled, [HeldoutScores(each, sizes) for each in logs])
+
+    as_good = []
+    for place in range(n_models):
+        gaps = logs[place] - logs[settled]
+        squares = ((gaps - gaps.sum() / sizes.sum() * sizes) ** 2).sum()
+        error = math.sqrt(9 / 8 * squares) / sizes.sum()
+        if gaps.sum() / sizes.sum() >= -AS_GOOD_LOSS - 2 * error:
+            as_good.append(place)
+    best = int(logs.sum(axis=1).argmax())
+    assert knee[:4] == (best, settled, min(as_good), max(as_good))
+    assert knee.differences[best] == (0.0, 0.0)
 
 
 def test_models_that_do_not_differ_make_the_smallest_best_to_use():

@@ -7,14 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.options.ladder import LEAST_LEFT, check_rungs, default_rungs, steps_of
+from sparsetopics.options.ladder import (
+    LEAST_LEFT,
+    check_rungs,
+    close_rungs,
+    default_rungs,
+    steps_of,
+)
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 
-def test_the_usual_rungs_are_round_numbers():
-    assert default_rungs(400, 5) == (400, 300, 200, 150, 100, 70, 50, 30, 20, 15, 10, 7, 5)
-    assert default_rungs(137, 12) == (137, 100, 70, 50, 30, 20, 15, 12)
-    assert default_rungs(2, 1) == (2, 1)
+def test_the_usual_rungs_are_round_numbers_and_all_small_ones():
+    assert default_rungs(400, 21) == (400, 300, 200, 150, 100, 70, 50, 30, 23, 22, 21)
+    assert default_rungs(137, 24) == (137, 100, 70, 50, 30, 24)
+    assert default_rungs(5, 1) == (5, 4, 3, 2, 1)
+    assert close_rungs(50, 20) == (50, 43, 37, 32, 27, 23, 22, 21, 20)
+    assert close_rungs(24, 22) == (24, 23, 22)
+
+
+@given(fewest=st.integers(1, 500), more=st.integers(1, 5000))
+def test_close_rungs_are_close_and_reach_both_ends(fewest, more):
+    rungs = close_rungs(fewest + more, fewest)
+    assert (rungs[0], rungs[-1]) == (fewest + more, fewest)
+    assert set(range(fewest, min(24, fewest + more))) <= set(rungs)
+    assert all(fewer >= int(0.87 * larger) for larger, fewer in itertools.pairwise(rungs))
 
 
 @given(fewest=st.integers(1, 500), more=st.integers(1, 5000))
@@ -38,7 +54,7 @@ def test_rungs_that_are_no_ladder_are_refused(rungs):
 
 @given(st.sets(st.integers(1, 2000), min_size=2, max_size=8))
 def test_no_step_merges_too_many_topics(numbers):
-    rungs = sorted(numbers, reverse=True)
+    rungs = tuple(sorted(numbers, reverse=True))
     steps = steps_of(rungs)
     assert set(rungs[1:]) <= set(steps)
     for more, fewer in itertools.pairwise((rungs[0], *steps)):

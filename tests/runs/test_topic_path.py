@@ -355,7 +355,11 @@ def test_a_file_of_options_may_name_the_model_of_a_path(corpora, tmp_path):
 @pytest.mark.parametrize(
     ("options", "rungs", "lowered"),
     [
-        ("--from 100000 --to 20", "48,30,20", "48 topics, not with 100,000: {} 144 documents"),
+        (
+            "--from 100000 --to 20",
+            "48,30,23,22,21,20",
+            "48 topics, not with 100,000: {} 144 documents",
+        ),
         ("--rungs 300,200,48,12", "48,12", "48 topics, not with 300: {} 144 documents"),
         ("--rungs 54,9 --validation-share 0", "53,9", "53 topics, not with 54: {} 160 documents"),
         ("--rungs 53,9 --validation-share 0", "53,9", None),
@@ -390,11 +394,11 @@ def test_python_begins_with_as_many_topics_as_the_command(corpora, tmp_path):
     said = "The path begins with 48 topics, not with 400: each topic needs 3 of the 144 documents"
     with pytest.warns(SparsetopicsWarning, match=said):
         found = TopicPath(fewest=20, max_iter=1).fit(corpus)
-    assert found.rungs_ == (48, 30, 20)
+    assert found.rungs_ == (48, 30, 23, 22, 21, 20)
     assert found.model(48).n_components_ == 48
     found.save(tmp_path / "saved")
     options = load_run(tmp_path / "saved" / "30").settings["options"]
-    assert options["topic_path"] == "48,30,20"
+    assert options["topic_path"] == "48,30,23,22,21,20"
 
 
 def test_an_interrupted_path_keeps_the_rungs_that_it_began_with(made, tmp_path, monkeypatch):

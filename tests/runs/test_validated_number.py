@@ -16,7 +16,8 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference import validated_number
 from sparsetopics.inference.training_state import PathMemory, check_rung
-from sparsetopics.measures.paired import HeldoutScores
+from sparsetopics.measures.completion import document_completion, unigram_probabilities
+from sparsetopics.measures.paired import HeldoutScores, paired_difference
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.ladder import close_rungs
@@ -84,16 +85,17 @@ def test_training_goes_down_the_ladder_and_ends_with_all_documents(made, documen
     last = numbers[-LAST_LAPS:]
     assert numbers[:PATH_LAPS] == [FIRST] * PATH_LAPS
     assert sorted(numbers[:-LAST_LAPS], reverse=True) == numbers[:-LAST_LAPS]
-    assert set(numbers[:-LAST_LAPS]) == set(close_rungs(FIRST, 5))
+    assert set(numbers[:-LAST_LAPS]) == set(close_rungs(FIRST, 1))
     assert set(last) == {found.model.n_topics}
     assert found.model.sizes.sum() == pytest.approx(Corpus.open(documents).n_tokens, rel=1e-9)
 
     scores = found.settings["number_of_topics"]
-    assert [rung.n_topics for rung in scores.rungs] == list(close_rungs(FIRST, 5))
+    tried = {*close_rungs(FIRST, 1), found.model.n_topics}
+    assert [rung.n_topics for rung in scores.rungs] == sorted(tried, reverse=True)
     assert scores.n_documents == SHARE * N_DOCS
+    assert scores.recommended == found.model.n_topics
     low, high = scores.as_good_around(found.model.n_topics)
     assert low <= found.model.n_topics <= high
-    assert found.model.n_topics <= scores.recommended
 
 
 def test_ten_bars_give_ten_topics():
@@ -126,6 +128,20 @@ def test_the_number_that_is_given_does_not_matter(made):
     assert one == hundred
 
 
+@pytest.mark.parametrize("n_topics", [1, 2, 4])
+def test_few_topics_are_found_where_they_are_plain(n_topics):
+    """Each document is about one of them, in words of its own."""
+    rng = np.random.default_rng(n_topics)
+    groups = np.repeat(np.eye(n_topics), 6, axis=1) / 6.0
+    counts = np.array([rng.multinomial(12, groups[n % n_topics]) for n in range(600)])
+    corpus = Corpus.from_csr(counts, [f"w{n}" for n in range(6 * n_topics)])
+
+    found = HDP(random_state=0).fit(corpus)
+
+    assert found.n_components_ == n_topics, found.scores_
+    assert found.as_good_ == (n_topics, n_topics)
+
+
 # --- polishing ------------------------------------------------------------------------------------
 class Recorder:
     """A judge who accepts the first models only."""
@@ -142,7 +158,11 @@ class Recorder:
         return self.left >= 0
 
 
-@pytest.mark.parametrize("n_accepted", [0, 1, 2, 100])
+class Stop(Exception):
+    """Ends training as a kill would, as far as a test can."""
+
+
+@pytest.mark.parametrize("n_accepted", [1, 2, 100])
 def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
     documents, monkeypatch, n_accepted
 ):
@@ -152,14 +172,15 @@ def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
     def polishing(laps, counts, options, _):
         found = settle(laps, counts, options, judge)
         ends.append((counts.shape[1], found.shape[1]))
-        return found
+        raise Stop
 
     monkeypatch.setattr(validated_number, "polished", polishing)
-    HDP(validation_share=SHARE).fit(Corpus.open(documents))
+    with pytest.raises(Stop):
+        HDP(validation_share=SHARE).fit(Corpus.open(documents))
     ((before, after),) = ends
     accepted = judge.numbers[:n_accepted]
     assert judge.numbers[0] == before
-    assert after == (accepted[-1] if accepted else before)
+    assert after == accepted[-1]
     for more, fewer in zip(judge.numbers, judge.numbers[1:], strict=False):
         assert more - max(1, int(0.2 * more)) <= fewer < more
     if n_accepted < 100:
@@ -167,30 +188,186 @@ def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
 
 
 @pytest.mark.parametrize(
-    ("n_topics", "expected"), [(100, (80, 150)), (90, (72, 150)), (1, (1, 150)), (160, (80, 160))]
+    ("n_topics", "expected"), [(100, (80, 150)), (70, (70, 150)), (160, (80, 160))]
 )
-def test_polishing_widens_the_range_that_predicts_as_well(n_topics, expected):
+def test_the_range_of_an_earlier_release_holds_the_number_of_the_run(n_topics, expected):
+    """Its polishing could end with another number than the recommended one."""
     rungs = tuple(RungScore(number, 1) for number in (150, 100, 80))
     scores = Scores(rungs, recommended=100, as_good_from=80, as_good_to=150)
     assert scores.as_good_around(n_topics) == expected
 
 
-def test_models_are_compared_with_the_best_so_far():
-    rung = HeldoutScores(np.array([-10.0, -20.0, -30.0]), np.array([5.0, 10.0, 15.0]))
-    offsets = {"better": 0.01, "slightly worse": -0.002, "worse": -0.003}
+# --- the judge ------------------------------------------------------------------------------------
+SIZES = np.array([5.0, 10.0, 15.0, 10.0])
+
+
+def model_of(n_topics, gain, noise=0.0):
+    """A stand-in for a model; half of the documents gain more by ``noise``, the others less."""
+    offsets = gain + noise * np.array([1.0, -1.0, 1.0, -1.0])
+    return SimpleNamespace(n_topics=n_topics, logs=(-2.0 + offsets) * SIZES)
+
+
+def recorder_of(*models):
+    """A recorder whose rungs have the scores of ``models``."""
     scorer = SimpleNamespace(
-        scores=lambda model: rung._replace(
-            log_likelihoods=rung.log_likelihoods + offsets[model()] * rung.sizes
-        )
+        scores=lambda model: HeldoutScores(model().logs, SIZES), described="documents"
     )
-    options = SimpleNamespace(is_validated=True)
-    record = Rung(5, 3, *rung, np.zeros(0, np.int64))
-    recorder = RungRecorder(options, scorer, [record])
+    rungs = [Rung(each.n_topics, 3, each.logs, SIZES, np.zeros(0, np.int64)) for each in models]
+    options = SimpleNamespace(rungs=[each.n_topics for each in models])
+    return RungRecorder(options, scorer, rungs)
+
+
+def test_models_are_compared_with_the_best_so_far():
+    recorder = recorder_of(model_of(5, 0.0))
     assert recorder.choose() == 0
-    assert recorder.accepts("slightly worse")
-    assert not recorder.accepts("worse")
-    assert recorder.accepts("better")
-    assert not recorder.accepts("slightly worse")  # than the better one
+    assert recorder.accepts(model_of(5, -0.5))  # after two laps; at a wrong number, they do harm
+    assert recorder.accepts(model_of(4, -0.502))
+    assert not recorder.accepts(model_of(3, -0.503))
+    assert recorder.accepts(model_of(3, -0.49))
+    assert not recorder.accepts(model_of(2, -0.493))  # worse than the better one
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "gain", "noise", "wins"),
+    [
+        (4, 0.001, 0.04, True),  # fewer topics need not win clearly,
+        (5, 0.001, 0.04, True),
+        (4, -0.001, 0.04, False),  # but must win
+        (6, 0.001, 0.04, False),  # more topics must win by a standard error,
+        (6, 0.04, 0.04, True),
+        (6, 0.001, 0.2, True),  # unless the error is so large that nothing would
+        (6, -0.001, 0.2, False),
+    ],
+)
+def test_a_rival_must_predict_better(n_topics, gain, noise, wins):
+    before, rival = model_of(5, 0.0), model_of(n_topics, gain, noise)
+    recorder = recorder_of(before)
+    assert recorder.accepts(before)
+    scores = [HeldoutScores(each.logs, SIZES) for each in (rival, before)]
+    mean, error = paired_difference(*scores)
+
+    found = recorder.prefers(rival)
+
+    assert (found > 0.0) == wins
+    assert not wins or found == pytest.approx(mean / error)
+    recorder.settled(n_topics)
+    assert (recorder.rungs[-1].log_likelihoods == (rival if wins else before).logs).all()
+
+
+@pytest.mark.parametrize("n_topics", [1, 4, 5, 7])
+def test_the_settled_model_is_recommended_and_stands_for_its_number(n_topics):
+    """Rungs are compared with it: the one of 5 topics loses more than may be lost."""
+    rungs = [model_of(number, gain) for number, gain in ((6, -0.01), (5, -0.02), (3, -0.5))]
+    recorder, own = recorder_of(*rungs), model_of(n_topics, 0.0)
+    assert recorder.accepts(own)
+    recorder.settled(n_topics)
+
+    scores = recorder.scores
+
+    numbers = [rung.n_topics for rung in scores.rungs]
+    assert numbers == sorted({6, 5, 3, n_topics}, reverse=True)
+    assert scores.recommended == n_topics
+    assert (scores.as_good_from, scores.as_good_to) == (min(n_topics, 6), max(n_topics, 6))
+    (found,) = [rung for rung in scores.rungs if rung.n_topics == n_topics]
+    assert found.log_likelihood_per_token == pytest.approx(-2.0)
+    assert found.difference_from_best == 0.0
+
+
+# --- rivals ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("begins", "wins_by", "expected"),
+    [
+        (4, [0.0], 4),
+        (4, [1.9], 5),
+        (4, [2.1, 0.0], 5),
+        (4, [2.1, 2.1, 2.1], 7),  # three at most
+        (65, [], 65),  # too many topics to be challenged
+        (64, [2.1], 65),
+    ],
+)
+def test_rivals_go_on_while_they_win_clearly(monkeypatch, begins, wins_by, expected):
+    made, left = [], list(wins_by)
+
+    def rival(laps, n_topics, options):
+        made.append(n_topics)
+        table = np.ones((10, n_topics + 1))
+        return SimpleNamespace(components=SimpleNamespace(table=table))
+
+    monkeypatch.setattr(validated_number, "_rival", rival)
+    monkeypatch.setattr(validated_number, "make_model", lambda current, options: current)
+    judge = SimpleNamespace(prefers=lambda model: left.pop(0))
+
+    found = validated_number.challenged(None, np.ones((10, begins)), None, judge)
+
+    assert found.shape[1] == expected
+    assert (len(made), left) == (len(wins_by), [])
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "wins_by", "expected"),
+    [(5, 1.0, 4), (5, 0.0, 5), (2, 1.0, 1), (1, None, 1), (65, None, 65)],
+)
+def test_the_largest_topic_goes_if_that_predicts_better(monkeypatch, n_topics, wins_by, expected):
+    tried, gone = [], []
+    current = SimpleNamespace(
+        with_components=lambda _: SimpleNamespace(components=SimpleNamespace(table=tried[0] + 0.5))
+    )
+
+    def fitted(laps, counts, options):
+        tried.append(counts)
+        return SimpleNamespace(discard=lambda: gone.append(True)), current
+
+    monkeypatch.setattr(validated_number, "_fitted", fitted)
+    monkeypatch.setattr(validated_number, "replace", lambda laps, **_: laps)
+    monkeypatch.setattr(validated_number, "make_model", lambda current, options: current)
+    laps = SimpleNamespace(learner=SimpleNamespace(components=lambda state: None))
+    judge = SimpleNamespace(prefers=lambda model: wins_by)
+    counts = np.arange(2.0 * n_topics).reshape(2, n_topics)
+
+    found = validated_number.without_shared(laps, counts, None, judge)
+
+    if wins_by is not None:
+        np.testing.assert_array_equal(tried[0], counts[:, :-1])
+    assert len(tried) == len(gone) == (wins_by is not None)
+    np.testing.assert_array_equal(found, tried[0] + 0.5 if wins_by else counts)
+    assert found.shape[1] == expected
+
+
+def test_a_topic_of_shared_words_goes():
+    """Of two topics a document, in words of their own, with words that all share between them."""
+    rng, n_topics = np.random.default_rng(3), 12
+    own = np.hstack(
+        [np.repeat(np.eye(n_topics), 8, axis=1) * 0.7 / 8, np.full((n_topics, 6), 0.05)]
+    )
+    rows = []
+    for _ in range(2400):
+        pair, share = rng.choice(n_topics, 2, replace=False), rng.beta(0.5, 0.5)
+        rows.append(rng.multinomial(14, share * own[pair[0]] + (1.0 - share) * own[pair[1]]))
+    corpus = Corpus.from_csr(np.array(rows), [f"w{n}" for n in range(own.shape[1])])
+
+    found = HDP(random_state=0).fit(corpus)
+
+    assert found.n_components_ == n_topics, found.scores_
+
+
+# --- cuts -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("n_docs", "n_tokens", "n_splits"), [(10, 12, 20), (30, 12, 11), (100, 200, 5), (1000, 60, 2)]
+)
+def test_few_documents_are_cut_in_several_ways(n_docs, n_tokens, n_splits):
+    corpus = bars_corpus(n_docs, n_tokens)
+    model = HDP(3, max_iter=1).fit(corpus).model_
+    unigram = unigram_probabilities(corpus.vocabulary.term_frequency)
+
+    scorer = RungScorer.of_validation(corpus, workers=1)
+    found = scorer.scores(lambda: model)
+
+    _, expected = document_completion(
+        corpus, model.topic_word_mean, model.mixing_weights, unigram, n_cuts=n_splits
+    )
+    assert scorer.n_splits == n_splits
+    np.testing.assert_allclose(found.log_likelihoods, expected.log_likelihoods, rtol=1e-9)
+    np.testing.assert_array_equal(found.sizes, expected.sizes)
 
 
 # --- the same bytes -------------------------------------------------------------------------------
@@ -198,11 +375,7 @@ def test_workers_do_not_change_a_byte(made, whole):
     assert files_of(whole) == files_of(made("two", workers=2))
 
 
-class Stop(Exception):
-    """Ends training as a kill would, as far as a test can."""
-
-
-N_PATH = 24  # laps of the path
+N_PATH = 39  # laps of the path
 
 
 @pytest.mark.parametrize("lap", [2, PATH_LAPS, 15, N_PATH - 1, N_PATH, N_PATH + 1, N_PATH + 7])
@@ -231,12 +404,13 @@ class _Watch:
         return None
 
 
-def test_a_stop_while_topics_are_polished_is_mended(made, whole, tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", ["polished", "challenged", "without_shared", "begun"])
+def test_a_stop_while_topics_settle_is_mended(made, whole, tmp_path, monkeypatch, step):
     def stop(*_):
         raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(validated_number, "polished", stop)
+        patch.setattr(validated_number, step, stop)
         with pytest.raises(Stop):
             made("stopped", checkpoint_every=1)
     resume_run(tmp_path / "stopped")
@@ -281,6 +455,7 @@ def test_a_given_number_of_topics_that_does_not_count_is_not_passed_over(made, d
     ("recommended", "scores", "sentence"),
     [
         (5, (-3.0, -2.0, -1.0), "Fewer than 5 topics were not tried"),
+        (9, (-2.0, -1.0, -3.0), "More than 9 topics were not tried"),
         (8, (-1.0, -2.0, -3.0), "More than 9 topics were not tried"),
         (8, (-2.0, -1.0, -3.0), ""),
     ],
@@ -288,9 +463,24 @@ def test_a_given_number_of_topics_that_does_not_count_is_not_passed_over(made, d
 def test_numbers_that_were_not_tried_are_named(recommended, scores, sentence):
     rungs = [RungScore(n, 1, score) for n, score in zip((9, 8, 5), scores, strict=True)]
     ends = {"as_good_from": recommended, "as_good_to": recommended}
-    found = Scores(tuple(rungs), recommended=recommended, **ends).end
+    found = Scores(tuple(rungs), recommended=recommended, **ends).limits
     assert sentence in found
     assert bool(sentence) == bool(found)
+
+
+def test_a_single_topic_is_an_answer():
+    rungs = RungScore(2, 1, -2.0), RungScore(1, 1, -2.0)
+    found = Scores(rungs, recommended=1, as_good_from=1, as_good_to=1).limits
+    assert found == "Several topics predict no better than one."
+
+
+@pytest.mark.parametrize(("error", "is_said"), [(0.019, False), (0.021, True)])
+def test_scores_that_chance_decides_are_called_so(error, is_said):
+    """Rungs that do not predict as well have large errors for another reason."""
+    rungs = (RungScore(n, 1, -2.0, 0.1, -0.1, e) for n, e in ((9, 0.5), (8, error), (7, 0.0)))
+    scores = Scores(tuple(rungs), n_documents=30, recommended=7, as_good_from=7, as_good_to=8)
+    assert ("30 scored documents cannot tell these numbers apart" in scores.limits) == is_said
+    assert ("differ by 0.02 nats" in scores.limits) == is_said
 
 
 @pytest.mark.parametrize(
@@ -317,7 +507,7 @@ def test_moves_and_laps_that_are_given_are_made(tmp_path, options):
         ("--start run", "--validation-share: needs the memoized learner"),
         ("--model lda", "--validation-share: is for hdp"),
         ("--validation-share 0.001", "--validation-share: 0.001 would keep 0 of 200 documents"),
-        ("--validation-share 0.95", "--validation-share: leaves 10 documents to train on"),
+        ("--validation-share 0.98", "--validation-share: leaves 4 documents to train on"),
     ],
 )
 def test_what_cannot_be_validated_is_refused_in_one_line(documents, tmp_path, options, message):
@@ -351,7 +541,7 @@ def test_the_command_names_the_numbers_that_predict_as_well(documents, tmp_path)
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"recommended": 7}, "7 topics are recommended, but there is no such rung"),
+        ({"recommended": 31}, "31 topics are recommended, but there is no such rung"),
         ({"as_good_to": None}, "the recommendation is not complete"),
     ],
 )

@@ -6,7 +6,7 @@ once, then four, and so on; if several cannot go together, they are tried one by
 Documents that do not use these topics stay as they are, so that the score of a trial is exact: the
 documents' old contributions are taken out of the statistics, and the new ones put in. A lap's
 deletes end when refusals have cost ``REFUSED_SHARE`` of fitting the whole collection once. A topic
-that too much of the collection uses is not tried at all.
+that too much of the collection uses is not tried at all, unless there are only a few.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from sparsetopics.model.statistics import B, C, P, T, added, renumbered, subtrac
 NAME = "delete"
 LARGEST_SHARE = 0.5  # of the topics may be tried in a lap,
 FEWEST_TARGETS = 16  # or this number
-LARGEST_TARGET = 0.3  # of the collection's tokens may be in documents that use the topic
+LARGEST_TARGET = 0.3  # of the collection's tokens may be in documents that use the topic,
+FEW_TOPICS = 30  # unless there are so few topics: a superfluous one may then be in most documents
 FETCHED_SHARE = 0.1  # of the collection's tokens may be in the documents of all targets,
 FETCHED_TOKENS = 2e6  # or this number
 REFUSED_SHARE = 0.05  # of the collection's tokens, in documents of targets that were refused
@@ -95,7 +96,8 @@ def choose_targets(standing: Standing[B, C, P, T]) -> tuple[IntArray, dict[int, 
 def _affordable(standing: Standing[B, C, P, T], candidates: IntArray, used: FloatArray) -> IntArray:
     """The first candidates whose documents together are not too large a part of the collection."""
     n_topics, n_tokens = standing.n_topics, standing.terms.n_tokens
-    targets = candidates[used[candidates] <= LARGEST_TARGET * n_tokens]
+    largest = LARGEST_TARGET if n_topics > FEW_TOPICS else 1.0
+    targets = candidates[used[candidates] <= largest * n_tokens]
     most = max(FEWEST_TARGETS, int(LARGEST_SHARE * n_topics))
     targets = targets[: min(most, n_topics - 1)]
     room = max(FETCHED_SHARE * n_tokens, FETCHED_TOKENS)

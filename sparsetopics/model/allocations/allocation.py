@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, Self, TypeGuard, runtime_checkable
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
@@ -104,3 +104,11 @@ class DocumentAllocation(Allocation[DocumentTerms], Protocol):
 
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
         """``terms`` with everything that a learner must keep of these parameters."""
+
+
+def is_of_documents(allocation: Allocation[T]) -> TypeGuard[DocumentAllocation]:
+    """Whether each document has its own proportions.
+
+    ``isinstance`` would read, and so compute, all properties, for each batch.
+    """
+    return hasattr(type(allocation), DocumentAllocation.complete.__name__)

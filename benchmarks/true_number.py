@@ -1,0 +1,271 @@
+"""How often an HDP finds the number of topics that made data were drawn from.
+
+    python benchmarks/true_number.py run --cases 0:60 --out rows.jsonl
+    python benchmarks/true_number.py run --cases 60:120 --out more.jsonl --against ../before
+    python benchmarks/true_number.py table rows.jsonl more.jsonl
+
+A case is a collection with K topics, K = 1 … 50: clean (a topic a document), mixed (two topics a
+document, and 30 % of the words are shared by all) or drawn (topics and shares from Dirichlet
+distributions). Weights are equal or Zipf's, 2 % at least. Each case has other data and another seed
+for training. ``run`` compares the HDP with LDA that is told K, the better of two seeds, on 300 more
+documents; ``--path`` also trains a topic path. ``--against`` trains with another checkout by turns.
+One process and one thread make the rows of a checkout; seconds are CPU seconds of ``fit`` alone.
+Rows of several sessions add up; later rows of a case replace earlier ones, but for what they lack.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+
+from sparsetopics import HDP, LDA, TopicPath
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.corpora.corpus import Corpus
+
+NUMBERS = (1, 2, 3, 4, 6, 8, 12, 20, 30, 50)
+KINDS = ("clean", "mixed", "drawn")
+MOST_ZIPF = 20  # topics whose weights are Zipf's: with more, 2 % each would be nearly equal
+LEAST_WEIGHT = 0.02
+LEAST_DOCUMENTS = 20  # expected in the smallest topic
+DOCUMENTS, WORDS = (300, 3_000), (12, 200)  # from, to
+N_HELDOUT = 300
+N_SHARED, SHARED = 6, 0.3  # words of all topics, and how often they occur
+CLOSE, LOST = 0.003, 0.01  # nats per token, below LDA with the true number
+
+Row = dict[str, Any]
+
+
+class Case(NamedTuple):
+    """How the documents of a case are drawn."""
+
+    number: int
+    kind: str
+    weights: FloatArray  # (n_topics,)
+    n_docs: int
+    n_tokens: int  # of each document
+
+    @classmethod
+    def of(cls, number: int) -> Case:
+        """The case of this number: topics and kinds take turns, sizes are drawn."""
+        n_topics, kind = NUMBERS[number % 10], KINDS[number // 10 % 3]
+        is_zipf = number // 30 % 2 == 1 and n_topics <= MOST_ZIPF
+        weights = 1.0 / np.arange(1.0, n_topics + 1) if is_zipf else np.ones(n_topics)
+        weights = np.maximum(weights / weights.sum(), LEAST_WEIGHT if is_zipf else 0.0)
+        weights /= weights.sum()
+        rng = np.random.default_rng([number, 1])
+        least = max(DOCUMENTS[0], LEAST_DOCUMENTS / float(weights.min()))
+        n_docs = int(np.exp(rng.uniform(np.log(least), np.log(DOCUMENTS[1]))))
+        n_tokens = int(np.exp(rng.uniform(*np.log(WORDS))))
+        return cls(number, kind, weights, n_docs, n_tokens)
+
+    @property
+    def told(self) -> Row:
+        """What a row says about it."""
+        is_zipf = bool(self.weights.min() < self.weights.max())
+        sizes = {"n_docs": self.n_docs, "n_tokens": self.n_tokens}
+        return {"case": self.number, "true": len(self.weights), "kind": self.kind} | {
+            **sizes, "zipf": is_zipf,
+        }  # fmt: skip
+
+    def corpora(self) -> tuple[Corpus, Corpus]:
+        """The documents to train on, and those to score."""
+        rng = np.random.default_rng([self.number, 2])
+        topics = self._drawn_topics(rng) if self.kind == "drawn" else self._own_words(rng)
+        names = [f"w{word}" for word in range(topics.shape[1])]
+        made = (self._counts(topics, n_docs, rng) for n_docs in (self.n_docs, N_HELDOUT))
+        train, heldout = (Corpus.from_csr(counts, names) for counts in made)
+        return train, heldout
+
+    def _drawn_topics(self, rng: np.random.Generator) -> FloatArray:
+        n_topics = len(self.weights)
+        topics: FloatArray = rng.dirichlet(np.full(25 * n_topics + 50, 0.05), n_topics)
+        return topics
+
+    def _own_words(self, rng: np.random.Generator) -> FloatArray:
+        """Each topic has words of its own; the last words are shared, if documents are mixed."""
+        n_topics, n_own = len(self.weights), int(rng.integers(6, 13))
+        shared = SHARED if self.kind == "mixed" else 0.0
+        own = np.repeat(np.eye(n_topics), n_own, axis=1) * (1.0 - shared) / n_own
+        return np.hstack([own, np.full((n_topics, N_SHARED), shared / N_SHARED)])
+
+    def _counts(self, topics: FloatArray, n_docs: int, rng: np.random.Generator) -> IntArray:
+        shares = np.array([self._shares(rng) for _ in range(n_docs)])
+        drawn = (rng.multinomial(self.n_tokens, share @ topics) for share in shares)
+        return np.array(list(drawn))
+
+    def _shares(self, rng: np.random.Generator) -> FloatArray:
+        n_topics = len(self.weights)
+        if self.kind == "drawn":
+            shares: FloatArray = rng.dirichlet(0.9 * self.weights)
+            return shares
+        n_own = 2 if self.kind == "mixed" and n_topics > 1 else 1
+        found = np.zeros(n_topics)
+        own = rng.choice(n_topics, n_own, replace=False, p=self.weights)
+        found[own] = 1.0 if n_own == 1 else np.array([share := rng.beta(0.5, 0.5), 1.0 - share])
+        return found
+
+
+def hdp_row(case: Case, *, is_compared: bool, has_path: bool) -> Row:
+    """Train on a case; with ``is_compared`` also LDA, and with ``has_path`` a topic path."""
+    train, heldout = case.corpora()
+    began = time.process_time()
+    found = HDP(random_state=case.number).fit(train)
+    row: Row = {"cpu": time.process_time() - began, "found": found.n_components_}
+    row |= {"score": found.score(heldout), "interval": found.as_good_}
+    if is_compared:
+        true = [LDA(len(case.weights), random_state=s).fit(train).score(heldout) for s in (0, 1)]
+        row["lda"] = max(true)
+    if has_path:
+        path = TopicPath(random_state=case.number).fit(train)
+        row["path"] = path.recommended_
+        row["rungs"] = path.rungs_
+        row["said"] = path.scores_.limits
+    return row
+
+
+@click.group()
+def main() -> None:
+    """Measure how often the true number of topics is found."""
+
+
+@main.command("work", hidden=True)
+def work() -> None:
+    """Answer each line of stdin, a case and what is wanted, by a line with its row."""
+    warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        number, is_compared, has_path = json.loads(line)
+        row = hdp_row(Case.of(number), is_compared=is_compared, has_path=has_path)
+        click.echo(json.dumps(row))
+
+
+class Worker:
+    """A process that trains with the code of a checkout."""
+
+    def __init__(self, checkout: Path) -> None:
+        environment = os.environ | {"PYTHONPATH": str(checkout.resolve()), "OMP_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "work"],
+            **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE},
+            env=environment, cwd=checkout, text=True,
+        )  # fmt: skip
+
+    def row(self, number: int, *, is_compared: bool = False, has_path: bool = False) -> Row:
+        """The row of a case."""
+        given, answers = self.process.stdin, self.process.stdout
+        assert given is not None, "a pipe"
+        assert answers is not None, "a pipe"
+        print(json.dumps([number, is_compared, has_path]), file=given, flush=True)
+        row: Row = json.loads(answers.readline())
+        return row
+
+
+@main.command("run")
+@click.option("--cases", default="0:200", show_default=True, help="First case, and one past last.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Adds a line a case.")
+@click.option("--against", type=click.Path(path_type=Path, exists=True), help="Another checkout.")
+@click.option("--lda/--no-lda", default=True, show_default=True)
+@click.option("--path", is_flag=True, help="Train topic paths, too.")
+def run(cases: str, out: Path, against: Path | None, lda: bool, path: bool) -> None:
+    """Make the rows of some cases."""
+    ours = Worker(Path(__file__).parent.parent)
+    others = None if against is None else Worker(against)
+    for worker in (ours, others):
+        if worker is not None:
+            worker.row(0)  # compiles the kernels
+    for number in range(*map(int, cases.split(":"))):
+        row = Case.of(number).told | ours.row(number, is_compared=lda, has_path=path)
+        if others is not None:
+            before = others.row(number)
+            row["before"] = before
+        with out.open("a") as file:
+            print(json.dumps(row), file=file)
+        click.echo(described(row))
+
+
+def described(row: Row) -> str:
+    """A row in a line."""
+    weights = " zipf" if row["zipf"] else ""
+    text = (
+        f"{row['case']:>4} {row['kind']}{weights} {row['n_docs']} × {row['n_tokens']}: "
+        f"{row['true']} true, found {row['found']}, interval {tuple(row['interval'] or ())}, "
+        f"{row['cpu']:.1f} s"
+    )
+    text += f", lost {row['lda'] - row['score']:+.4f}" if "lda" in row else ""
+    text += f", path {row['path']}" if "path" in row else ""
+    if "before" in row:
+        before = row["before"]
+        text += f"; before {before['found']}, {before['cpu']:.1f} s"
+        text += f", lost {row['lda'] - before['score']:+.4f}" if "lda" in row else ""
+    return text
+
+
+@main.command("table")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--wrong/--no-wrong", default=False, help="List the cases that miss a wish.")
+def table(paths: tuple[Path, ...], wrong: bool) -> None:
+    """Print what must hold, and what does."""
+    by_case: dict[int, Row] = {}
+    for row in (json.loads(line) for path in paths for line in path.read_text().splitlines()):
+        by_case[row["case"]] = by_case.get(row["case"], {}) | row
+    rows = list(by_case.values())
+    _print_table("now", rows)
+    if old := [row | row["before"] for row in rows if "before" in row]:
+        _print_table("before", old)
+        ratios = [row["cpu"] / row["before"]["cpu"] for row in rows if "before" in row]
+        whole = sum(row["cpu"] for row in rows if "before" in row)
+        whole /= sum(row["cpu"] for row in old)
+        click.echo(f"CPU: median ratio {np.median(ratios):.3f}, of the sums {whole:.3f} (<= 1.25)")
+    for row in rows if wrong else ():
+        if not (is_exact(row) and is_held(row) and row.get("lda", -9.0) - row["score"] <= CLOSE):
+            click.echo(described(row))
+
+
+def _print_table(name: str, rows: list[Row]) -> None:
+    exact, held = sum(map(is_exact, rows)), sum(map(is_held, rows))
+    click.echo(f"{name}: {len(rows)} cases")
+    click.echo(f"  exact {exact} ({exact / len(rows):.1%}; wanted 98 %)")
+    click.echo(f"  the interval holds the true number {held} ({held / len(rows):.1%}; wanted 95 %)")
+    if lost := [row["lda"] - row["score"] for row in rows if "lda" in row]:
+        close, bad = np.mean(np.array(lost) <= CLOSE), np.sum(np.array(lost) > LOST)
+        click.echo(
+            f"  at most {CLOSE} below LDA {close:.1%} (wanted 97 %), {bad} more than {LOST} "
+            f"(wanted none), largest loss {max(lost):.4f}"
+        )
+    if with_path := [row for row in rows if "path" in row]:
+        good = sum(is_next(row) for row in with_path)
+        ends = [row for row in with_path if row["path"] in (row["rungs"][0], row["rungs"][-1])]
+        silent = sum(not row["said"] for row in ends)
+        click.echo(
+            f"  paths {len(with_path)}: the true number or the next rung {good}, "
+            f"at an edge {len(ends)}, silent there {silent}"
+        )
+
+
+def is_exact(row: Row) -> bool:
+    """Whether the true number was found."""
+    return bool(row["found"] == row["true"])
+
+
+def is_held(row: Row) -> bool:
+    """Whether the interval holds the true number."""
+    low, high = row["interval"] or (row["found"], row["found"])
+    return bool(low <= row["true"] <= high)
+
+
+def is_next(row: Row) -> bool:
+    """Whether a path recommends the true number or one of the rungs around it."""
+    rungs = sorted({*row["rungs"], row["true"]})
+    return abs(rungs.index(row["path"]) - rungs.index(row["true"])) <= 1
+
+
+if __name__ == "__main__":
+    main()
