@@ -30,6 +30,7 @@ from sparsetopics.options.training import LocalOptions
 LEFT_OUT = 400  # documents
 FEW_LEFT_OUT = 100  # where many models are compared, each with its own σ
 MOST_BATCHES = 10  # that these come from
+MOST_PAIRS = 60_000  # of document and word, about: fewer documents are left out if they are long
 SCORED_EVERY = 5  # one word of a document in as many is scored
 SMOOTHINGS = np.array([0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5])
 ENLARGED = 1.5  # times the learned σ predicts new documents best
@@ -63,13 +64,15 @@ def learned_smoothing(
     n_each = math.ceil(n_docs / len(ids))
 
     def sampled(batch_id: int) -> Assignments[DocumentBatch]:
-        documents, own = kept(batch_id) or (source.read(batch_id), None)
-        few = _evenly_spaced(documents.n_docs, n_each)
+        found, own = kept(batch_id) or (source.read(batch_id), None)
+        assert isinstance(found, DocumentBatch), "topics are of documents"
+        documents: DocumentBatch = found
+        by_length = MOST_PAIRS * documents.n_docs // (len(ids) * max(documents.n_pairs, 1))
+        few = _evenly_spaced(documents.n_docs, max(1, min(n_each, by_length)))
         if own is None:
             documents = documents.take(few)
             own, few = fit_batch(documents, current, options, executor)[1], np.arange(len(few))
-        assert isinstance(documents, DocumentBatch), "topics are of documents"
-        return Assignments[DocumentBatch](documents, own).take(few)
+        return Assignments(documents, own).take(few)
 
     sample = Assignments.joined([sampled(batch_id) for batch_id in ids])
     counts, allocation = current.components, current.allocation
