@@ -31,7 +31,7 @@ from sparsetopics.options.training import LocalOptions
 LEFT_OUT = 400  # documents
 FEW_LEFT_OUT = 100  # where many models are compared, each with its own σ
 MOST_BATCHES = 10  # from which these documents are taken
-MOST_PAIRS = 60_000  # of document and word, roughly: fewer documents are used if they are long
+MEAN_LENGTH = 150  # word types; if documents have more on average, fewer of them are used
 SCORED_EVERY = 5  # one of this many words of a document is scored
 SMOOTHINGS = np.array([0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5])
 ENLARGED = 1.5  # this times the learned σ predicts new documents best
@@ -69,7 +69,7 @@ def learned_smoothing(
         found, own = kept(batch_id) or (source.read(batch_id), None)
         assert isinstance(found, DocumentBatch), "topics are of documents"
         documents: DocumentBatch = found
-        by_length = MOST_PAIRS * documents.n_docs // (len(ids) * max(documents.n_pairs, 1))
+        by_length = n_each * MEAN_LENGTH * documents.n_docs // max(documents.n_pairs, 1)
         few = _evenly_spaced(documents.n_docs, max(1, min(n_each, by_length)))
         if own is None:
             documents = documents.take(few)

@@ -163,10 +163,10 @@ def test_the_best_of_all_numbers_for_the_documents_left_out_is_learned(monkeypat
     np.testing.assert_array_equal(own.table, table)
 
 
-@pytest.mark.parametrize(("most_pairs", "n_docs"), [(10**6, 120), (600, 30), (1, 3)])
-def test_fewer_documents_are_left_out_if_they_are_long(monkeypatch, most_pairs, n_docs):
+@pytest.mark.parametrize(("mean_length", "n_docs"), [(20, 120), (1, 18), (0, 3)])
+def test_fewer_documents_are_left_out_if_they_are_long(monkeypatch, mean_length, n_docs):
     sizes, scores = [], smoothing.left_out_scores
-    monkeypatch.setattr(smoothing, "MOST_PAIRS", most_pairs)
+    monkeypatch.setattr(smoothing, "MEAN_LENGTH", mean_length)
     monkeypatch.setattr(
         smoothing,
         "left_out_scores",
