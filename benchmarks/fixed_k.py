@@ -43,7 +43,7 @@ from sparsetopics.options.training import TrainingOptions
 SETS = (
     "kos:50,kos:100,20news:50,20news:100,20news:200,reuters:100,nips:100,acl:100,m10:50,synth:100"
 )
-PEERS = "topica-cvb0:120,topica-sparse:60,tomotopy:60"  # each with its CPU seconds
+PEERS = "topica-cvb0:70,tomotopy:45"  # each with its CPU seconds
 SMOOTHINGS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 COHERENT_WORDS, DIVERSE_WORDS = 10, 25  # of each topic
 

@@ -50,7 +50,7 @@ def topic_facts(run: TopicRun) -> dict[str, Fact]:
         "moves": VALIDATED if "number_of_topics" in run.settings else _moves(options),
         "α, for the topics of a document": _concentration(model.doc_concentration.sum(), learned),
         "η, for the words of a topic": _concentration(model.word_concentration, learned),
-        "σ, in place of η once trained": (
+        "σ, the smoothing of finished topics": (
             None if model.smoothing is None else _concentration(model.smoothing, chosen)
         ),
         "γ, for the weights of topics": (

@@ -138,8 +138,8 @@ class LDA(TopicEstimator):
         doc_concentration: Σ_k α_k, the total over the topics, 0.5 by default.
         word_concentration: η of each word, 0.1 by default.
         learn_hyperparameters: Whether to learn both concentrations.
-        smoothing: σ, which takes the place of η in the probabilities of words once topics are
-            trained: a number, or "learned" from training documents that are left out of the topics.
+        smoothing: σ, the smoothing of finished topics, which replaces η in all word probabilities:
+            a number, or "learned" from training documents that are left out of the topics.
         start: How the first topics are chosen: from "distant" (the default) or "random" documents.
         restarts: The number of restarts of a mean-field document, 5 by default.
         minimum_mass: A topic leaves a document in which it has fewer tokens than this and less
@@ -148,10 +148,10 @@ class LDA(TopicEstimator):
         cold_every: In one lap of this many, all topics are considered for every document; in the
             others, those that the document has. None stands for 3 if the memoized learner has
             collapsed documents, else for 1.
-        own_counts: How much of its own words a document sees in the counts that its topics are
-            found with, in the last four laps: all ("keep"), half ("half") or none ("leave"). The
-            last two need the memoized learner and the collapsed update. None stands for "half" if
-            these are used, else for "keep".
+        own_counts: Which of a document's own words are left out of the counts that its topics are
+            found with, in the last four laps: none ("keep"), half of them ("half") or all
+            ("leave"). The last two need the memoized learner and the collapsed update. None stands
+            for "half" if these are used, else for "keep".
         n_jobs: The number of threads; -1 for one per core. It does not change the result.
         random_state: The seed. None takes a new one every time, and a RandomState draws one.
 

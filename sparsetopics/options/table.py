@@ -60,10 +60,10 @@ DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
 # only topics that have vanished leave.
 DEFAULT_MASSES: Mapping[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
 DEFAULT_COLD_EVERY = 3  # laps of collapsed LDA
-# The share of what a document itself put into the counts that is left out of them.
+# The share of a document's own contribution that is left out of the counts it is fitted with.
 OWN_SHARES: Mapping[OwnCounts | None, float] = {None: 0.0, "keep": 0.0, "half": 0.5, "leave": 1.0}
-DEFAULT_OWN_COUNTS: OwnCounts = "half"  # predicts worse than "keep" nowhere, unlike "leave"
-OWN_LAPS = 4  # the last ones, in which a document's own counts are left out
+DEFAULT_OWN_COUNTS: OwnCounts = "half"  # unlike "leave", nowhere predicts worse than "keep"
+OWN_LAPS = 4  # the last laps, in which a document's own counts are left out
 FEWEST_GRADUAL_LAPS = 7  # of LDA: in fewer laps, topics would not settle after they are merged
 DEFAULT_START: StartName = "distant"  # better than random documents under both updates
 DEFAULT_MOVES: tuple[str, ...] = ("merge", "delete", "birth")
@@ -186,10 +186,10 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "component.")),
         Option("smoothing", replace(CONCENTRATION, name=LEARNED), LEARNED, "smoothing",
                metavar=f"{LEARNED}|NUMBER", help=(
-            f"{_for('smoothing')} σ, the smoothing of finished topics, in place of η. The "
-            "probability of a word is (its tokens + σ) / (all tokens of the topic + σ for each "
-            "word) in everything that is written or computed. learned finds the σ that best "
-            "predicts training documents after they are left out of the topics.")),
+            f"{_for('smoothing')} σ, the smoothing of finished topics, which replaces η in "
+            "all word probabilities: (tokens of the word + σ) / (all tokens of the topic + σ for "
+            "each word). learned chooses the σ that best predicts training documents that are "
+            "left out of the topics.")),
         Option("learn-hyperparameters", bool, False, "learn_hyperparameters", 
                help=(
             f"{_for('learn-hyperparameters')} Also learn η, α and, for hdp, γ from the corpus.")),
@@ -236,12 +236,12 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "memoized learner), 1 (otherwise).")),
         Option("own-counts", OneOf(get_args(OwnCounts)), None, "local.own_counts",
                doors=(TRAIN,), help=(
-            f"{_for('own-counts')} How much of its own words a document sees in the counts that "
-            f"its topics are found with, in the last {OWN_LAPS} laps: all of them (keep), half of "
-            "them (half) or none (leave). A topic then needs the words of other documents, so "
-            "topics overlap less and mostly predict better. half and leave need the memoized "
-            "learner, the collapsed update and, for hdp, validation. Default: "
-            f"{DEFAULT_OWN_COUNTS}, or keep where it needs more than there is.")),
+            f"{_for('own-counts')} In the last {OWN_LAPS} laps, leave a document's own words out "
+            "of the counts that its topics are found with: all of them (leave), half of them "
+            "(half) or none (keep). A topic then needs the words of other documents, so topics "
+            "overlap less and usually predict better. half and leave need the memoized learner, "
+            "the collapsed update and, for hdp, validation. Default: "
+            f"{DEFAULT_OWN_COUNTS} where these are used, otherwise keep.")),
         Option("tree-tolerance", Interval(0, below_high=True, unit="nats"), DEFAULT_TREE_TOLERANCE,
                "tree_tolerance", help=(
             "(accelerated learner) Largest loss that the kd-tree may cause, in nats per value, "

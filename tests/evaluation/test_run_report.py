@@ -323,7 +323,7 @@ def test_a_page_says_in_words_what_was_run(tmp_path, model, vocabulary):
         "moves births, accepted if they raise the ELBO",
         "α, for the topics of a document 0.5, learned from the data",
         "η, for the words of a topic 0.1, learned from the data",
-        "σ, in place of η once trained 0.03, learned from the data",
+        "σ, the smoothing of finished topics 0.03, learned from the data",
         "other options --batches 12 --sparsity 2 seed 7",
     ):
         assert shown in page.text

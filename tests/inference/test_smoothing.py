@@ -105,6 +105,7 @@ def texts(n_docs=120, seed=0, n_words=40):
 
 
 COUNTS = texts()
+TWENTY_TYPES = (np.arange(40) % 2 == np.arange(120)[:, None] % 2).astype(int)  # of each document
 
 
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
@@ -160,6 +161,20 @@ def test_the_best_of_all_numbers_for_the_documents_left_out_is_learned(monkeypat
     for batch in batches:
         own.add(own.sum_batch(*batch, Executor()))
     np.testing.assert_array_equal(own.table, table)
+
+
+@pytest.mark.parametrize(("mean_length", "n_docs"), [(20, 120), (1, 18), (0, 3)])
+def test_fewer_documents_are_left_out_if_they_are_long(monkeypatch, mean_length, n_docs):
+    sizes, scores = [], smoothing.left_out_scores
+    monkeypatch.setattr(smoothing, "MEAN_LENGTH", mean_length)
+    monkeypatch.setattr(
+        smoothing,
+        "left_out_scores",
+        lambda sample, *others: (sizes.append(sample.documents.n_docs), scores(sample, *others))[1],
+    )
+    LDA(4, max_iter=7, random_state=0).fit(TWENTY_TYPES)
+
+    assert sizes == [n_docs]
 
 
 def test_documents_too_short_to_score_leave_the_concentration_in_place():
