@@ -71,9 +71,9 @@ def command(
     where their words are most alike and fitted again.
 
     Each run is scored on documents that its topics have not seen: a part of CORPUS, or those of
-    --heldout. The recommended number of topics is the smallest that loses at most one standard
-    error (0.005 nats at least, 0.01 at most) to the best, on a curve through the scores. Those that
-    lose at most two standard errors or 0.015 nats count as predicting equally well.
+    --heldout. The recommended number of topics is the smallest that loses at most 0.005 nats to the
+    best, on a curve through the scores. Those that lose at most two standard errors or 0.015 nats
+    count as predicting equally well.
 
     `sparsetopics report` shows the scores and the tree of topics. `sparsetopics resume` continues
     a path that was interrupted. All models are LDA; an HDP learns its number of topics itself.

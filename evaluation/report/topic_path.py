@@ -11,7 +11,7 @@ from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.base.wording import quantity
 from sparsetopics.evaluation.report.figures import curve_figure
 from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
-from sparsetopics.measures.knee import AS_GOOD_LOSS, LARGEST_LOSS, RECOMMENDED_LOSS
+from sparsetopics.measures.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
 from sparsetopics.measures.paired import Estimate
 from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder
 
@@ -54,8 +54,7 @@ def _meaning(scores: Scores, n_topics: int) -> str:
         return f"Below are the {quantity(n_topics, 'topic')} of the run in the middle of the path."
     meaning = (
         f"{n_topics:,} is the smallest number that predicts nearly as well as the best: on a curve "
-        f"through the scores, it loses at most one standard error ({RECOMMENDED_LOSS:g} nats at "
-        f"least, {LARGEST_LOSS:g} at most). "
+        f"through the scores, it loses at most {RECOMMENDED_LOSS:g} nats. "
         f"Numbers that predict as well lose at most two standard errors or {AS_GOOD_LOSS:g} nats."
     )
     return f"{meaning} {scores.limits}".rstrip()

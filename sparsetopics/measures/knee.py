@@ -15,9 +15,8 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
 
 NEAR = 0.04  # nats below the best: the models whose scores are smoothed
-RECOMMENDED_LOSS = 0.005  # nats that the recommended model may always lose,
-LARGEST_LOSS = 0.01  # and at most, however large the error: the curve has smoothed most of it away,
-AS_GOOD_LOSS = 0.015  # and of those that are said to predict as well: 1.5 percent of perplexity
+RECOMMENDED_LOSS = 0.005  # nats that the recommended model may lose,
+AS_GOOD_LOSS = 0.015  # and those that are said to predict as well: 1.5 percent of perplexity
 
 
 class Knee(NamedTuple):
@@ -36,12 +35,11 @@ def find_knee(numbers: Sequence[int], scores: Sequence[HeldoutScores]) -> Knee:
     One step on a path hardly changes the score, but which optimum a model has reached does. The
     scores of the models around the best are therefore replaced by a parabola in log K.
 
-    Recommended is the smallest model that loses at most one standard error to the highest point of
-    the parabola, and by its own score at most twice as much to the best. Errors below
-    ``RECOMMENDED_LOSS`` or above ``LARGEST_LOSS`` are replaced by that limit. This is the
-    one-standard-error rule (Breiman, Friedman, Olshen & Stone 1984, §3.4.3), with the standard
-    error of the paired difference. Models that lose at most two standard errors or
-    ``AS_GOOD_LOSS`` predict as well.
+    Recommended is the smallest model that loses at most ``RECOMMENDED_LOSS`` to the highest point
+    of the parabola, and by its own score at most twice as much to the best. A standard error, as in
+    the rule of Breiman, Friedman, Olshen & Stone (1984, §3.4.3), would be too much where few
+    documents are scored: the curve has smoothed most of it away. Models that lose at most two
+    standard errors or ``AS_GOOD_LOSS`` predict as well.
     """
     means = np.array([mean_score(each).mean for each in scores])
     best = int(means.argmax())
@@ -53,10 +51,9 @@ def find_knee(numbers: Sequence[int], scores: Sequence[HeldoutScores]) -> Knee:
         smooth = np.polynomial.Polynomial.fit(log_numbers, smooth, 2)(log_numbers)
     lost = smooth.max() - smooth
     errors = np.array([each.standard_error for each in differences[near]])
-    # The error of a single document is NaN.
-    allowed = np.fmin(np.fmax(errors, RECOMMENDED_LOSS), LARGEST_LOSS)
-    good = (lost <= allowed) & (means[best] - means[near] <= 2.0 * allowed)
+    good = (lost <= RECOMMENDED_LOSS) & (means[best] - means[near] <= 2.0 * RECOMMENDED_LOSS)
     recommended = near.start + int(np.flatnonzero(good)[-1]) if good.any() else best
+    # The error of a single document is NaN.
     as_good = near.start + np.flatnonzero(lost <= np.fmax(2.0 * errors, AS_GOOD_LOSS))
     return Knee(
         best=best,

@@ -6,14 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.measures.knee import (
-    AS_GOOD_LOSS,
-    LARGEST_LOSS,
-    NEAR,
-    RECOMMENDED_LOSS,
-    find_knee,
-    settled_knee,
-)
+from sparsetopics.measures.knee import AS_GOOD_LOSS, NEAR, RECOMMENDED_LOSS, find_knee, settled_knee
 from sparsetopics.measures.paired import HeldoutScores
 
 
@@ -36,9 +29,8 @@ def twin(numbers, logs, sizes):
         gaps = logs[place] - logs[best]
         squares = ((gaps - gaps.sum() / sizes.sum() * sizes) ** 2).sum()
         error = math.sqrt(len(sizes) / (len(sizes) - 1) * squares) / sizes.sum()
-        allowed = min(max(error, RECOMMENDED_LOSS), LARGEST_LOSS)
         lost, own = top - fitted[place], means[best] - means[place]
-        if lost <= allowed and own <= 2 * allowed:
+        if lost <= RECOMMENDED_LOSS and own <= 2 * RECOMMENDED_LOSS:
             good.append(place)
         if lost <= max(2 * error, AS_GOOD_LOSS):
             wide.append(place)

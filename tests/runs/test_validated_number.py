@@ -274,6 +274,19 @@ def test_the_settled_model_is_recommended_and_stands_for_its_number(n_topics):
 
 
 # --- rivals ---------------------------------------------------------------------------------------
+class StandIn:
+    """The state of training that ended with a table of counts."""
+
+    def __init__(self, table):
+        self.table, self.is_discarded = table, False
+
+    def discard(self):
+        self.is_discarded = True
+
+
+LAPS = SimpleNamespace(learner=SimpleNamespace(components=lambda state: state))
+
+
 @pytest.mark.parametrize(
     ("begins", "wins_by", "expected"),
     [
@@ -290,14 +303,13 @@ def test_rivals_go_on_while_they_win_clearly(monkeypatch, begins, wins_by, expec
 
     def rival(laps, n_topics, options):
         made.append(n_topics)
-        table = np.ones((10, n_topics + 1))
-        return SimpleNamespace(components=SimpleNamespace(table=table))
+        return StandIn(np.ones((10, n_topics + 1))), None
 
     monkeypatch.setattr(validated_number, "_rival", rival)
-    monkeypatch.setattr(validated_number, "make_model", lambda current, options: current)
+    monkeypatch.setattr(validated_number, "_model", lambda *_: None)
     judge = SimpleNamespace(prefers=lambda model: left.pop(0))
 
-    found = validated_number.challenged(None, np.ones((10, begins)), None, judge)
+    found = validated_number.challenged(LAPS, np.ones((10, begins)), None, judge)
 
     assert found.shape[1] == expected
     assert (len(made), left) == (len(wins_by), [])
@@ -308,28 +320,25 @@ def test_rivals_go_on_while_they_win_clearly(monkeypatch, begins, wins_by, expec
     [(5, 1.0, 4), (5, 0.0, 5), (2, 1.0, 1), (1, None, 1), (65, None, 65)],
 )
 def test_the_largest_topic_goes_if_that_predicts_better(monkeypatch, n_topics, wins_by, expected):
-    tried, gone = [], []
-    current = SimpleNamespace(
-        with_components=lambda _: SimpleNamespace(components=SimpleNamespace(table=tried[0] + 0.5))
-    )
+    tried = []
 
     def fitted(laps, counts, options):
-        tried.append(counts)
-        return SimpleNamespace(discard=lambda: gone.append(True)), current
+        tried.append(StandIn(counts + 0.5))
+        return tried[-1], None
 
     monkeypatch.setattr(validated_number, "_fitted", fitted)
+    monkeypatch.setattr(validated_number, "_model", lambda *_: None)
     monkeypatch.setattr(validated_number, "replace", lambda laps, **_: laps)
-    monkeypatch.setattr(validated_number, "make_model", lambda current, options: current)
-    laps = SimpleNamespace(learner=SimpleNamespace(components=lambda state: None))
     judge = SimpleNamespace(prefers=lambda model: wins_by)
     counts = np.arange(2.0 * n_topics).reshape(2, n_topics)
 
-    found = validated_number.without_shared(laps, counts, None, judge)
+    found = validated_number.without_shared(LAPS, counts, None, judge)
 
-    if wins_by is not None:
-        np.testing.assert_array_equal(tried[0], counts[:, :-1])
-    assert len(tried) == len(gone) == (wins_by is not None)
-    np.testing.assert_array_equal(found, tried[0] + 0.5 if wins_by else counts)
+    assert len(tried) == (wins_by is not None)
+    for state in tried:
+        np.testing.assert_array_equal(state.table, counts[:, :-1] + 0.5)
+        assert state.is_discarded
+    np.testing.assert_array_equal(found, tried[0].table if wins_by else counts)
     assert found.shape[1] == expected
 
 
