@@ -124,7 +124,8 @@ def polished(
     for lap in range(ROUNDS + 1):
         if not judge.accepts(_model(fitting, state, parameters, options)):
             break
-        counts = fitting.learner.components(state).table.copy()
+        if lap:  # before any move, the topics of the path are the better ones to continue with
+            counts = fitting.learner.components(state).table.copy()
         n_topics = counts.shape[1]
         if lap == ROUNDS:
             break

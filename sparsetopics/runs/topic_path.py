@@ -47,7 +47,7 @@ from sparsetopics.runs.training_folder import TrainingFolder
 
 ENOUGH_TOKENS = 20_000  # to score, in all cuts of the validation documents
 NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
-LEAST_WORSE = 0.0025  # nats per token that rounds of moves may always lose together
+WORSE = 0.0025  # nats per token that rounds of moves may lose together
 UNSURE = 0.05  # nats; if the standard error is larger, the higher score is all there is to go by
 # Cuts of each validation document at most, or more if they have no more pairs than are cheap.
 USUAL_SPLITS, MOST_SPLITS, CHEAP_PAIRS = 5, 20, 4_000
@@ -146,15 +146,15 @@ class RungRecorder:
         losses from adding up.
         """
         found = self._scored(model)
-        mean, error = paired_difference(found.scores, self._best or found.scores)
-        if is_accepted := mean >= -max(LEAST_WORSE, error):
+        mean = paired_difference(found.scores, self._best or found.scores).mean
+        if is_accepted := mean >= -WORSE:
             self._accepted = found
         if self._best is None or mean > 0.0:
             self._best = found.scores
         return is_accepted
 
     def prefers(self, rival: Model) -> float:
-        """By how many standard errors, or steps of half of ``LEAST_WORSE``, a rival scores higher.
+        """By how many standard errors, or steps of half of ``WORSE``, a rival scores higher.
 
         It is compared with the last model accepted.
         On real data a few more topics often predict a little better. A larger rival must therefore
@@ -167,7 +167,7 @@ class RungRecorder:
         if mean <= (error if is_strict else 0.0):
             return 0.0
         self._accepted = found
-        return mean / max(LEAST_WORSE / 2.0, error)
+        return mean / max(WORSE / 2.0, error)
 
     def settled(self, n_topics: int) -> None:
         """Remember the model that training continues with, beside the rungs."""
