@@ -194,8 +194,7 @@ def _gather_without_own(
     numerators = np.empty((n_columns, words.shape[0]))
     for j in range(n_columns):
         column_of[matrix.topic_of[j]] = j
-    for u in range(words.shape[0]):
-        v = words[u]
+    for u, v in enumerate(words):
         for j in range(n_columns):
             numerators[j, u] = table[v, matrix.topic_of[j]] + eta
         for i in range(own.starts[first + u], own.starts[first + u + 1]):
