@@ -148,22 +148,21 @@ def work() -> None:
 
 
 class Worker:
-    """A process that trains with the code of a checkout."""
+    """A process that runs the command ``work`` of a script with the code of a checkout."""
 
-    def __init__(self, checkout: Path) -> None:
+    def __init__(self, script: Path, checkout: Path) -> None:
         environment = os.environ | {"PYTHONPATH": str(checkout.resolve()), "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "work"],
-            **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE},
-            env=environment, cwd=checkout, text=True,
+            [sys.executable, str(script.resolve()), "work"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True,
         )  # fmt: skip
 
-    def row(self, number: int, *, is_compared: bool = False, has_path: bool = False) -> Row:
-        """The row of a case."""
+    def row(self, *wanted: object) -> Row:
+        """What it answers."""
         given, answers = self.process.stdin, self.process.stdout
         assert given is not None, "a pipe"
         assert answers is not None, "a pipe"
-        print(json.dumps([number, is_compared, has_path]), file=given, flush=True)
+        print(json.dumps(wanted), file=given, flush=True)
         row: Row = json.loads(answers.readline())
         return row
 
@@ -176,15 +175,16 @@ class Worker:
 @click.option("--path", is_flag=True, help="Train topic paths, too.")
 def run(cases: str, out: Path, against: Path | None, lda: bool, path: bool) -> None:
     """Make the rows of some cases."""
-    ours = Worker(Path(__file__).parent.parent)
-    others = None if against is None else Worker(against)
+    script = Path(__file__)
+    ours = Worker(script, script.parent.parent)
+    others = None if against is None else Worker(script, against)
     for worker in (ours, others):
         if worker is not None:
-            worker.row(0)  # compiles the kernels
+            worker.row(0, False, False)  # compiles the kernels
     for number in range(*map(int, cases.split(":"))):
-        row = Case.of(number).told | ours.row(number, is_compared=lda, has_path=path)
+        row = Case.of(number).told | ours.row(number, lda, path)
         if others is not None:
-            before = others.row(number)
+            before = others.row(number, False, False)
             row["before"] = before
         with out.open("a") as file:
             print(json.dumps(row), file=file)

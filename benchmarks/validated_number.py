@@ -5,17 +5,26 @@
     python benchmarks/validated_number.py table runs.jsonl
     python benchmarks/validated_number.py drawn
     python benchmarks/validated_number.py polishing
+    python benchmarks/validated_number.py against ../before --documents 400,800,0
 
 ``runs`` runs ``train`` with its defaults, and with the moves and the criterion that were the
 default before, by turns. ``lda`` runs LDA with 50, 100, 200 and 400 topics, and with the numbers
 that the HDPs in ``--out`` have chosen. ``polishing`` trains HDPs with and without the moves that
-follow the choice of a rung. All have one thread. Seconds are CPU seconds of whole processes; scores
-are those of half B of the held-out documents (``heldout.py``).
+follow the choice of a rung. Scores are those of half B of the held-out documents (``heldout.py``),
+and seconds are CPU seconds of whole processes.
+
+``against`` trains HDPs by turns with this and another checkout, on samples or (0) on whole
+collections. Scores are those of all held-out documents, and seconds are CPU seconds of ``fit``.
+All have one thread.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
+import sys
+import time
+import warnings
 from pathlib import Path
 from unittest import mock
 
@@ -25,11 +34,12 @@ from heldout import halves
 from lda import compile_kernels
 from prepared import prepare
 from topic_path import Record, data_options, drawn, on_disk, read, share_found, timed, write
+from true_number import Worker
 
 from sparsetopics import HDP
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference import validated_number
-from sparsetopics.measures.paired import mean_score, paired_difference
+from sparsetopics.measures.paired import HeldoutScores, mean_score, paired_difference
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.run import load_run
@@ -184,6 +194,68 @@ def polishing(sets: str, seeds: str, shared: Path, folder: Path) -> None:
                 f"{name} {seed}: from {numbers[0]} to {numbers[1]} topics, "
                 f"{gain.mean:+.4f} ± {gain.standard_error:.4f}"
             )
+
+
+@main.command("against")
+@click.argument("checkout", type=click.Path(path_type=Path, exists=True))
+@click.option("--sets", default="kos,nips,20news,reuters,acl")
+@click.option("--documents", default="400,800,0", help="Of each sample; 0 is the collection.")
+@click.option("--seeds", default="0,1,2,3,4")
+@click.option("--shared", type=click.Path(path_type=Path), default=Path("../shared"))
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data"))
+def against(
+    checkout: Path, sets: str, documents: str, seeds: str, shared: Path, folder: Path
+) -> None:
+    """Compare HDPs of this and another checkout."""
+    script, places = Path(__file__), (str(shared.resolve()), str(folder.resolve()))
+    workers = [Worker(script, each) for each in (script.parent.parent, checkout)]
+    for name in sets.split(","):
+        for n_docs in map(int, documents.split(",")):
+            rows = [
+                tuple(worker.row(name, n_docs, seed, *places) for worker in workers)
+                for seed in map(int, seeds.split(","))
+            ]
+            _print_compared(name, n_docs, rows)
+
+
+@main.command("work", hidden=True)
+def work() -> None:
+    """Answer each line of stdin, a collection, a size and a seed, by a line with its row."""
+    warnings.simplefilter("ignore")
+    HDP(n_components=10, max_iter=8, random_state=0).fit([["a", "b"]] * 400)  # compiles kernels
+    for line in sys.stdin:
+        name, n_docs, seed, shared, folder = json.loads(line)
+        data = prepare(name, Path(shared), Path(folder))
+        rows = np.arange(data.train.shape[0])
+        if n_docs:  # seeds 0 to 4 have one sample, 5 to 9 another, and so on
+            rng = np.random.default_rng([n_docs, 7 + seed // 5])
+            rows = np.sort(rng.choice(rows, n_docs, replace=False))
+        corpus = Corpus.from_csr(data.train[rows], data.words)
+        began = time.process_time()
+        found = HDP(random_state=seed).fit(corpus)
+        seconds = time.process_time() - began
+        scores = data.heldout.scores(found.model_.topic_word_mean)
+        lists = (scores.log_likelihoods.tolist(), scores.sizes.tolist())
+        own = {"topics": found.n_components_, "interval": found.as_good_, "cpu": seconds}
+        click.echo(json.dumps(own | {"scores": lists}))
+
+
+def _print_compared(name: str, n_docs: int, rows: list[tuple[Record, ...]]) -> None:
+    """Print the difference of the mean scores of all seeds, and what both checkouts found."""
+    means = [np.mean([row["scores"] for row in own], axis=0) for own in zip(*rows, strict=True)]
+    gain = paired_difference(*(HeldoutScores(*each) for each in means))
+    ratios = [now["cpu"] / before["cpu"] for now, before in rows]
+    click.echo(
+        f"{name} {n_docs or 'whole'}: {gain.mean:+.4f} ± {gain.standard_error:.4f}, CPU ratios "
+        f"{[round(ratio, 2) for ratio in ratios]}, median {statistics.median(ratios):.2f}"
+    )
+    for kind, own in zip(("now", "before"), zip(*rows, strict=True), strict=True):
+        numbers = [row["topics"] for row in own]
+        held = [
+            np.mean([low <= k <= high for j, k in enumerate(numbers) if j != i])
+            for i, (low, high) in enumerate(row["interval"] for row in own)
+        ]
+        click.echo(f"  {kind}: K {numbers}, its interval holds those of {min(held):.0%} or more")
 
 
 if __name__ == "__main__":
