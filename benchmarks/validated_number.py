@@ -178,13 +178,14 @@ def drawn_command(topics: str, seeds: int) -> None:
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data"))
 def polishing(sets: str, seeds: str, shared: Path, folder: Path) -> None:
     """Print what the moves after the choice of a rung gain on documents that were never used."""
-    usual = {"ROUNDS": validated_number.ROUNDS, "SMALLEST": validated_number.SMALLEST}
+    none = {"ROUNDS": 0, "ROUNDS_OF_MANY": 0, "SMALLEST": 0.0}
+    usual = {name: getattr(validated_number, name) for name in none}
     for name in sets.split(","):
         data = prepare(name, shared.resolve(), folder)
         corpus = Corpus.from_csr(data.train, data.words)
         for seed in map(int, seeds.split(",")):
             numbers, scores = [], []
-            for settings in ({"ROUNDS": 0, "SMALLEST": 0.0}, usual):
+            for settings in (none, usual):
                 with mock.patch.multiple(validated_number, **settings):
                     model = HDP(random_state=seed).fit(corpus).model_
                 numbers.append(model.n_topics)

@@ -38,10 +38,11 @@ from sparsetopics.options.table import DEFAULT_CRITERION
 from sparsetopics.options.training import TrainingOptions
 
 FIRST_LAPS = 2  # of chosen topics, before they are scored
+FEW_TOPICS = 64  # of more, no single number is right; to look for it longer would cost too much
 ROUNDS = 6  # of merges and deletes at most, with a lap after each
+ROUNDS_OF_MANY = 1  # if there are more than ``FEW_TOPICS``
 LARGEST_SHARE = 0.2  # of the topics may go in one round
 SMALLEST = 0.02  # of the mean size; a smaller topic describes a few documents and predicts no other
-MOST_CHALLENGED = 64  # topics; of more, no single number is right, and a rival would cost too much
 RIVALS = 3  # at most
 RIVAL_TOPICS = (3, 100)  # to begin with: times those that it challenges, and at least
 RIVAL_LAPS = 8  # at most; they end when the criterion leaves the topics as they are
@@ -121,13 +122,14 @@ def polished(
     fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
     state, parameters = _fitted(fitting, counts, options)
     ledger = Ledger.new(counts.shape[1])
-    for lap in range(ROUNDS + 1):
+    n_rounds = ROUNDS if counts.shape[1] <= FEW_TOPICS else ROUNDS_OF_MANY
+    for lap in range(n_rounds + 1):
         if not judge.accepts(_model(fitting, state, parameters, options)):
             break
         if lap:  # before any move, the topics of the path are the better ones to continue with
             counts = fitting.learner.components(state).table.copy()
         n_topics = counts.shape[1]
-        if lap == ROUNDS:
+        if lap == n_rounds:
             break
         fewest = n_topics - max(1, int(LARGEST_SHARE * n_topics))
         standing = _trimmed(fitting, state, parameters, ledger._replace(lap=lap), fewest)
@@ -145,7 +147,7 @@ def challenged(
     """``counts``, or those of the last rival that the judge prefers."""
     wins_by = math.inf
     for _ in range(RIVALS):
-        if counts.shape[1] > MOST_CHALLENGED or wins_by <= CLEARLY:
+        if counts.shape[1] > FEW_TOPICS or wins_by <= CLEARLY:
             break
         state, parameters = _rival(laps, counts.shape[1], options)
         wins_by = judge.prefers(_model(laps, state, parameters, options))
@@ -163,7 +165,7 @@ def without_shared(
     Words of all topics may have become a topic of their own, which most documents use. No delete
     removes it, because other topics have to take up its words first.
     """
-    if not 1 < counts.shape[1] <= MOST_CHALLENGED:
+    if not 1 < counts.shape[1] <= FEW_TOPICS:
         return counts
     fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
     others = np.delete(counts, counts.sum(axis=0).argmax(), axis=1)

@@ -98,10 +98,12 @@ class Scores(msgspec.Struct, frozen=True):
         if self.recommended == fewest.n_topics == 1:
             return "Several topics predict no better than one."
         if self.recommended == fewest.n_topics:
-            return f"Fewer than {fewest.n_topics:,} topics were not tried and may predict as well."
-        if self.best is most or self.recommended == most.n_topics:
-            return f"More than {most.n_topics:,} topics were not tried and may predict better."
-        return ""
+            untried, effect = f"Fewer than {fewest.n_topics:,}", "as well or better"
+        elif self.best is most or self.recommended == most.n_topics:
+            untried, effect = f"More than {most.n_topics:,}", "better"
+        else:
+            return ""
+        return f"{untried} topics were not tried and may predict {effect}."
 
     @property
     def _doubt(self) -> str:
