@@ -34,7 +34,7 @@ from heldout import halves
 from lda import compile_kernels
 from prepared import prepare
 from topic_path import Record, data_options, drawn, on_disk, read, share_found, timed, write
-from true_number import Worker
+from true_number import Case, Worker
 
 from sparsetopics import HDP
 from sparsetopics.corpora.corpus import Corpus
@@ -223,7 +223,8 @@ def against(
 def work() -> None:
     """Answer each line of stdin, a collection, a size and a seed, by a line with its row."""
     warnings.simplefilter("ignore")
-    HDP(n_components=10, max_iter=8, random_state=0).fit([["a", "b"]] * 400)  # compiles kernels
+    made, _ = Case.of(0).corpora()
+    HDP(random_state=0).fit(made)  # compiles the kernels
     for line in sys.stdin:
         name, n_docs, seed, shared, folder = json.loads(line)
         data = prepare(name, Path(shared), Path(folder))
