@@ -114,8 +114,9 @@ def left_out_scores(
         WordCounts(table).add(PairCounts(rows, documents.word_counts, *own), -1.0)
         np.maximum(table, 0.0, out=table)  # refitted shares may differ from those in the counts
     seen, scored = documents.chosen(~is_scored), documents.chosen(is_scored)
-    totals = (sizes + counts.n_columns * USUAL)[document_of]
-    table, rows = ((rest + USUAL) / totals)[~is_scored], pairs[: seen.n_pairs]
+    table, rows = rest[~is_scored], pairs[: seen.n_pairs]
+    table += USUAL
+    table /= (sizes + counts.n_columns * USUAL)[document_of[~is_scored]]
     proportions = proportions_under(seen, rows, table, doc_concentration, executor)
     rest, rows, scores = rest[is_scored], pairs[: scored.n_pairs], np.empty(len(SMOOTHINGS))
     for i, smoothing in enumerate(SMOOTHINGS):
