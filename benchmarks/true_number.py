@@ -7,10 +7,13 @@
 A case is a collection with K topics, K = 1 … 50: clean (a topic a document), mixed (two topics a
 document, and 30 % of the words are shared by all) or drawn (topics and shares from Dirichlet
 distributions). Weights are equal or Zipf's, 2 % at least. Each case has other data and another seed
-for training. ``run`` compares the HDP with LDA that is told K, the better of two seeds, on 300 more
-documents; ``--path`` also trains a topic path. ``--against`` trains with another checkout by turns.
-One process and one thread make the rows of a checkout; seconds are CPU seconds of ``fit`` alone.
-Rows of several sessions add up; later rows of a case replace earlier ones, but for what they lack.
+for training.
+
+``run`` trains an HDP, and LDA with K topics from two seeds, of which the better one counts. Both
+are scored on 300 more documents. ``--path`` also trains a topic path, and ``--against`` trains with
+another checkout by turns. One process and one thread make the rows of a checkout; seconds are CPU
+seconds of ``fit`` alone. Rows of several sessions add up; later rows of a case replace earlier
+ones, but for what they lack.
 """
 
 from __future__ import annotations

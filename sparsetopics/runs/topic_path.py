@@ -156,9 +156,9 @@ class RungRecorder:
     def prefers(self, rival: Model) -> float:
         """By how many standard errors, or steps of half of ``WORSE``, a rival scores higher.
 
-        It is compared with the last model accepted.
-        On real data a few more topics often predict a little better. A larger rival must therefore
-        win by a standard error, unless the documents are too few for that.
+        It is compared with the last model accepted. On real data a few more topics often predict a
+        little better. A larger rival must therefore win by a standard error, unless the documents
+        are too few for that.
         """
         before, found = self._accepted, self._scored(rival)
         assert before is not None, "the first is always accepted"
