@@ -8,7 +8,7 @@ from textwrap import wrap
 import click
 
 from sparsetopics.base.wording import excerpt
-from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, TextType
+from sparsetopics.cli.parameter_types import NAMED_PATH, TextType
 from sparsetopics.cli.printing import WIDTH, show, show_marked
 from sparsetopics.cli.shared_options import (
     TableCommand,
@@ -17,7 +17,6 @@ from sparsetopics.cli.shared_options import (
     number_option,
     workplace_options,
 )
-from sparsetopics.options.option import Interval
 from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.options.workplace import Workplace
 
@@ -30,10 +29,10 @@ INDENT = 6 * " "
 @click.option(
     "--topic",
     "topics",
-    type=NumberType(Interval(0, whole=True)),
+    type=TextType(),
     multiple=True,
-    help="Number of a topic, as `sparsetopics topics` prints it. Repeat the option for several. "
-    "Default: all topics that are not empty.",
+    help="Number or id of a topic, as `sparsetopics topics` prints it. Repeat the option for "
+    "several. Default: all topics that are not empty.",
 )
 @number_option("--n", REPRESENTATIVES, 10, "Number of documents to print for each topic.")
 @click.option(
@@ -50,10 +49,10 @@ INDENT = 6 * " "
 def command(
     run: Path,
     corpus: Path,
-    topics: tuple[int, ...],
+    topics: tuple[str, ...],
     n: int,
     by: str,
-    names: dict[int, str],
+    names: Path | None,
     where: Workplace,
     as_json: bool,
 ) -> None:
@@ -75,24 +74,28 @@ def command(
         sparsetopics documents run corpus --json
     """
     from sparsetopics.answers.representatives import TopicsToShow, representatives
-    from sparsetopics.answers.topic_names import names_of
+    from sparsetopics.answers.topic_names import labels_of, load_named
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
+    from sparsetopics.runs.run import SWAPPED, refuse_run
 
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
-        trained = load_run(run)
+        trained = load_named(run, names)
         chosen = TopicsToShow.of_run(trained, topics or None, workers=where.threads)
         searched = Corpus.open(where.seen_from_there(corpus))
         trained.check_corpus(searched, str(corpus))
         found = representatives(chosen, searched, n, by=by, broadcast=broadcast)
-    named = names_of(trained, names)
+    labels = labels_of(trained)
     if as_json:
-        show(found.table(named).to_pylist(), [], as_json=True)
+        show(found.table(labels).to_pylist(), [], as_json=True)
         return
     for place, topic in enumerate(found.topics.chosen):
-        show(None, [*[""][:place], f"Topic {topic}: {named[topic]}"], as_json=False)
+        show(
+            None,
+            [*[""][:place], f"Topic {topic} ({labels[topic][0]}): {labels[topic][1]}"],
+            as_json=False,
+        )
         for document in found.of_topics[place]:
             groups = dict.fromkeys(filter(None, (document.label, document.group)))
             kinds = f" ({', '.join(groups)})" if groups else ""

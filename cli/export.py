@@ -38,7 +38,7 @@ def command(
     out: Path,
     corpus: Path | None,
     spreadsheet_safe: bool,
-    names: dict[int, str],
+    names: Path | None,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -57,14 +57,13 @@ def command(
     mallet         topic, word and weight (smoothing + count) in three columns, as
                    --topic-word-weights-file; also OUT.keys, as --output-topic-keys
     matrix-market  word probabilities, topics by words; also the words in OUT.vocab
-    csv, parquet   columns topic, word, probability, the best words of a topic first;
+    csv, parquet   columns topic, word, probability, id and name of the topic, the
+                   best words of a topic first;
                    for vectors component, parameter (weight, mean, variance or
                    covariance), row, column, value
     pyldavis       JSON for `pyLDAvis.prepare(**json.load(file))`; needs --corpus
-    names          TOML with a line for each topic, such as 3 = "police, arrested,
-                   officers"; edit the names and pass the file to --names
-
-    With --names, csv and parquet have a fourth column, name.
+    names          TOML with the id, name and ten words of each topic; edit the
+                   names and pass the file to --names
 
     Two formats take the folder that `sparsetopics path` writes. All of them take a run in it.
 

@@ -87,7 +87,8 @@ def command(
     responsibilities, with one number per component; for vectors, the first column is item_id.
     Repeated calls give the same numbers.
 
-    With --top, OUT has three columns: doc_id, topic, and proportion or responsibility. Each
+    With --top, OUT has the columns doc_id, topic, id and name of the topic (not for vectors),
+    and proportion or responsibility. Each
     document has a row for each of its largest topics, the largest first. Except for the largest,
     topics with less than a hundredth of a token of the document are left out.
 
@@ -132,7 +133,7 @@ def command(
                 found = open_corpus(where.seen_from_there(folder))
                 trained.check_corpus(found, str(folder))
             write_shares(
-                output, trained.model, found, top,
+                output, trained, found, top,
                 workers=where.threads, broadcast=broadcast, spreadsheet_safe=spreadsheet_safe,
             )  # fmt: skip
             record, lines = _written(trained, found, output.path, top)
@@ -209,10 +210,11 @@ def _printed(
             for doc_id, topics in found
         ],
     }
-    lines = ["document  topic   share  words"]
+    lines = ["document  topic  id         share  name: words"]
     for doc_id, topics in found:
         if not topics:
-            lines.append(f"{doc_id:>8}      -       -")
-        for topic, share, words in topics:
-            lines.append(f"{doc_id:>8}  {topic:>5}  {share:>6.2%}  {' '.join(words)}")
+            lines.append(f"{doc_id:>8}      -  -              -")
+        for topic in topics:
+            place = f"{doc_id:>8}  {topic.topic:>5}  {topic.id}  {topic.share:>6.2%}"
+            lines.append(f"{place}  {topic.name}: {' '.join(topic.words)}")
     return record, lines

@@ -69,7 +69,7 @@ def command(
     over: str | None,
     differences: bool,
     n_words: int,
-    names: dict[int, str],
+    names: Path | None,
     out: Path | None,
     spreadsheet_safe: bool,
     overwrite: bool,
@@ -100,12 +100,12 @@ def command(
     """
     from sparsetopics.answers.prevalence import prevalence
     from sparsetopics.answers.table_files import table_output, write_tables
-    from sparsetopics.answers.topic_names import names_of
+    from sparsetopics.answers.topic_names import labels_of, load_named
     from sparsetopics.base.outputs import written
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.grouping import Grouping
     from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
+    from sparsetopics.runs.run import SWAPPED, refuse_run
 
     grouping = Grouping.parse(by, over)
     if differences:
@@ -114,15 +114,15 @@ def command(
     output = table_output(out, inputs, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
-        trained = load_run(run)
+        trained = load_named(run, names)
         documents = Corpus.open(where.seen_from_there(corpus))
         trained.check_corpus(documents, str(corpus))
         found = prevalence(
             trained.model, documents, trained.words.shown, grouping, n_words,
             workers=where.threads, broadcast=broadcast,
         )  # fmt: skip
-    named = names_of(trained, names)
-    table = found.differences(named) if differences else found.table(named)
+    labels = labels_of(trained)
+    table = found.differences(labels) if differences else found.table(labels)
     if found.n_left_out:
         say(f"Left out: {quantity(found.n_left_out, 'document')} without a value to group by.")
     if output is not None:
@@ -132,7 +132,11 @@ def command(
         record = {"path": str(out), "n_rows": table.num_rows}
         show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."], as_json=as_json)
         return
-    lines = _difference_lines(table, grouping) if differences else _lines(found, named)
+    lines = (
+        _difference_lines(table, grouping)
+        if differences
+        else _lines(found, [name for _, name in labels])
+    )
     show(table.to_pylist() if as_json else None, lines, as_json=as_json)
 
 

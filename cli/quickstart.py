@@ -49,7 +49,11 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         "log_likelihood_per_token": score.log_likelihood_per_token,
     }
     rows = [row for row in topic_rows(trained, 8) if in_use(trained.model.sizes)[row.topic]]
-    lines = [f"{row.weight:>6.1%}  {' '.join(word for word, _ in row.words)}" for row in rows]
+    width = max(len(row.name) for row in rows)
+    lines = [
+        f"{row.weight:>6.1%}  {row.name:<{width}}  {' '.join(word for word, _ in row.words)}"
+        for row in rows
+    ]
     stories = quantity(score.n_documents, "story", "stories")
     lines += [
         f"Found {quantity(len(rows), 'topic')}, starting from {TRAINING.n_topics}.",

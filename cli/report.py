@@ -37,7 +37,7 @@ def command(
     corpus: Path | None,
     by: str | None,
     over: str | None,
-    names: dict[int, str],
+    names: Path | None,
     overwrite: bool,
     workers: int,
     as_json: bool,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from math import inf
-from pathlib import Path
 
 import click
 from click.core import ParameterSource
@@ -184,20 +183,13 @@ grouping_options = add_options(
 )
 
 
-def _read_names(ctx: click.Context, param: click.Parameter, path: Path | None) -> dict[int, str]:
-    from sparsetopics.answers.topic_names import read_names
-
-    return {} if path is None else read_names(path)
-
-
 names_option = click.option(
     "--names",
     type=NAMED_PATH,
-    metavar="FILE.toml",
-    callback=_read_names,
-    help='TOML file with names of topics, such as 3 = "Crime". A topic that is not in it keeps its '
-    "default name, its three most relevant words. `sparsetopics export RUN --to names` writes such "
-    "a file to edit.",
+    metavar="FILE.toml|RUN",
+    help="Names of topics: a file as `sparsetopics export --to names` writes it, for you to edit, "
+    "or another run. Topics are found by their ids, or else by their words. All other topics keep "
+    "the names that the run has.",
 )
 
 

@@ -29,14 +29,15 @@ LONGEST_NAME = 40  # characters in the table
 @names_option
 @json_option("Print JSON instead of a table.")
 def command(
-    run: Path, n_words: int, balance: float | None, names: dict[int, str], as_json: bool
+    run: Path, n_words: int, balance: float | None, names: Path | None, as_json: bool
 ) -> None:
     """Print the topics of RUN with their names and most probable words, the heaviest topic first.
 
     For a mixture of documents, the topics are its components. A topic's weight is its share of the
-    training data. Its name is its three most relevant words (relevance 0.6), unless --names
-    gives another. Topics without a token, and components without a document, are left out of the
-    table but not of --json.
+    training data. Its number is its rank, which changes when a run learns on; its id stays. Its
+    name is its three most relevant words (relevance 0.6), unless it was given another. Topics
+    without a token, and components without a document, are left out of the table but not of
+    --json.
 
     \b
     Example:
@@ -44,20 +45,19 @@ def command(
         sparsetopics topics run --relevance 0.6
         sparsetopics topics run --names names.toml
     """
-    from sparsetopics.answers.topic_names import topic_rows
+    from sparsetopics.answers.topic_names import load_named, topic_rows
     from sparsetopics.model.statistics import in_use
-    from sparsetopics.runs.run import load_run
 
-    trained = load_run(run)
-    rows = topic_rows(trained, n_words, balance, names)
+    trained = load_named(run, names)
+    rows = topic_rows(trained, n_words, balance)
     is_used = in_use(trained.model.sizes)
     used = [row for row in rows if is_used[row.topic]]
     named = [shortened(printable(row.name), LONGEST_NAME) for row in used]
     width = max(map(len, ["name", *named]))
-    lines = [f"topic  weight  {'name':<{width}}  words"]
+    lines = [f"topic  id        weight  {'name':<{width}}  words"]
     for row, name in zip(used, named, strict=True):
         best = " ".join(word for word, _ in row.words)
-        lines.append(f"{row.topic:>5}  {row.weight:>6.2%}  {name:<{width}}  {best}")
+        lines.append(f"{row.topic:>5}  {row.id}  {row.weight:>6.2%}  {name:<{width}}  {best}")
     if n_empty := len(rows) - len(used):
         lines.append(f"Left out {quantity(n_empty, 'empty topic')}; --json lists all topics.")
     show([row._asdict() for row in rows], lines, as_json=as_json)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.answers.proportions import Shares, proportions_under, shares_of
 from sparsetopics.answers.representatives import Representatives, TopicsToShow, representatives
-from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, with_given
+from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -58,11 +58,10 @@ def topic_subject(
     topics: FixedTopics | TopicRun,
     corpus: AnyCorpus | None = None,
     card: Scorecard | None = None,
-    names: GivenNames = NONE_GIVEN,
     *,
     workers: int = 1,
 ) -> Subject:
-    """Return what a page shows of ``topics``, some of which may have been given ``names``.
+    """Return what a page shows of ``topics``.
 
     Example documents are from ``corpus``. Scores and coherence are those of ``card``; without a
     card, coherence is counted in ``corpus``.
@@ -85,6 +84,14 @@ def topic_subject(
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title
+    labels: Sequence[tuple[str | None, str]]
+    if run is None:
+        unigram = unigram_probabilities(topics.vocabulary.term_frequency)
+        labels = [
+            (None, name) for name in topic_names(topic_word, unigram, topics.vocabulary.shown)
+        ]
+    else:
+        labels = labels_of(run)
     return Subject(
         path=topics.name,
         kind=kind,
@@ -104,7 +111,7 @@ def topic_subject(
         heldout=None if card is None else card.heldout,
         unigram=None if card is None else card.completion.unigram_log_likelihood_per_token,
         topics=report_topics(
-            topic_word, weights, topics.vocabulary, coherence, is_empty, found, names
+            topic_word, weights, topics.vocabulary, labels, coherence, is_empty, found
         ),
         words=topics.vocabulary.shown,
         topic_map=_topic_map(topic_word[~is_empty]),
@@ -196,17 +203,13 @@ def mixture_subject(
     run: MixtureRun,
     corpus: AnyCorpus | None = None,
     card: MixtureCard | None = None,
-    names: GivenNames = NONE_GIVEN,
     *,
     workers: int = 1,
 ) -> Subject:
-    """Return what a page shows of a mixture; examples are from ``corpus``, scores from ``card``.
-
-    Raises RunError for ``names`` of components of vectors.
-    """
+    """Return what a page shows of a mixture; examples are from ``corpus``, scores from ``card``."""
     model, of_words = run.model, run.vocabulary is not None
     datum = "token" if of_words else "item"
-    words = run.words.shown if of_words or names else ()
+    words = run.words.shown if of_words else ()
     is_empty = model.sizes < LEAST_SIZE
     topics: Sequence[ReportTopic] = ()
     note, columns, nearest = "", None, None
@@ -219,7 +222,8 @@ def mixture_subject(
             coherence = coherence_in(corpus, means)
             found = _examples(shares_of(model, workers=workers), means, words, corpus)
             note = examples_note(found.n_seen, found.n_docs, "documents")
-        topics = report_topics(means, model.weights, run.words, coherence, is_empty, found, names)
+        labels = labels_of(run)
+        topics = report_topics(means, model.weights, run.words, labels, coherence, is_empty, found)
     n_empty = int(is_empty.sum())
     kind = MODELS[model.name].title
     return Subject(
@@ -285,16 +289,15 @@ def report_topics(
     topic_word: FloatArray,  # (n_topics, n_words)
     weights: FloatArray | None,  # (n_topics,)
     vocabulary: Vocabulary,
+    labels: Sequence[tuple[str | None, str]],  # (n_topics,)  ids, if there are any, and names
     coherence: FloatArray | None,  # (n_topics,)
     is_empty: NDArray[np.bool_],  # (n_topics,)
     found: Representatives | None,
-    given: GivenNames,
 ) -> list[ReportTopic]:
     """Return one entry per topic, with its words for every place of the page's slider."""
     unigram = unigram_probabilities(vocabulary.term_frequency)
-    names = with_given(topic_names(topic_word, unigram, vocabulary.shown), given)
     best = top_words(topic_word, DETAIL_WORDS)
-    rows = topic_table(topic_word, weights, vocabulary.shown, names, best)
+    rows = topic_table(topic_word, weights, vocabulary.shown, labels, best)
     heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0
     return [
         ReportTopic(

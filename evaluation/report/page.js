@@ -131,7 +131,8 @@ function startBrowser(page) {
 
   // An address leads to a topic that may be closed, hidden, or in a closed list.
   function openTarget() {
-    const entry = entries.find((each) => `#${each.element.id}` === page.location.hash);
+    const topic = page.getElementById(page.location.hash.slice(1))?.closest("details.topic");
+    const entry = entries.find((each) => each.element === topic);
     if (!entry) return;
     if (entry.element.hidden || entry.isEmpty) {
       control("search").value = "";

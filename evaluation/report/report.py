@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sparsetopics.answers.prevalence import prevalence
-from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, names_of
+from sparsetopics.answers.topic_names import load_named, names_of
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
@@ -16,17 +16,17 @@ from sparsetopics.evaluation.report.groups import GroupSection, group_section
 from sparsetopics.evaluation.report.model_subjects import topic_subject
 from sparsetopics.evaluation.report.page import Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
-from sparsetopics.evaluation.report.topic_path import TopicPathSection, topic_path_section
+from sparsetopics.evaluation.report.topic_path import shown_number, topic_path_section
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
 from sparsetopics.measures.completion import CompletionScore
 from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
-from sparsetopics.runs.run import AnyRun, corpus_at, load_run
-from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
+from sparsetopics.runs.run import AnyRun, corpus_at
+from sparsetopics.runs.topic_path_files import TopicPathFolder, is_topic_path, load_topic_path
 
-# Of a run, a corpus with examples, its scores, names of topics and a number of threads.
+# Of a run, a corpus with examples, its scores and a number of threads.
 RunSubject = Callable[..., Subject]
 
 
@@ -97,7 +97,7 @@ def write_run_report(
     *,
     by: str | None = None,
     over: str | None = None,
-    names: GivenNames = NONE_GIVEN,
+    names: Path | None = None,
     overwrite: bool = False,
     workers: int = 1,
 ) -> None:
@@ -107,9 +107,10 @@ def write_run_report(
     that is recommended, or the one in the middle if none was scored. Example documents or items
     come from ``corpus``, and coherence is counted in it. ``by`` and ``over`` divide its documents,
     as for ``sparsetopics prevalence``, to show the topics of one run by groups and over time.
-    ``names`` are those of the topics of one run. Raises OutputError, OptionError for a page that
-    does not end in .html, for names that cannot be used and for documents that cannot be divided,
-    RunError, and VocabularyError or ShapeError for a corpus of other words or columns.
+    ``names`` is a file or another run, with names for the topics of one run. Raises OutputError,
+    OptionError for a page that does not end in .html, for names that cannot be used and for
+    documents that cannot be divided, RunError, and VocabularyError or ShapeError for a corpus of
+    other words or columns.
     """
     output = output_file(path, overwrite=overwrite, inputs=[*runs, corpus])
     check_extension("out", path, PAGE_EXTENSIONS)
@@ -117,9 +118,10 @@ def write_run_report(
     if names and len(runs) > 1:
         refuse("names", f"is for the topics of one run, but {len(runs)} runs are given")
     grouping = page_grouping(by, over, has_corpus=corpus is not None, n_runs=len(runs))
-    section = _topic_path(runs, names)
-    shown = map(load_run, runs if section is None else [section.run])
-    page = run_report(shown, opened, str(corpus), names, section, grouping, workers=workers)
+    topic_path = _topic_path(runs)
+    chosen = runs if topic_path is None else [topic_path.run(shown_number(topic_path.scores))]
+    shown = (load_named(run, names) for run in chosen)
+    page = run_report(shown, opened, str(corpus), topic_path, grouping, workers=workers)
     write_page(output, page)
 
 
@@ -144,24 +146,26 @@ def run_report(
     runs: Iterable[AnyRun],
     corpus: AnyCorpus | None = None,
     corpus_name: str = "",
-    names: GivenNames = NONE_GIVEN,
-    section: TopicPathSection | None = None,
+    topic_path: TopicPathFolder | None = None,
     grouping: Grouping | None = None,
     *,
     workers: int = 1,
 ) -> Report:
     """Return a page about runs, which are taken one by one; see ``write_run_report``.
 
-    ``section`` is about the topic path to which the only run belongs. ``grouping`` divides the
-    documents of ``corpus``, for the topics of the only run.
+    The only run may belong to a ``topic_path``. ``grouping`` divides the documents of ``corpus``,
+    for the topics of the only run.
     """
-    groups, subjects = None, []
+    groups, section, subjects, has_given_names = None, None, [], False
     for run in runs:
         if corpus is not None:
             run.check_corpus(corpus, corpus_name)
             if grouping is not None:
-                groups = _groups(run, corpus, grouping, names, workers)
-        subjects.append(_subject_of(run)(run, corpus, names=names, workers=workers))
+                groups = _groups(run, corpus, grouping, workers)
+        if topic_path is not None:
+            section = topic_path_section(topic_path, names_of(run))
+        has_given_names |= any(topic.name for topic in run.topics)
+        subjects.append(_subject_of(run)(run, corpus, workers=workers))
     has_words = any(subject.topics for subject in subjects)
     examples = "" if corpus is None else corpus_name
     return Report(
@@ -169,15 +173,13 @@ def run_report(
         subjects=subjects,
         coherence_corpus=examples if has_words else "",
         examples_corpus=examples,
-        has_given_names=bool(names),
+        has_given_names=has_given_names,
         topic_path=section,
         groups=groups,
     )
 
 
-def _groups(
-    run: AnyRun, corpus: AnyCorpus, grouping: Grouping, names: GivenNames, workers: int
-) -> GroupSection:
+def _groups(run: AnyRun, corpus: AnyCorpus, grouping: Grouping, workers: int) -> GroupSection:
     """Return the part of the page about groups, estimated as ``sparsetopics prevalence`` does.
 
     With groups and periods, documents are divided by groups alone, too.
@@ -190,11 +192,11 @@ def _groups(
     if grouping.over is not None and grouping.by is not None:
         alone = replace(grouping, over=None)
         found = prevalence(run.model, corpus, words, alone, workers=workers)
-    return group_section(found, over_time, names_of(run, names))
+    return group_section(found, over_time, names_of(run))
 
 
-def _topic_path(runs: Sequence[Path], names: GivenNames) -> TopicPathSection | None:
-    """Return the part of the page about a topic path, if there is one; it must be alone."""
+def _topic_path(runs: Sequence[Path]) -> TopicPathFolder | None:
+    """Return the topic path among the inputs, if there is one; it must be alone."""
     found = [run for run in runs if is_topic_path(run)]
     if not found:
         return None
@@ -202,4 +204,4 @@ def _topic_path(runs: Sequence[Path], names: GivenNames) -> TopicPathSection | N
         problem = "a topic path must be reported alone, but several inputs are given"
         hint = f"Name runs in it instead, such as {found[0] / 'NUMBER'}."
         raise RunError(str(found[0]), problem, hint)
-    return topic_path_section(load_topic_path(found[0]), names)
+    return load_topic_path(found[0])

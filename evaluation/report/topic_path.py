@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
 
-from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.base.wording import quantity
 from sparsetopics.evaluation.report.figures import curve_figure
 from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
@@ -31,13 +31,17 @@ class TopicPathSection:
     tree: TreeView
 
 
-def topic_path_section(found: TopicPathFolder, names: GivenNames = NONE_GIVEN) -> TopicPathSection:
-    """Return what a page shows of a topic path, with ``names`` for the topics of its run.
+def shown_number(scores: Scores) -> int:
+    """Return the number of topics of the run that a page shows: the recommended or middle one."""
+    return scores.recommended or scores.rungs[len(scores.rungs) // 2].n_topics
 
-    The runs are not read. Raises OptionError for names that ``with_given`` refuses.
+
+def topic_path_section(found: TopicPathFolder, names: Sequence[str]) -> TopicPathSection:
+    """Return what a page shows of a topic path, with the ``names`` of the topics of its run.
+
+    The runs are not read.
     """
-    scores = found.scores
-    n_topics = scores.recommended or scores.rungs[len(scores.rungs) // 2].n_topics
+    scores, n_topics = found.scores, shown_number(found.scores)
     return TopicPathSection(
         name=found.folder.name or str(found.folder),
         run=found.run(n_topics),

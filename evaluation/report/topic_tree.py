@@ -14,7 +14,6 @@ from typing import NamedTuple
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, with_given
 from sparsetopics.evaluation.report.topic_browser import escaped_json
 from sparsetopics.runs.topic_path_files import TopicTree, TreeTopic
 
@@ -58,14 +57,11 @@ class TreeView(NamedTuple):
 
 
 def tree_view(
-    tree: TopicTree, n_topics: int, recommended: int | None, given: GivenNames = NONE_GIVEN
+    tree: TopicTree, n_topics: int, recommended: int | None, names: Sequence[str]
 ) -> TreeView:
-    """Return the tree, cut at the rung of ``n_topics`` topics, which get the names ``given``.
-
-    Raises OptionError for names that ``with_given`` refuses.
-    """
+    """Return the tree, cut at the rung of ``n_topics`` topics, which have these ``names``."""
     cut = [rung.n_topics for rung in tree.rungs].index(n_topics)
-    tree = _with_names(tree, cut, given)
+    tree = _with_names(tree, cut, names)
     heaviest = max(topic.weight for topic in tree.rungs[cut].topics)
     rows = [
         _row(tree, branch, cut, heaviest, n_ends) for branch, n_ends in _in_order(branches_of(tree))
@@ -73,10 +69,9 @@ def tree_view(
     return TreeView(rows, cut, _tree_data(tree, recommended))
 
 
-def _with_names(tree: TopicTree, cut: int, given: GivenNames) -> TopicTree:
+def _with_names(tree: TopicTree, cut: int, names: Sequence[str]) -> TopicTree:
     """Return the tree with the names of the topics of one rung replaced."""
     rungs, own = list(tree.rungs), tree.rungs[cut].topics
-    names = with_given([topic.name for topic in own], given)
     named = tuple(replace(topic, name=name) for topic, name in zip(own, names, strict=True))
     rungs[cut] = replace(rungs[cut], topics=named)
     return replace(tree, rungs=tuple(rungs))

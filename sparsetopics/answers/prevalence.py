@@ -39,6 +39,7 @@ from sparsetopics.options.registry import MODELS
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 LEVEL = 0.95  # of intervals
+Labels = Sequence[tuple[str, str]] | None  # id and name of each topic of the model
 
 
 class Prevalence(NamedTuple):
@@ -51,16 +52,16 @@ class Prevalence(NamedTuple):
     words: list[list[list[str]]]  # of each group and topic
     n_left_out: int  # documents without a value to divide by
 
-    def table(self, names: Sequence[str] | None = None) -> pa.Table:
+    def table(self, labels: Labels = None) -> pa.Table:
         """Return a row for each topic and group.
 
-        Columns: topic; name, if ``names`` has one for each topic of the model; group, if documents
-        are divided by names; from and to, if they are divided by time or numbers; mean,
+        Columns: topic; id and name, if ``labels`` has them of each topic of the model; group, if
+        documents are divided by names; from and to, if they are divided by time or numbers; mean,
         standard_error, low and high (of the 95 % interval), n_documents, words. The end of a period
         or bin is not part of it.
         """
         n_groups, n_topics = self.means.mean.shape
-        columns = self._topic_columns(n_groups, names)
+        columns = self._topic_columns(n_groups, labels)
         columns |= self._group_columns(np.arange(n_groups), n_topics)
         low, high = self.means.interval(LEVEL)
         columns |= {
@@ -76,18 +77,18 @@ class Prevalence(NamedTuple):
         }
         return pa.table(columns)
 
-    def differences(self, names: Sequence[str] | None = None) -> pa.Table:
+    def differences(self, labels: Labels = None) -> pa.Table:
         """Return a row for each topic and pair of groups: the first minus the other.
 
         Groups of one period are compared with each other. Without names, each period is compared
-        with the one before. Columns: topic, name; group and other_group, from and to, other_from
-        and other_to, as in ``table``; difference, standard_error, low, high, t, p_value,
+        with the one before. Columns: topic, id, name; group and other_group, from and to,
+        other_from and other_to, as in ``table``; difference, standard_error, low, high, t, p_value,
         adjusted_p_value (Holm, over all rows). Raises OptionError for too many pairs.
         """
         pairs = self._pairs()
         n_topics = len(self.topics)
         found = group_differences(self.means, pairs, LEVEL)
-        columns = self._topic_columns(len(pairs), names)
+        columns = self._topic_columns(len(pairs), labels)
         columns |= self._group_columns(pairs[:, 0], n_topics)
         columns |= self._group_columns(pairs[:, 1], n_topics, "other_")
         columns |= {name: _by_topic(values) for name, values in found._asdict().items()}
@@ -106,11 +107,11 @@ class Prevalence(NamedTuple):
         pairs = [pair for some in periods.values() for pair in combinations(some, 2)]
         return np.array(pairs, np.int64).reshape(-1, 2)
 
-    def _topic_columns(self, n_each: int, names: Sequence[str] | None) -> dict[str, pa.Array]:
+    def _topic_columns(self, n_each: int, labels: Labels) -> dict[str, pa.Array]:
         topics = np.repeat(self.topics, n_each)
         columns = {"topic": arrow_numbers(topics)}
-        if names is not None:
-            columns["name"] = arrow_strings([names[topic] for topic in topics.tolist()])
+        for column, own in zip(("id", "name"), zip(*labels or (), strict=True), strict=False):
+            columns[column] = arrow_strings(own).take(columns["topic"])
         return columns
 
     def _group_columns(

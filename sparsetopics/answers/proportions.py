@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparsetopics.answers.table_files import write_tables
+from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import plural
@@ -69,7 +70,7 @@ def proportions_under(
 
 
 def share_tables(
-    model: Model,
+    run: AnyRun,
     corpus: AnyCorpus,
     top: int | None = None,
     *,
@@ -82,13 +83,13 @@ def share_tables(
     ``ShareColumns``. Tables are made when they are needed; a cluster makes a few ahead.
     """
     groups: Sequence[AnyRowGroup] = corpus.row_groups
-    columns = ShareColumns.of(model, top)
-    return broadcast(partial(_table_of, columns, shares_of(model, workers=workers)), groups)
+    columns = ShareColumns.of(run, top)
+    return broadcast(partial(_table_of, columns, shares_of(run.model, workers=workers)), groups)
 
 
 def write_shares(
     output: Output,
-    model: Model,
+    run: AnyRun,
     corpus: AnyCorpus,
     top: int | None = None,
     *,
@@ -97,8 +98,8 @@ def write_shares(
     spreadsheet_safe: bool = False,
 ) -> None:
     """Write ``share_tables`` to the ``table_output``, in the format of its extension."""
-    schema = ShareColumns.of(model, top).schema
-    tables = share_tables(model, corpus, top, workers=workers, broadcast=broadcast)
+    schema = ShareColumns.of(run, top).schema
+    tables = share_tables(run, corpus, top, workers=workers, broadcast=broadcast)
     with written(output) as path:
         suffix = output.path.suffix.lower()
         write_tables(path, suffix, schema, tables, spreadsheet_safe=spreadsheet_safe)
@@ -117,14 +118,16 @@ class ShareColumns(NamedTuple):
     share: str  # proportion, or responsibility for mixtures
     prior: FloatArray  # (n_topics,)  tokens that a share has without any data
     top: int | None
+    labels: Sequence[tuple[str, str]] = ()  # (n_topics,)  id and name; none for vectors
 
     @classmethod
-    def of(cls, model: Model, top: int | None) -> ShareColumns:
-        """The columns for the data of ``model``."""
-        row_id = "item_id" if model.n_words is None else "doc_id"
+    def of(cls, run: AnyRun, top: int | None) -> ShareColumns:
+        """The columns for the data of ``run``."""
+        model, labels = run.model, () if run.vocabulary is None else labels_of(run)
+        row_id = "doc_id" if labels else "item_id"
         no_prior = np.zeros(model.n_topics)
         prior = model.doc_concentration if isinstance(model, TopicPosterior) else no_prior
-        return cls(row_id, MODELS[model.name].share, prior, top)
+        return cls(row_id, MODELS[model.name].share, prior, top, labels)
 
     @property
     def schema(self) -> pa.Schema:
@@ -132,7 +135,9 @@ class ShareColumns(NamedTuple):
         row_id = (self.row_id, pa.string())
         if self.top is None:
             return pa.schema([row_id, (self.values_name, pa.list_(pa.float32(), len(self.prior)))])
-        return pa.schema([row_id, *self.values_type.value_type])
+        topic, share = self.values_type.value_type
+        labels = (("id", pa.string()), ("name", pa.string())) if self.labels else ()
+        return pa.schema([row_id, topic, *labels, share])
 
     @property
     def values_name(self) -> str:
@@ -155,9 +160,10 @@ class ShareColumns(NamedTuple):
         if self.top is None:
             lists = self.values(shares, sizes).cast(self.schema.types[1])
             return pa.table([names, lists], schema=self.schema)
-        rows, *own = self._largest(shares, sizes)
+        rows, topics, values = self._largest(shares, sizes)
+        labels = (arrow_strings(own).take(topics) for own in zip(*self.labels, strict=True))
         is_known = pc.greater(arrow_numbers(sizes[rows]), 0)
-        columns = (pc.if_else(is_known, column, None) for column in own)
+        columns = (pc.if_else(is_known, own, None) for own in (topics, *labels, values))
         return pa.table([names.take(arrow_numbers(rows)), *columns], schema=self.schema)
 
     def values(self, shares: FloatArray, sizes: FloatArray) -> pa.Array:
@@ -212,6 +218,8 @@ class TopicOfText(NamedTuple):
     """A topic of a text, its share of the text and the topic's most probable words."""
 
     topic: int
+    id: str
+    name: str
     share: float
     words: Sequence[str]
 
@@ -223,7 +231,14 @@ def topics_of_texts(
     known word."""
     words = run.words.shown
     best = [[words[word] for word in row] for row in top_words(run.model.topic_word_mean, N_WORDS)]
-    for table in share_tables(run.model, corpus, top, workers=workers, broadcast=broadcast):
+    for table in share_tables(run, corpus, top, workers=workers, broadcast=broadcast):
         rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
         for doc_id, own in groupby(rows, key=lambda row: row[0]):
-            yield doc_id, [TopicOfText(k, x, best[k]) for _, k, x in own if k is not None]
+            yield (
+                doc_id,
+                [
+                    TopicOfText(k, topic_id, name, share, best[k])
+                    for _, k, topic_id, name, share in own
+                    if k is not None
+                ],
+            )

@@ -148,7 +148,7 @@ def _inference(asked: _Asked) -> _Inference:
     run, shares, word_ids = _read(path, digest)
     options = document_options({"tokenizer": tokenizer}, vocabulary=run.words)
     how = settled_tokenizer(options, run.words, lambda how: ())
-    return _Inference(ShareColumns.of(run.model, top), shares, word_ids, how, text)
+    return _Inference(ShareColumns.of(run, top), shares, word_ids, how, text)
 
 
 @lru_cache(maxsize=4)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 
 from sparsetopics.answers.proportions import Shares, shares_of
+from sparsetopics.answers.topic_names import place_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import LABEL, Grouping
@@ -27,7 +28,6 @@ from sparsetopics.measures.representatives import (
     leading_words,
 )
 from sparsetopics.model.statistics import in_use
-from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.runs.run import AnyRun
@@ -59,19 +59,16 @@ class TopicsToShow(NamedTuple):
 
     @classmethod
     def of_run(
-        cls, run: AnyRun, topics: Sequence[int] | None = None, *, workers: int = 1
+        cls, run: AnyRun, given: Sequence[int | str] | None = None, *, workers: int = 1
     ) -> TopicsToShow:
-        """Some topics of a run, or all that have any data.
+        """Some topics of a run by their numbers or ids, or all that have any data.
 
-        Raises OptionError for the number of no topic, RunError for components of vectors.
+        Raises OptionError for a topic that is not there, RunError for components of vectors.
         """
         words, model = run.words.shown, run.model  # first: components of vectors have no words
-        for topic in topics or ():
-            if not 0 <= topic < model.n_topics:
-                problem = f"there is no topic {shown(topic)}: the run has {model.n_topics:,}"
-                refuse("topic", problem, "`sparsetopics topics` prints their numbers.")
+        topics = [place_of(run, topic, "topic") for topic in given or ()]
         used = np.flatnonzero(in_use(model.sizes)).tolist()
-        chosen = used if topics is None else list(dict.fromkeys(topics))
+        chosen = used if given is None else list(dict.fromkeys(topics))
         shares = shares_of(model, workers=workers)
         return cls(shares, model.topic_word_mean, words, chosen, MODELS[model.name].share)
 
@@ -85,21 +82,24 @@ class Representatives(NamedTuple):
     n_seen: int  # documents that were searched
     n_docs: int  # in the corpus
 
-    def table(self, names: Sequence[str]) -> pa.Table:
-        """Return a row for each topic and document, the best first; ``names`` are of all topics.
+    def table(self, labels: Sequence[tuple[str, str]]) -> pa.Table:
+        """Return a row for each topic and document, the best first.
 
-        Columns: topic, name, doc_id, label; group, if it is not the label; proportion, or
+        ``labels`` are the id and name of each topic of the run.
+
+        Columns: topic, id, name, doc_id, label; group, if it is not the label; proportion, or
         responsibility for mixtures; n_tokens, words, text (null if it is not kept).
         """
         share = self.topics.share_name
         rows = [
-            {"topic": topic, "name": names[topic], share: each.share, **each._asdict()}
+            {"topic": topic, "id": labels[topic][0], "name": labels[topic][1]}
+            | {share: each.share, **each._asdict()}
             for topic, own in zip(self.topics.chosen, self.of_topics, strict=True)
             for each in own
         ]
         # Sizes are whole numbers unless counts are weights.
         is_whole = all(each.n_tokens.is_integer() for own in self.of_topics for each in own)
-        texts = ["name", "doc_id", "label", *([] if self.by == LABEL else ["group"])]
+        texts = ["id", "name", "doc_id", "label", *([] if self.by == LABEL else ["group"])]
         columns = [
             ("topic", pa.int64()),
             *((name, pa.string()) for name in texts),

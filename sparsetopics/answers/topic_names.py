@@ -1,35 +1,48 @@
-"""Names of topics: made of their most relevant words, or given by people in a TOML file.
+"""Names of topics: made of their most relevant words, or given by people.
 
-The file has a line for each topic that gets a name, ``3 = "Crime"``. All other topics keep their
-default names.
+Names that were given are kept in the run, by the ids of topics (``runs.topic_identity``). A file
+of names, or another run that has names, names the topics of this run that it means: those with the
+same ids, or else those with nearly the same words.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from msgspec.structs import replace
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.base.safe_reading import Toml, read_toml, shown_toml
-from sparsetopics.base.wording import printable, quantity
+from sparsetopics.base.errors import OptionError, warn_user
+from sparsetopics.base.safe_reading import read_toml, shown_toml
+from sparsetopics.base.sealed_files import Refusal, decoded
+from sparsetopics.base.wording import listed, quantity
+from sparsetopics.inference.course import Model
 from sparsetopics.measures.completion import unigram_probabilities
-from sparsetopics.measures.relevance import LONGEST_NAME, relevant_words, topic_names
+from sparsetopics.measures.relevance import relevant_words, topic_names
+from sparsetopics.measures.similar_topics import jensen_shannon_similarity, likely_pairs
 from sparsetopics.measures.top_words import TopicRow, top_words, topic_table
 from sparsetopics.options.option import check_type, refuse, shown
-from sparsetopics.runs.run import AnyRun
+from sparsetopics.runs.run import AnyRun, Run, load_run
+from sparsetopics.runs.topic_identity import ID_LENGTH, NAME_WORDS, TopicIdentity, problem_of_name
 
-GivenNames = Mapping[int, str]  # by number of the topic; the others keep their default names
-NONE_GIVEN: GivenNames = {}
+P = TypeVar("P", bound=Model)
+GivenNames = Mapping[int | str, str]  # by number or id of the topic
+LEAST_SIMILARITY = 0.8  # Jensen–Shannon, of topics of two runs that are the same
+LEAST_WORDS = 6  # of the ten words of a name that a topic must have among its own ten
+_KEY = re.compile(rf"[0-9a-f]{{{ID_LENGTH}}}|0|[1-9][0-9]{{0,{ID_LENGTH - 2}}}")
+_UNREADABLE = Refusal(OptionError, "Write a name and words, as `sparsetopics export --to names`")
 
 
-def topic_rows(
-    run: AnyRun, n_words: int, balance: float | None = None, given: GivenNames = NONE_GIVEN
-) -> list[TopicRow]:
-    """Return each topic of a run with its name, weight and best words.
+def topic_rows(run: AnyRun, n_words: int, balance: float | None = None) -> list[TopicRow]:
+    """Return each topic of a run with its id, name, weight and best words.
 
     Words are ordered by relevance at λ = ``balance``, or by probability without it. Raises RunError
-    for a mixture of vectors, and OptionError for names that ``with_given`` refuses.
+    for a mixture of vectors.
     """
     words = run.words.shown  # first: a mixture of vectors has no topics
     topic_word = run.model.topic_word_mean
@@ -37,61 +50,167 @@ def topic_rows(
         best = top_words(topic_word, n_words)
     else:
         best = relevant_words(topic_word, _unigram(run), n_words, balance)
-    return topic_table(topic_word, run.model.weights, words, names_of(run, given), best)
+    return topic_table(topic_word, run.model.weights, words, labels_of(run), best)
 
 
-def names_of(run: AnyRun, given: GivenNames = NONE_GIVEN) -> list[str]:
-    """Return the name of each topic of a run, (n_topics,); raises what ``topic_rows`` raises."""
-    words, unigram = run.words.shown, _unigram(run)
-    return with_given(topic_names(run.model.topic_word_mean, unigram, words), given)
+def names_of(run: AnyRun) -> list[str]:
+    """Return the name of each topic of a run, (n_topics,): that it was given, or its best words.
+
+    Raises RunError for a mixture of vectors.
+    """
+    usual = topic_names(run.model.topic_word_mean, _unigram(run), run.words.shown)
+    return [topic.name or own for topic, own in zip(run.topics, usual, strict=True)]
+
+
+def labels_of(run: AnyRun) -> list[tuple[str, str]]:
+    """Return the id and the name of each topic of a run, (n_topics,), as ``names_of`` does."""
+    names = names_of(run)  # first: it refuses a mixture of vectors
+    return [(topic.id, name) for topic, name in zip(run.topics, names, strict=True)]
 
 
 def _unigram(run: AnyRun) -> FloatArray:
     return unigram_probabilities(run.words.term_frequency)
 
 
-def with_given(names: Sequence[str], given: GivenNames) -> list[str]:
-    """Return ``names`` (n_topics,) with those that were given in their places.
+def words_of_names(run: AnyRun) -> list[tuple[str, ...]]:
+    """Return the words that are kept with the name of each topic, (n_topics,)."""
+    best, words = top_words(run.model.topic_word_mean, NAME_WORDS), run.words.words
+    return [tuple(words[word] for word in row) for row in best.tolist()]
 
-    Raises OptionError for the number of no topic, and for a name that is empty, longer than 200
+
+def place_of(run: AnyRun, topic: int | str, option: str) -> int:
+    """Return the place of a topic that ``option`` names by its number or its id.
+
+    Raises OptionError if it is not there.
+    """
+    ids = [each.id for each in run.topics]
+    if isinstance(topic, str) and topic.isdecimal() and len(topic) < ID_LENGTH:
+        topic = int(topic)
+    if isinstance(topic, Integral) and 0 <= topic < len(ids):
+        return int(topic)
+    if topic not in ids:
+        problem = f"there is no topic {shown(topic)}: the model has {quantity(len(ids), 'topic')}"
+        refuse(option, problem, "`sparsetopics topics` prints ids, and numbers from 0.")
+    return ids.index(str(topic))
+
+
+def with_names(run: Run[P], given: GivenNames, named_by: str | None = None) -> Run[P]:
+    """Return a run with the names that were given to some topics, by their numbers or ids.
+
+    Raises OptionError for a topic that is not there, and for a name that is empty, longer than 200
     characters or not printable.
     """
-    check_type("names", given, Mapping, "a mapping from numbers of topics to names")
-    named = list(names)
+    check_type("names", given, Mapping, "a mapping from numbers or ids of topics to names")
+    topics, words = list(run.topics), words_of_names(run)
     for topic, name in given.items():
-        if not isinstance(topic, Integral) or not 0 <= topic < len(named):
-            has = f"the model has {quantity(len(named), 'topic')}"
-            problem = f"there is no topic {shown(topic)} to name {shown(name)}: {has}"
-            refuse("names", problem, "Numbers begin with 0, as `sparsetopics topics` prints them.")
+        place = place_of(run, topic, "names")
         _check_name("names", name)
-        named[int(topic)] = name
-    return named
+        topics[place] = replace(topics[place], name=name, words=words[place], named_by=named_by)
+    return run.with_topics(topics)
 
 
-def _check_name(where: str, name: Toml) -> None:
-    if not isinstance(name, str):
-        refuse(where, f"a name must be a string, but is {shown_toml(name)}")
-    if not name.strip():
-        hint = "Leave a topic out to keep its default name."
-        refuse(where, "a name must not be empty", hint)
-    if len(name) > LONGEST_NAME:
-        refuse(where, f"a name has at most {LONGEST_NAME} characters, but this has {len(name):,}")
-    if printable(name) != name:
-        refuse(where, f"a name must be printable, but is {shown(name)}", "Use letters and spaces.")
+def _check_name(where: str, name: str) -> None:
+    check_type(where, name, str, "a string")
+    if problem := problem_of_name(name):
+        refuse(where, problem, "Leave a topic out to keep its name.")
 
 
-# --- files of names -------------------------------------------------------------------------------
-def read_names(path: Path) -> dict[int, str]:
-    """Return the names in a TOML file.
+# --- names of other runs --------------------------------------------------------------------------
+def load_named(path: Path, names: Path | None = None) -> AnyRun:
+    """Read a run, with the names in a file or in another run if ``names`` is given.
 
-    Raises OptionError, with file and key, for a key that is no number and for a name that
-    ``with_given`` refuses.
+    Raises RunError, and OptionError for names that cannot be read or fit no topic. Warns about
+    those that fit none if others do.
     """
-    names = {}
-    for key, name in read_toml(path).items():
+    run = load_run(path)
+    if names is None:
+        return run
+    if names.is_dir():
+        other = load_run(names)
+        found = [topic for topic in other.topics if topic.name is not None]
+        return _with_names_like(run, found, _same_topics(other, run), names)
+    given, found = read_names(names)
+    run = with_names(run, given) if given else run
+    return _with_names_like(run, found, _topics_with_words(found, run), names) if found else run
+
+
+def read_names(path: Path) -> tuple[dict[int | str, str], list[TopicIdentity]]:
+    """Return the names in a TOML file, and those that have words, to be found by them.
+
+    Warns about numbers of topics. Raises OptionError, with file and key, for a key that is neither
+    an id nor a number, and for a name that cannot be used.
+    """
+    given: dict[int | str, str] = {}
+    found = []
+    for key, value in read_toml(path).items():
         where = f"{path}, {key}"
-        if not (key.isascii() and key.isdigit() and len(key) < 10 and key == str(int(key))):
-            refuse(where, "a key must be the number of a topic", 'Write lines such as 3 = "Crime".')
-        _check_name(where, name)
-        names[int(key)] = str(name)
-    return names
+        if isinstance(value, dict):
+            found.append(decoded({**value, "id": key}, TopicIdentity, where, _UNREADABLE))
+            continue
+        if not isinstance(value, str):
+            refuse(where, f"a name must be a string, but is {shown_toml(value)}")
+        _check_name(where, value)
+        if _KEY.fullmatch(key) is None:
+            problem = "a key must be the id of a topic, or its number"
+            refuse(where, problem, "`sparsetopics export --to names` writes such a file.")
+        given[key if len(key) == ID_LENGTH else int(key)] = value
+    if not all(isinstance(key, str) for key in given):
+        warn_user(
+            f"{path} names topics by numbers, which change when a run learns on. "
+            "`sparsetopics export --to names` writes ids."
+        )
+    return given, found
+
+
+def _with_names_like(
+    run: Run[P], found: Sequence[TopicIdentity], similar: Mapping[str, int], where: Path
+) -> Run[P]:
+    """Name topics with the same ids, and those that are ``similar`` to the topics with other ids.
+
+    Raises OptionError if no name fits, and warns about those that do not if others do.
+    """
+    topics = list(run.topics)
+    places = {**similar, **{topic.id: place for place, topic in enumerate(topics)}}
+    left = [str(topic.name) for topic in found if topic.id not in places]
+    if left:
+        said = f"{where}: no topic of {run.path} is like {listed([shown(name) for name in left])}"
+        if len(left) == len(found):
+            refuse("names", said, "Name the topics of this run: `sparsetopics export --to names`.")
+        warn_user(f"{said}. These names are left out.")
+    for topic in found:
+        if (place := places.get(topic.id)) is not None:
+            own = {"id": topics[place].id, "former_ids": topics[place].former_ids}
+            topics[place] = replace(topic, **own)
+    return run.with_topics(topics)
+
+
+def _topics_with_words(found: Sequence[TopicIdentity], run: AnyRun) -> dict[str, int]:
+    """For names that have words, the one topic that has most of them among its own ten.
+
+    A name and its topic must prefer each other to all others.
+    """
+    own = [set(words) for words in words_of_names(run)]
+    shared = np.array([[len(words.intersection(topic.words)) for words in own] for topic in found])
+    return _mutual(shared, LEAST_WORDS, found)
+
+
+def _same_topics(other: AnyRun, run: AnyRun) -> dict[str, int]:
+    """The topics of ``run`` that are most similar to those of another run, and they to them."""
+    ours, words = run.model.topic_word_mean, {word: k for k, word in enumerate(run.words.words)}
+    known = [(k, words[word]) for k, word in enumerate(other.words.words) if word in words]
+    theirs = np.zeros((other.model.n_topics, ours.shape[1]))
+    if known:
+        old, new = np.array(known).T
+        theirs[:, new] = other.model.topic_word_mean[:, old]
+    similarity = np.zeros((len(theirs), len(ours)))
+    for k, j in likely_pairs(theirs, ours).tolist():
+        similarity[k, j] = jensen_shannon_similarity(theirs[k], ours[j])
+    return _mutual(similarity, LEAST_SIMILARITY, other.topics)
+
+
+def _mutual(values: FloatArray, least: float, topics: Sequence[TopicIdentity]) -> dict[str, int]:
+    """The column that each row, a topic, has its only largest value in, if the column has too."""
+    is_best = (values >= least) & (values == values.max(axis=1, keepdims=True))
+    is_best &= values == values.max(axis=0)
+    alone = (is_best.sum(axis=1) == 1) & (is_best @ (is_best.sum(axis=0) == 1))
+    return {topics[row].id: int(is_best[row].argmax()) for row in np.flatnonzero(alone).tolist()}

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 TOPICS = pa.schema(
     [
         ("topic", pa.int64()),
+        ("id", pa.string()),
         ("name", pa.string()),
         ("weight", pa.float64()),
         ("words", pa.list_(pa.string())),
@@ -57,20 +58,22 @@ class FittedEstimator(Estimator):
     def topics(
         self, n_words: int = 10, relevance: float | None = None, *, names: GivenNames | None = None
     ) -> pa.Table:
-        """Return a row for each topic or component: ``topic``, ``name``, ``weight``, ``words``.
+        """Return a row for each topic or component: ``topic``, ``id``, ``name``, ``weight``,
+        ``words``.
 
-        ``name`` is that in ``names``, or else the three most relevant words, ``weight`` the share
-        of the training data and ``words`` a list of the ``n_words`` best words, which ``top_words``
+        ``topic`` is its rank, which changes with ``partial_fit``; ``id`` stays. ``name`` is that in
+        ``names`` or in the run, or else the three most relevant words, ``weight`` the share of the
+        training data and ``words`` a list of the ``n_words`` best words, which ``top_words``
         returns too. Raises OptionError for components of vectors, for numbers out of range, and for
         names that cannot be used.
         """
         from sparsetopics.answers.topic_names import topic_rows
 
-        run = self._run_of_words()
+        run = self._run_of_words(names)
         counts_from(1).check("n_words", n_words)
         if relevance is not None:
             Interval(0, 1).check("relevance", relevance)
-        rows = topic_rows(run, int(n_words), relevance, {} if names is None else names)
+        rows = topic_rows(run, int(n_words), relevance)
         named = [row._asdict() | {"words": [word for word, _ in row.words]} for row in rows]
         return pa.Table.from_pylist(named, TOPICS)
 
@@ -88,7 +91,7 @@ class FittedEstimator(Estimator):
     @naming_parameters()
     def documents(
         self,
-        topic: int,
+        topic: int | str,
         corpus: Data,
         n: int = 10,
         *,
@@ -98,28 +101,27 @@ class FittedEstimator(Estimator):
         """Return the documents that represent a topic, the best first.
 
         Args:
-            topic: The number of the topic or component.
+            topic: The number or id of the topic or component.
             corpus: The documents to choose from, with the fitted words.
             n: The number of documents, at most 100.
             by: The field with the groups that take turns: the label, or one that is kept.
-            names: Names of topics by their numbers; the others keep their default names.
+            names: Names of topics by their numbers or ids; the others keep theirs.
 
-        Columns: ``topic``, ``name``, ``doc_id``, ``label``; ``group``, if ``by`` is a field;
-        ``proportion`` (``responsibility`` of a mixture), ``n_tokens``, ``words`` that contribute
-        most to the topic, and ``text``, which is null unless the corpus keeps it. What makes a
-        document representative is described with ``sparsetopics documents``. Raises OptionError for
-        components of vectors, and for a topic or a field that is not there; ShapeError or
-        VocabularyError for other words.
+        Columns: ``topic``, ``id``, ``name``, ``doc_id``, ``label``; ``group``, if ``by`` is a
+        field; ``proportion`` (``responsibility`` of a mixture), ``n_tokens``, ``words`` that
+        contribute most to the topic, and ``text``, which is null unless the corpus keeps it. What
+        makes a document representative is described with ``sparsetopics documents``. Raises
+        OptionError for components of vectors, and for a topic or a field that is not there;
+        ShapeError or VocabularyError for other words.
         """
         from sparsetopics.answers.representatives import TopicsToShow, representatives
-        from sparsetopics.answers.topic_names import names_of
+        from sparsetopics.answers.topic_names import labels_of
 
-        run = self._run_of_words()
-        counts_from(0).check("topic", topic)
+        run = self._run_of_words(names)
         check_type("by", by, str, "the name of a field")
-        chosen = TopicsToShow.of_run(run, [int(topic)], workers=self._n_threads)
+        chosen = TopicsToShow.of_run(run, [topic], workers=self._n_threads)
         found = representatives(chosen, self._more_rows(corpus).documents, n, by=by)
-        return found.table(names_of(run, {} if names is None else names))
+        return found.table(labels_of(run))
 
     @naming_parameters()
     def infer(
@@ -151,8 +153,8 @@ class FittedEstimator(Estimator):
             corpus = self._more_rows(texts).documents
         else:
             corpus = Corpus(**vars(every_text(self._texts_of(texts), run.words, tokenizer)))
-        nothing = ShareColumns.of(run.model, top).schema.empty_table()
-        tables = share_tables(run.model, corpus, top, workers=self._n_threads)
+        nothing = ShareColumns.of(run, top).schema.empty_table()
+        tables = share_tables(run, corpus, top, workers=self._n_threads)
         return pa.concat_tables([nothing, *tables])
 
     @naming_parameters()
@@ -197,9 +199,10 @@ class FittedEstimator(Estimator):
     ) -> pa.Table:
         """Return how much of each topic there is in groups of documents and over time.
 
-        A row for each topic and group has ``topic``, ``name``, ``mean``, ``standard_error``,
-        ``low`` and ``high`` (of the 95 % interval), ``n_documents`` and ``words``: the table of
-        ``sparsetopics prevalence``. Documents without a value to group by are left out.
+        A row for each topic and group has ``topic``, ``id``, ``name``, ``mean``,
+        ``standard_error``, ``low`` and ``high`` (of the 95 % interval), ``n_documents`` and
+        ``words``: the table of ``sparsetopics prevalence``. Documents without a value to group by
+        are left out.
 
         Args:
             corpus: The documents, with the fitted columns.
@@ -209,17 +212,17 @@ class FittedEstimator(Estimator):
                 width of bins, such as ``"age:10"`` (columns ``from`` and ``to``).
             differences: Whether to compare groups instead, a row for each topic and pair of groups,
                 with p-values adjusted for their number.
-            names: Names of topics by their numbers; the others keep their default names.
+            names: Names of topics by their numbers or ids; the others keep theirs.
             n_words: Most words of a topic to name for each group.
 
         Raises OptionError for a mixture, for a field that the corpus lacks or that cannot be
         divided so, and for names that cannot be used; CorpusError if no document has a value.
         """
         from sparsetopics.answers.prevalence import prevalence
-        from sparsetopics.answers.topic_names import names_of
+        from sparsetopics.answers.topic_names import labels_of
         from sparsetopics.corpora.grouping import Grouping
 
-        run = self._run()
+        run = self._run(names)
         if MODELS[run.model.name].of_items:
             problem = "is a mixture, which has responsibilities instead of proportions"
             refuse(type(self).__name__, problem, "predict_proba returns them.")
@@ -230,12 +233,12 @@ class FittedEstimator(Estimator):
         check_type("differences", differences, bool, "true or false")
         if differences:
             grouping.check_comparable()
-        named = names_of(run, {} if names is None else names)
+        labels = labels_of(run)
         documents = self._more_rows(corpus).documents
         found = prevalence(
             run.model, documents, run.words.shown, grouping, int(n_words), workers=self._n_threads
         )
-        return found.differences(named) if differences else found.table(named)
+        return found.differences(labels) if differences else found.table(labels)
 
     @naming_parameters()
     def report(
@@ -256,7 +259,7 @@ class FittedEstimator(Estimator):
                 fitted columns.
             by: Field of the corpus with the names of groups, to compare topics between them.
             over: Field and unit, such as "date:month", to show topics over time.
-            names: Names of topics by their numbers; the others keep their default names.
+            names: Names of topics by their numbers or ids; the others keep theirs.
             overwrite: Whether to replace the file if it exists.
 
         Raises OutputError, OptionError for names that cannot be used and documents that cannot be
@@ -265,18 +268,15 @@ class FittedEstimator(Estimator):
         from sparsetopics.base.outputs import output_file
         from sparsetopics.evaluation.report.page import write_page
         from sparsetopics.evaluation.report.report import page_grouping, run_report
-        from sparsetopics.evaluation.report.topic_path import topic_path_section
 
-        run = self._run()
+        run = self._run(names)
         check_type("overwrite", overwrite, bool, "true or false")
         output = output_file(path_of("path", path), overwrite=overwrite)
         check_extension("path", output.path, PAGE_EXTENSIONS)
         grouping = page_grouping(by, over, has_corpus=corpus is not None)
         rows = None if corpus is None else self._more_rows(corpus).corpus
-        found, given = self._topic_path(), {} if names is None else names
-        section = None if found is None else topic_path_section(found, given)
-        n_threads = self._n_threads
-        page = run_report([run], rows, GIVEN, given, section, grouping, workers=n_threads)
+        found, n_threads = self._topic_path(), self._n_threads
+        page = run_report([run], rows, GIVEN, found, grouping, workers=n_threads)
         write_page(output, page)
 
     @naming_parameters()
@@ -297,7 +297,7 @@ class FittedEstimator(Estimator):
             to: "gensim", "mallet", "matrix-market", "csv", "parquet", "pyldavis" or "names"; for a
                 topic path also "newick", and "csv" is then the table of its tree.
             corpus: The documents to show, for "pyldavis".
-            names: Names of topics by their numbers, for "csv", "parquet" and "names".
+            names: Names of topics by their numbers or ids, for "csv", "parquet" and "names".
             spreadsheet_safe: Whether words that a spreadsheet would take for formulas get an
                 apostrophe in front, for "csv".
             overwrite: Whether to replace the file if it exists.
@@ -307,7 +307,7 @@ class FittedEstimator(Estimator):
         from sparsetopics.answers.exports import PATH_TARGETS, RUN_TARGETS
         from sparsetopics.answers.exports.exporting import export_model
 
-        run, found = self._run(), self._topic_path()
+        run, found = self._run(names), self._topic_path()
         known = RUN_TARGETS if found is None else RUN_TARGETS | PATH_TARGETS
         OneOf(list(known)).check("to", to)
         check_type("spreadsheet_safe", spreadsheet_safe, bool, "true or false")
@@ -319,22 +319,24 @@ class FittedEstimator(Estimator):
             path_of("path", path),
             documents=None if corpus is None else self._more_rows(corpus).corpus,
             spreadsheet_safe=spreadsheet_safe,
-            names={} if names is None else names,
+            has_names=bool(names),
             overwrite=overwrite,
         )
 
-    def _run(self) -> AnyRun:
+    def _run(self, names: GivenNames | None = None) -> AnyRun:
         """The model as a run, which all functions take that know no estimators."""
+        from sparsetopics.answers.topic_names import with_names
         from sparsetopics.runs.run import run_in_memory
 
         self._check_fitted()
         vocabulary = getattr(self, "vocabulary_", None)
         name, provenance = type(self).__name__, self._provenance()
-        return run_in_memory(name, self.model_, vocabulary, provenance, self.trace_)
+        run = run_in_memory(name, self.model_, vocabulary, provenance, self.trace_)
+        return run if names is None else with_names(run, names)
 
-    def _run_of_words(self) -> AnyRun:
+    def _run_of_words(self, names: GivenNames | None = None) -> AnyRun:
         """The model as a run; OptionError for components of vectors."""
-        run = self._run()
+        run = self._run(names)
         if run.vocabulary is None:
             problem = "has components of vectors, which have no words"
             refuse(type(self).__name__, problem, "See weights_, means_ and covariances_.")

@@ -19,6 +19,7 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry
 
 if TYPE_CHECKING:
+    from sparsetopics.answers.topic_names import GivenNames
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.run_files import Provenance
@@ -149,8 +150,8 @@ class TopicPath(TopicEstimator):
     def _provenance(self) -> Provenance:
         return self._provenance_of(self.n_components_)
 
-    def _run(self) -> AnyRun:
-        return replace(super()._run(), trace=self._trace_of(self.n_components_))
+    def _run(self, names: GivenNames | None = None) -> AnyRun:
+        return replace(super()._run(names), trace=self._trace_of(self.n_components_))
 
     def _topic_path(self) -> TopicPathFolder:
         from sparsetopics.runs.topic_path_files import TopicPathFolder

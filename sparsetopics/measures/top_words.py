@@ -14,9 +14,10 @@ PERSISTENCE = 0.9  # p of rank-biased overlap: how much less each further rank c
 
 
 class TopicRow(NamedTuple):
-    """One topic: its number in the model, its share of the training tokens and its best words."""
+    """One topic: its rank in the model, its share of the training tokens and its best words."""
 
     topic: int
+    id: str | None  # None for a plain matrix, whose topics have none
     name: str
     weight: float | None  # None for a plain matrix, which has no weights
     words: list[tuple[str, float]]  # word, probability in the topic
@@ -45,15 +46,15 @@ def topic_table(
     topic_word: FloatArray,  # (n_topics, n_words)   rows sum to one
     weights: FloatArray | None,  # (n_topics,)
     words: Sequence[str],
-    names: Sequence[str],  # (n_topics,)
+    labels: Sequence[tuple[str | None, str]],  # (n_topics,)  ids, if there are any, and names
     best_words: IntArray,  # (n_topics, n_best)   word ids, best first
 ) -> list[TopicRow]:
     """Return one row per topic, in the given order, with its best words."""
     shares = [None] * len(topic_word) if weights is None else weights.tolist()
-    rows = enumerate(zip(names, shares, topic_word, best_words, strict=True))
+    rows = enumerate(zip(labels, shares, topic_word, best_words, strict=True))
     return [
-        TopicRow(topic, name, share, [(words[word], float(probabilities[word])) for word in best])
-        for topic, (name, share, probabilities, best) in rows
+        TopicRow(topic, *label, share, [(words[word], float(probabilities[word])) for word in best])
+        for topic, (label, share, probabilities, best) in rows
     ]
 
 

@@ -298,7 +298,7 @@ STORED = {each.name for each in fields(RunPlan)} - {"scheduler"}
 
 def write_config(path: Path, plan: RunPlan) -> None:
     """Write what decides about the result of ``plan``, except the corpus, as TOML."""
-    lines = [f"{key} = {_toml(value)}\n" for key, value in run_config(plan).items()]
+    lines = [f"{key} = {toml(value)}\n" for key, value in run_config(plan).items()]
     # The name of a file may hold bytes that are no text, which TOML may not.
     command = ("path", "PATH") if plan.options.is_topic_path else ("train", "RUN")
     text = CONFIG_HEAD.format(*command) + "".join(lines)
@@ -326,7 +326,8 @@ def run_config(plan: RunPlan) -> dict[str, Value]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _toml(value: Value) -> str:
+def toml(value: Value) -> str:
+    """A value as TOML."""
     if isinstance(value, tuple):
         value = ",".join(map(str, value)) or NO_NAMES
     if isinstance(value, str):  # strings of JSON are strings of TOML, but for one character

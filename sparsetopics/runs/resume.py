@@ -19,7 +19,7 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import PlanRecord
-from sparsetopics.runs.run import check_folder
+from sparsetopics.runs.run import check_folder, load_run
 from sparsetopics.runs.run_files import DAMAGE, TRACE_FILE, load_trace, read_settings
 from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 from sparsetopics.runs.train import RunResult, finish_training, result_of, task_of
@@ -86,6 +86,8 @@ def resume_run(
         if folder.checkpoint.exists():  # training has left the run that it started from
             plan = replace(plan, start_run=None, first_start=plan.start_run or plan.first_start)
         plan, task = task_of(plan)
+        if is_done:  # and learns on
+            task = task._replace(before=load_run(run))
         record.check_data(plan)
         folder.write_plan(PlanRecord.of(plan))
         before = _result(run).laps if is_done else None

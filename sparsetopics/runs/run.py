@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar, overload
 
@@ -37,6 +37,7 @@ from sparsetopics.runs.run_files import (
     run_record,
     write_run,
 )
+from sparsetopics.runs.topic_identity import TopicIdentity, carried, first_identities
 from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
 
 P_co = TypeVar("P_co", bound=Model, covariant=True)
@@ -71,6 +72,19 @@ class Run(Generic[P_co]):
     def n_laps(self) -> int:
         """Completed passes over the training data, at least one."""
         return max([1, *(int(entry.get("lap") or 1) for entry in self.trace)])
+
+    @property
+    def topics(self) -> tuple[TopicIdentity, ...]:
+        """Ids and names of the topics, (n_topics,); ids of older runs follow from their arrays."""
+        return self.settings.get("topics") or first_identities(self.model)
+
+    def with_topics(self, topics: Sequence[TopicIdentity]) -> Run[P_co]:
+        """Return the run with other names, or other ids."""
+        return replace(self, settings={**self.settings, "topics": tuple(topics)})
+
+    def carried(self, model: Model) -> tuple[TopicIdentity, ...]:
+        """The ids and names of the topics of a model that learned on from this run."""
+        return carried(self.topics, self.model.topic_word_mean, model)
 
     def of(self, kind: type[P]) -> Run[P] | None:
         """Return this run if its model is of ``kind``, otherwise None."""
@@ -125,14 +139,15 @@ def save_run(
     """Write a run into ``folder``, which exists and is staged by the caller.
 
     ``vocabulary`` is that of the documents, None for vectors. Sizes, hyperparameters, the
-    fingerprint of the words and versions are added to ``provenance``. Equal models give equal bytes
-    in ``model.safetensors``.
+    fingerprint of the words, versions and ids of topics that have none are added to ``provenance``.
+    Equal models give equal bytes in ``model.safetensors``.
     """
     stored = model.stored()
     if vocabulary is not None:
         vocabulary.save(folder)
         fingerprint = {"vocabulary_fingerprint": vocabulary.fingerprint}
         stored = stored._replace(settings={**stored.settings, **fingerprint})
+        provenance = {**provenance, "topics": provenance.get("topics") or first_identities(model)}
     write_run(folder, stored, provenance, trace)
 
 
@@ -173,6 +188,9 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     arrays = check_file(path, settings, ARRAYS_FILE)
     reader = StoredReader(file, content, settings, arrays, DAMAGE)
     model = posteriors[name].from_stored(name, reader)
+    topics = settings.get("topics")
+    if topics is not None and len({each.id for each in topics}) != model.n_topics:
+        raise DAMAGE.of(f"{file}, topics", f"expected {model.n_topics:,} different ids")
     vocabulary = None if model.n_words is None else load_words(path, settings)
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
 

@@ -35,6 +35,7 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stored
 from sparsetopics.options.registry import MOVE_COUNTS
 from sparsetopics.runs.callbacks import LapEntry
+from sparsetopics.runs.topic_identity import TopicIdentity
 from sparsetopics.runs.topic_path_files import Scores
 
 FORMAT_VERSION = 3  # 1 held no digests; 2 had other readers for topics than for mixtures
@@ -84,6 +85,7 @@ class Provenance(TypedDict):
     options: NotRequired[Nested]
     seed: NotRequired[Annotated[int, Meta(ge=0)] | None]
     number_of_topics: NotRequired[Scores]  # how an HDP was validated
+    topics: NotRequired[tuple[TopicIdentity, ...]]  # where data are words; runs of before have none
 
 
 class RunSettings(ModelSettings, Provenance):

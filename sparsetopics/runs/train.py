@@ -13,7 +13,7 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 from sparsetopics.base.batches import Source, StoredBatch
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, SparsetopicsError, warn_user
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.batching import TrainingData
@@ -26,7 +26,7 @@ from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import RunKeeper
 from sparsetopics.runs.data import corpus_of, data_of, facts_of, heldout_of, lap_score
 from sparsetopics.runs.plan import RunPlan, lowered, with_validation, write_config
-from sparsetopics.runs.run import load_run, option_record, refuse_run, save_run
+from sparsetopics.runs.run import AnyRun, TopicRun, load_run, option_record, refuse_run, save_run
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
 from sparsetopics.runs.session import Steps, run_session
 from sparsetopics.runs.topic_path import RungScorer, RungWriter, keep_no_model
@@ -63,7 +63,8 @@ class Task(NamedTuple):
     corpus: AnyCorpus
     heldout: AnyCorpus | None
     provenance: Provenance
-    start: TopicPosterior | None
+    start: TopicRun | None  # whose topics are the first ones
+    before: AnyRun | None  # whose topics these continue
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -139,7 +140,7 @@ def finish_training(
             hooks._replace(on_lap=on_lap, on_writing=on_writing),
             scorer=scorer, keep_rung=keep_no_model if writer is None else writer.keep,
             score=lap_score(plan, task.corpus, task.heldout),
-            start=task.start, keeper=keeper, steps=steps,
+            start=None if task.start is None else task.start.model, keeper=keeper, steps=steps,
         )  # fmt: skip
     model, trace, scores = found.model, found.trace, found.scores
 
@@ -150,6 +151,8 @@ def finish_training(
             facts = task.provenance
             if scores is not None:  # which chose the number of topics
                 facts = {**facts, "number_of_topics": scores}
+            if task.before is not None and task.vocabulary is not None:
+                facts = {**facts, "topics": task.before.carried(model)}
             save_run(result, model, task.vocabulary, facts, trace)
         write_config(result / CONFIG_FILE, plan)
 
@@ -216,11 +219,12 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
     n_rows = corpus.sizes.n_docs
     options, share = with_validation(plan.options, plan.validation_share, n_rows)
     plan = replace(plan, options=options, validation_share=share)
-    return plan, Task(corpus, heldout_of(plan, corpus), _provenance(plan, corpus), start)
+    facts, before = _provenance(plan, corpus), start or _first_start(plan, corpus)
+    return plan, Task(corpus, heldout_of(plan, corpus), facts, start, before)
 
 
-def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicPosterior | None]:
-    """The topics to start from, and the plan with their number if none was given."""
+def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None]:
+    """The run to start from, and the plan with their number if none was given."""
     if plan.start_run is None:
         return plan, None
     start = plan.at(plan.start_run)
@@ -238,7 +242,20 @@ def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicPosterior 
     if plan.start_topics:
         options = replace(plan.options, n_topics=n_topics)
         plan = replace(plan, options=options, start_topics=False)
-    return plan, run.model
+    return plan, run
+
+
+def _first_start(plan: RunPlan, corpus: AnyCorpus) -> AnyRun | None:
+    """The run that resumed training began with, to take ids and names of topics from."""
+    if plan.first_start is None:
+        return None
+    try:
+        run = load_run(plan.at(plan.first_start))
+        run.check_corpus(corpus, str(plan.corpus))
+    except SparsetopicsError as error:
+        warn_user(f"Topics get new ids, since those of --start cannot be read: {error}")
+        return None
+    return run
 
 
 def _provenance(plan: RunPlan, corpus: AnyCorpus) -> Provenance:

@@ -18,7 +18,7 @@ class RunTarget(NamedTuple):
 
     where: str  # module:function in this package; it takes a path, and a run or a TopicPathFolder
     # What else the function takes: "documents" (a Corpus, which it needs), "spreadsheet_safe",
-    # "names" (those that --names gives), and "vectors" (their mixtures, not only runs over words).
+    # and "vectors" (their mixtures, not only runs over words); "names" if it shows those of topics.
     takes: tuple[str, ...] = ()
 
 

@@ -14,17 +14,17 @@ from sparsetopics.answers.exports import (
     RunTarget,
     writer,
 )
-from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames
+from sparsetopics.answers.topic_names import load_named
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import Inputs, Output, output_file, written
 from sparsetopics.base.sealed_files import absence
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.options.option import check_extension, refuse
-from sparsetopics.runs.run import AnyRun, check_folder, load_run, refuse_run
+from sparsetopics.runs.run import AnyRun, check_folder, refuse_run
 from sparsetopics.runs.run_files import SETTINGS_FILE
 from sparsetopics.runs.topic_path_files import TopicPathFolder, is_topic_path, load_topic_path
 
-Arguments = dict[str, bool | GivenNames | AnyCorpus]  # of the function that writes a format
+Arguments = dict[str, bool | AnyCorpus]  # of the function that writes a format
 
 
 def export_run(
@@ -34,25 +34,25 @@ def export_run(
     *,
     documents: Path | None = None,
     spreadsheet_safe: bool = False,
-    names: GivenNames = NONE_GIVEN,
+    names: Path | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write the run or topic path at ``path`` as ``target``.
 
     The target is a key of ``RUN_TARGETS`` or, for a topic path, of ``PATH_TARGETS``. ``documents``
     is the training corpus, for formats that also show documents. With ``spreadsheet_safe``, which
-    is for CSV, words that begin like a formula get an apostrophe in front. ``names`` of topics are
-    for formats with names. Raises OutputError, RunError, VocabularyError, or OptionError for a
-    combination that is not supported.
+    is for CSV, words that begin like a formula get an apostrophe in front. ``names``, a file or
+    another run, are for formats with names. Raises OutputError, RunError, VocabularyError, or
+    OptionError for a combination that is not supported.
     """
     output = _output(out, target, overwrite, [path, documents])
     targets = _targets_for(path, target)
     kind = targets[target]
-    more = _arguments(target, kind, documents, spreadsheet_safe, names)
+    more = _arguments(target, kind, documents, spreadsheet_safe, names is not None)
     if targets is PATH_TARGETS:
         _write(output, target, kind, load_topic_path(path), more)
         return
-    run = load_run(path)
+    run = load_named(path, names)
     if documents is not None:
         refuse_run(documents)
         corpus = more["documents"] = Corpus.open(documents)
@@ -67,13 +67,13 @@ def export_model(
     *,
     documents: AnyCorpus | None = None,
     spreadsheet_safe: bool = False,
-    names: GivenNames = NONE_GIVEN,
+    has_names: bool = False,
     overwrite: bool = False,
 ) -> None:
     """Write a run or a topic path that is in memory, as ``export_run`` writes one on disk."""
     output = _output(out, target, overwrite)
     kind = (PATH_TARGETS if isinstance(model, TopicPathFolder) else RUN_TARGETS)[target]
-    more = _arguments(target, kind, documents, spreadsheet_safe, names)
+    more = _arguments(target, kind, documents, spreadsheet_safe, has_names)
     if documents is not None:
         more["documents"] = documents
     _write(output, target, kind, model, more)
@@ -135,7 +135,7 @@ def _arguments(
     kind: RunTarget,
     documents: Path | AnyCorpus | None,
     spreadsheet_safe: bool,
-    names: GivenNames,
+    has_names: bool,
 ) -> Arguments:
     """Return what the function of the format takes in addition to a path, a model and documents.
 
@@ -148,16 +148,15 @@ def _arguments(
     if documents is not None and "documents" not in kind.takes:
         problem = f"{target} takes no corpus, but {documents} is given"
         raise OptionError("corpus", problem, f"Only {_takers('documents')} shows documents.")
-    if names and kind is PATH_TARGETS.get(target):
+    if has_names and kind is PATH_TARGETS.get(target):
         refuse("names", "a topic path takes no names", "Export one of its runs, which does.")
-    if names and "names" not in kind.takes:
+    if has_names and "names" not in kind.takes:
         known = _takers("names")
         raise OptionError("names", f"is for a run and the formats {known}, not for --to {target}")
     if spreadsheet_safe and "spreadsheet_safe" not in kind.takes:
         known = _takers("spreadsheet_safe")
         raise OptionError("spreadsheet-safe", f"is for {known}, not for --to {target}")
-    given: Arguments = {"spreadsheet_safe": spreadsheet_safe, "names": names}
-    return {name: value for name, value in given.items() if value}
+    return {"spreadsheet_safe": True} if spreadsheet_safe else {}
 
 
 def _takers(option: str) -> str:

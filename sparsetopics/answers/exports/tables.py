@@ -9,13 +9,20 @@ import numpy as np
 import pyarrow as pa
 
 from sparsetopics.answers.table_files import write_tables
-from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, names_of
+from sparsetopics.answers.topic_names import names_of
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.runs.run import AnyRun
 
-TOPICS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
-NAMED_TOPICS = TOPICS.append(pa.field("name", pa.string()))
+TOPICS = pa.schema(
+    [
+        ("topic", pa.int64()),
+        ("word", pa.string()),
+        ("probability", pa.float64()),
+        ("id", pa.string()),
+        ("name", pa.string()),
+    ]
+)
 NORMALS = pa.schema(
     [
         ("component", pa.int64()),
@@ -27,31 +34,22 @@ NORMALS = pa.schema(
 )
 
 
-def write_csv(
-    path: Path, run: AnyRun, spreadsheet_safe: bool = False, names: GivenNames = NONE_GIVEN
-) -> None:
+def write_csv(path: Path, run: AnyRun, spreadsheet_safe: bool = False) -> None:
     """Write the table of ``_long_table``; each number is the shortest that reads back the same.
 
     With ``spreadsheet_safe``, words that begin like a formula get an apostrophe in front.
     """
-    schema, tables = _long_table(run, names)
+    schema, tables = _long_table(run)
     write_tables(path, ".csv", schema, tables, spreadsheet_safe=spreadsheet_safe)
 
 
-def write_parquet(path: Path, run: AnyRun, names: GivenNames = NONE_GIVEN) -> None:
+def write_parquet(path: Path, run: AnyRun) -> None:
     """Write the table of ``_long_table`` with numbers as float64."""
-    write_tables(path, ".parquet", *_long_table(run, names))
+    write_tables(path, ".parquet", *_long_table(run))
 
 
-def _long_table(run: AnyRun, given: GivenNames) -> tuple[pa.Schema, Iterator[pa.Table]]:
-    """Schema and rows: ``TOPICS`` for a run over words, ``NORMALS`` for a mixture of vectors.
-
-    If names are given, the rows of a topic also have its name.
-    """
-    if given:
-        named = zip(_topic_rows(run), names_of(run, given), strict=True)
-        tables = (t.append_column("name", pa.repeat(name, len(t))) for t, name in named)
-        return NAMED_TOPICS, tables
+def _long_table(run: AnyRun) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """Schema and rows: ``TOPICS`` for a run over words, ``NORMALS`` for a mixture of vectors."""
     if run.vocabulary is None:
         assert isinstance(run.model, MixturePosterior), "topics have words"
         return NORMALS, _normal_rows(run.model)
@@ -61,10 +59,12 @@ def _long_table(run: AnyRun, given: GivenNames) -> tuple[pa.Schema, Iterator[pa.
 def _topic_rows(run: AnyRun) -> Iterator[pa.Table]:
     """Yield all words of each topic, the most probable first, ties by word id."""
     words = pa.array(run.words.words, pa.string())
-    for topic, probabilities in enumerate(run.model.topic_word_mean):
+    names, topic_word = names_of(run), run.model.topic_word_mean
+    for topic, (probabilities, own) in enumerate(zip(topic_word, run.topics, strict=True)):
         order = np.argsort(-probabilities, kind="stable")
         columns = [np.full(len(order), topic), words.take(pa.array(order)), probabilities[order]]
-        yield pa.table(columns, schema=TOPICS)
+        labels = [pa.repeat(label, len(order)) for label in (own.id, names[topic])]
+        yield pa.table([*columns, *labels], schema=TOPICS)
 
 
 def _normal_rows(model: MixturePosterior) -> Iterator[pa.Table]:

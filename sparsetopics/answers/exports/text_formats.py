@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,19 +12,19 @@ from pyarrow.csv import WriteOptions, write_csv
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
-from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, topic_rows
+from sparsetopics.answers.topic_names import names_of, words_of_names
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OutputError
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.measures.relevance import LONGEST_NAME, LONGEST_NAME_WORD
+from sparsetopics.measures.relevance import LONGEST_NAME
 from sparsetopics.measures.top_words import top_words
+from sparsetopics.runs.plan import toml
 from sparsetopics.runs.run import AnyRun
 
 VOCABULARY_SUFFIX = ".vocab"  # as gensim names it
 KEYS_SUFFIX = ".keys"
-COMMENT_WORDS = 10  # of each topic in a file of names
 KEY_WORDS = 20  # MALLET's --num-top-words
 EXACT_DIGITS = 17  # enough to tell any two float64 apart
 # Several readers of word counts, gensim's among them, accept no other header.
@@ -67,14 +66,14 @@ def write_topic_matrix(path: Path, run: AnyRun) -> None:
         mmwrite(file, coo_array(run.model.topic_word_mean), comment, precision=EXACT_DIGITS)
 
 
-def write_names(path: Path, run: AnyRun, names: GivenNames = NONE_GIVEN) -> None:
-    """Write a file for ``read_names`` with the name of each topic, and its words in a comment."""
-    lines = ["# Names of topics, for --names. A topic without a line keeps its default name.\n"]
-    for topic, name, weight, words in topic_rows(run, COMMENT_WORDS, given=names):
-        best = " ".join(shortened(word, LONGEST_NAME_WORD) for word, _ in words)
-        # Printable strings of JSON are strings of TOML. Escapes may make a name too long.
-        quoted = json.dumps(shortened(printable(name), LONGEST_NAME), ensure_ascii=False)
-        lines.append(f"\n# {weight:.2%}: {printable(best)}\n{topic} = {quoted}\n")
+def write_names(path: Path, run: AnyRun) -> None:
+    """Write a file for ``read_names`` with the name of each topic and ten words, by its id."""
+    lines = ["# Names of topics, for --names. Words find a topic again in a run with other ids.\n"]
+    rows = zip(run.topics, names_of(run), words_of_names(run), run.model.weights, strict=True)
+    for topic, name, words, weight in rows:
+        quoted = toml(shortened(printable(name), LONGEST_NAME))  # escapes may make it too long
+        own = ", ".join(map(toml, topic.words or words))
+        lines.append(f"\n# {weight:.2%}\n{topic.id} = {{name = {quoted}, words = [{own}]}}\n")
     path.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
