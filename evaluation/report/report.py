@@ -163,7 +163,7 @@ def run_report(
             if grouping is not None:
                 groups = _groups(run, corpus, grouping, workers)
         if topic_path is not None:
-            section = topic_path_section(topic_path, names_of(run))
+            section = topic_path_section(topic_path, [topic.name for topic in run.topics])
         has_given_names |= any(topic.name for topic in run.topics)
         subjects.append(_subject_of(run)(run, corpus, workers=workers))
     has_words = any(subject.topics for subject in subjects)

@@ -36,8 +36,8 @@ def shown_number(scores: Scores) -> int:
     return scores.recommended or scores.rungs[len(scores.rungs) // 2].n_topics
 
 
-def topic_path_section(found: TopicPathFolder, names: Sequence[str]) -> TopicPathSection:
-    """Return what a page shows of a topic path, with the ``names`` of the topics of its run.
+def topic_path_section(found: TopicPathFolder, names: Sequence[str | None]) -> TopicPathSection:
+    """Return what a page shows of a topic path, with ``names`` that topics of its run were given.
 
     The runs are not read.
     """

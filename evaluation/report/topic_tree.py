@@ -57,9 +57,9 @@ class TreeView(NamedTuple):
 
 
 def tree_view(
-    tree: TopicTree, n_topics: int, recommended: int | None, names: Sequence[str]
+    tree: TopicTree, n_topics: int, recommended: int | None, names: Sequence[str | None]
 ) -> TreeView:
-    """Return the tree, cut at the rung of ``n_topics`` topics, which have these ``names``."""
+    """Return the tree, cut at the rung of ``n_topics`` topics, which may have been given names."""
     cut = [rung.n_topics for rung in tree.rungs].index(n_topics)
     tree = _with_names(tree, cut, names)
     heaviest = max(topic.weight for topic in tree.rungs[cut].topics)
@@ -69,10 +69,12 @@ def tree_view(
     return TreeView(rows, cut, _tree_data(tree, recommended))
 
 
-def _with_names(tree: TopicTree, cut: int, names: Sequence[str]) -> TopicTree:
+def _with_names(tree: TopicTree, cut: int, names: Sequence[str | None]) -> TopicTree:
     """Return the tree with the names of the topics of one rung replaced."""
     rungs, own = list(tree.rungs), tree.rungs[cut].topics
-    named = tuple(replace(topic, name=name) for topic, name in zip(own, names, strict=True))
+    named = tuple(
+        replace(topic, name=name or topic.name) for topic, name in zip(own, names, strict=True)
+    )
     rungs[cut] = replace(rungs[cut], topics=named)
     return replace(tree, rungs=tuple(rungs))
 

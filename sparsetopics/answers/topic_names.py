@@ -28,13 +28,19 @@ from sparsetopics.measures.similar_topics import jensen_shannon_similarity, like
 from sparsetopics.measures.top_words import TopicRow, top_words, topic_table
 from sparsetopics.options.option import check_type, refuse, shown
 from sparsetopics.runs.run import AnyRun, Run, load_run
-from sparsetopics.runs.topic_identity import ID_LENGTH, NAME_WORDS, TopicIdentity, problem_of_name
+from sparsetopics.runs.topic_identity import (
+    ID_LENGTH,
+    LETTERS,
+    NAME_WORDS,
+    TopicIdentity,
+    problem_of_name,
+)
 
 P = TypeVar("P", bound=Model)
 GivenNames = Mapping[int | str, str]  # by number or id of the topic
 LEAST_SIMILARITY = 0.8  # Jensen–Shannon, of topics of two runs that are the same
 LEAST_WORDS = 6  # of the ten words of a name that a topic must have among its own ten
-_KEY = re.compile(rf"[0-9a-f]{{{ID_LENGTH}}}|0|[1-9][0-9]{{0,{ID_LENGTH - 2}}}")
+_KEY = re.compile(rf"[{LETTERS}]{{{ID_LENGTH}}}|0|[1-9][0-9]{{0,8}}")
 _UNREADABLE = Refusal(OptionError, "Write a name and words, as `sparsetopics export --to names`")
 
 
@@ -84,7 +90,7 @@ def place_of(run: AnyRun, topic: int | str, option: str) -> int:
     Raises OptionError if it is not there.
     """
     ids = [each.id for each in run.topics]
-    if isinstance(topic, str) and topic.isdecimal() and len(topic) < ID_LENGTH:
+    if isinstance(topic, str) and topic.isdecimal():
         topic = int(topic)
     if isinstance(topic, Integral) and 0 <= topic < len(ids):
         return int(topic)
@@ -153,8 +159,8 @@ def read_names(path: Path) -> tuple[dict[int | str, str], list[TopicIdentity]]:
         if _KEY.fullmatch(key) is None:
             problem = "a key must be the id of a topic, or its number"
             refuse(where, problem, "`sparsetopics export --to names` writes such a file.")
-        given[key if len(key) == ID_LENGTH else int(key)] = value
-    if not all(isinstance(key, str) for key in given):
+        given[int(key) if key.isdigit() else key] = value
+    if any(isinstance(key, int) for key in given):
         warn_user(
             f"{path} names topics by numbers, which change when a run learns on. "
             "`sparsetopics export --to names` writes ids."

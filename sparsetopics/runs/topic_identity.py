@@ -21,11 +21,13 @@ from sparsetopics.inference.course import Model
 from sparsetopics.measures.relevance import LONGEST_NAME
 from sparsetopics.measures.similar_topics import likely_pairs, shared_probability
 
-ID_LENGTH = 8  # hexadecimal digits
+ID_LENGTH = 8
+# Without digits no program takes an id for a number, and without vowels nobody for a word.
+LETTERS = "bcdfghjkmnpqrstvwxyz"
 LEAST_KEPT = 0.5  # of its probability; a topic that keeps less is another one
 NAME_WORDS = 10  # kept with a name
 
-TopicId = Annotated[str, Meta(pattern=f"^[0-9a-f]{{{ID_LENGTH}}}$")]
+TopicId = Annotated[str, Meta(pattern=f"^[{LETTERS}]{{{ID_LENGTH}}}$")]
 
 
 class TopicIdentity(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -112,7 +114,16 @@ def _new_ids(model: Model, places: Sequence[int], known: Collection[str]) -> Ite
     taken = set(known)
     for place in places:
         texts = (f"{digest.hexdigest()} {place} {trial}".encode() for trial in count())
-        ids = (hashlib.sha256(text).hexdigest()[:ID_LENGTH] for text in texts)
+        ids = (_letters(hashlib.sha256(text).digest()) for text in texts)
         found = next(each for each in ids if each not in taken)
         taken.add(found)
         yield found
+
+
+def _letters(digest: bytes) -> str:
+    """An id made of the first bytes of a digest."""
+    number, letters = int.from_bytes(digest[:8]), ""
+    while len(letters) < ID_LENGTH:
+        number, letter = divmod(number, len(LETTERS))
+        letters += LETTERS[letter]
+    return letters
