@@ -209,7 +209,7 @@ def _same_topics(other: AnyRun, run: AnyRun) -> dict[str, int]:
         old, new = np.array(known).T
         theirs[:, new] = other.model.topic_word_mean[:, old]
     similarity = np.zeros((len(theirs), len(ours)))
-    for k, j in likely_pairs(theirs, ours).tolist():
+    for k, j in likely_pairs(theirs, ours, LEAST_SIMILARITY).tolist():
         similarity[k, j] = jensen_shannon_similarity(theirs[k], ours[j])
     return _mutual(similarity, LEAST_SIMILARITY, other.topics)
 

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.measures.top_words import top_words
 
-COMPARED_WORDS = 30  # best words of a topic, by which pairs are found that may be similar
-CANDIDATES = 5  # topics of the other model that share most of these words
+ROUNDING = 1e-6  # more than the sums of a product of matrices may be off, on any processor
 
 
-def likely_pairs(ours: FloatArray, theirs: FloatArray) -> IntArray:
-    """Return pairs of rows, (n_pairs, 2), that may be similar; rows are probabilities of words.
+def likely_pairs(ours: FloatArray, theirs: FloatArray, least: float) -> IntArray:
+    """Return pairs of rows, (n_pairs, 2), of which no others share or resemble ``least``.
 
-    A row of either model is paired with the rows of the other one that share most of its best
-    words, so that not all pairs need all words. Both have the same words.
+    Rows are probabilities of the same words. For each word, min(p, q) ≤ its part of the
+    Jensen–Shannon similarity ≤ √(pq), so Σ √(pq) of a pair bounds what it shares and how similar it
+    is. One product of matrices has it for all pairs.
     """
-    tables = []
-    for topics in (ours, theirs):
-        best = top_words(topics, COMPARED_WORDS)
-        starts = np.arange(len(best) + 1) * best.shape[1]
-        ones = np.ones(best.size, np.int64)
-        tables.append(csr_array((ones, best.ravel(), starts), shape=topics.shape))
-    shared = (tables[0] @ tables[1].T).toarray()
-    is_likely = np.zeros(shared.shape, bool)
-    for likely, counts in ((is_likely, shared), (is_likely.T, shared.T)):
-        best = np.argsort(-counts, axis=1, kind="stable")[:, :CANDIDATES]
-        np.put_along_axis(likely, best, True, axis=1)
-    return np.argwhere(is_likely & (shared > 0))
+    bounds = np.sqrt(ours) @ np.sqrt(theirs).T
+    return np.argwhere(bounds >= least - ROUNDING)
 
 
 def shared_probability(p: FloatArray, q: FloatArray) -> float:
@@ -43,9 +31,9 @@ def jensen_shannon_similarity(p: FloatArray, q: FloatArray) -> float:
     Both are (n_words,). A topic of another vocabulary may sum to less than one: the words that are
     missing count as words that the other topic does not have.
     """
-    middle, bits = 0.5 * (p + q), 0.0
+    total, bits = p + q, 0.0
     for own in (p, q):
         known = own > 0.0
-        bits += 0.5 * float((own[known] * np.log2(own[known] / middle[known])).sum())
+        bits += 0.5 * float((own[known] * (1.0 + np.log2(own[known] / total[known]))).sum())
         bits += 0.5 * (1.0 - float(own.sum()))  # log₂ of two for each word that only one has
     return 1.0 - bits

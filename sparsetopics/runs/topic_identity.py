@@ -27,7 +27,7 @@ LETTERS = "bcdfghjkmnpqrstvwxyz"
 LEAST_KEPT = 0.5  # of its probability; a topic that keeps less is another one
 NAME_WORDS = 10  # kept with a name
 
-TopicId = Annotated[str, Meta(pattern=f"^[{LETTERS}]{{{ID_LENGTH}}}$")]
+TopicId = Annotated[str, Meta(pattern=rf"^[{LETTERS}]{{{ID_LENGTH}}}\Z")]
 
 
 class TopicIdentity(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -93,7 +93,7 @@ def heirs(old: FloatArray, new: FloatArray) -> tuple[IntArray, IntArray]:
     of old topics and (n_old,) numbers of new ones; −1 stands for none. Pairs that share most
     probability come first.
     """
-    pairs = likely_pairs(old, new)
+    pairs = likely_pairs(old, new, LEAST_KEPT)
     shared = np.array([shared_probability(old[k], new[j]) for k, j in pairs])
     parents, merged = np.full(len(new), -1), np.full(len(old), -1)
     order = [place for place in np.argsort(-shared, kind="stable") if shared[place] >= LEAST_KEPT]
