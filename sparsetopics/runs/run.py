@@ -189,7 +189,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     reader = StoredReader(file, content, settings, arrays, DAMAGE)
     model = posteriors[name].from_stored(name, reader)
     topics = settings.get("topics")
-    if topics is not None and len({each.id for each in topics}) != model.n_topics:
+    ids = None if topics is None else [each.id for each in topics]
+    if ids is not None and not len(ids) == len(set(ids)) == model.n_topics:
         raise DAMAGE.of(f"{file}, topics", f"expected {model.n_topics:,} different ids")
     vocabulary = None if model.n_words is None else load_words(path, settings)
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
