@@ -252,11 +252,12 @@ class PlanRecord(msgspec.Struct):
     finished: bool
     plan: RunPlan
     fingerprints: Fingerprints
+    extends: bool = False  # the run that is in the folder, whose topics keep their ids
 
     @classmethod
-    def of(cls, plan: RunPlan, *, finished: bool = False) -> PlanRecord:
+    def of(cls, plan: RunPlan, *, finished: bool = False, extends: bool = False) -> PlanRecord:
         """The record of a plan with the data as they are now."""
-        return cls(finished, plan, Fingerprints.of(plan))
+        return cls(finished, plan, Fingerprints.of(plan), extends)
 
     def check_data(self, plan: RunPlan) -> None:
         """RunError if the data that ``plan`` reads are others than when training began."""
@@ -276,6 +277,7 @@ def write_plan(path: Path, record: PlanRecord) -> None:
     content = {
         "format_version": PLAN_VERSION,
         "finished": record.finished,
+        "extends": record.extends,
         "plan": {name: given[name] for name in STORED},
         "fingerprints": msgspec.to_builtins(record.fingerprints),
     }

@@ -85,11 +85,10 @@ def resume_run(
         _warn_of_local_cluster(place, executor)  # before data are read
         if folder.checkpoint.exists():  # training has left the run that it started from
             plan = replace(plan, start_run=None, first_start=plan.start_run or plan.first_start)
-        plan, task = task_of(plan)
-        if is_done:  # and learns on
-            task = task._replace(before=load_run(run))
+        extends = is_done or record.extends
+        plan, task = task_of(plan, load_run(run) if extends else None)
         record.check_data(plan)
-        folder.write_plan(PlanRecord.of(plan))
+        folder.write_plan(PlanRecord.of(plan, extends=extends))
         before = _result(run).laps if is_done else None
         with watch(plan.options) as hooks:
             result = finish_training(plan, task, folder, hooks)

@@ -203,9 +203,10 @@ def _open_steps(
     return open_dask_steps(plan, folder.globals, source)
 
 
-def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
+def task_of(plan: RunPlan, before: AnyRun | None = None) -> tuple[RunPlan, Task]:
     """What there is to do, and the plan with all that follows from the data.
 
+    Topics continue those of ``before``, or else those of the run that training began with.
     Raises SparsetopicsError of the kind that fits if the data or the run to start from do not.
     """
     refuse_run(plan.at(plan.corpus), "To start from its topics use --start.")
@@ -219,7 +220,7 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
     n_rows = corpus.sizes.n_docs
     options, share = with_validation(plan.options, plan.validation_share, n_rows)
     plan = replace(plan, options=options, validation_share=share)
-    facts, before = _provenance(plan, corpus), start or _first_start(plan, corpus)
+    facts, before = _provenance(plan, corpus), before or start or _first_start(plan, corpus)
     return plan, Task(corpus, heldout_of(plan, corpus), facts, start, before)
 
 
