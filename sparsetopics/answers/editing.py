@@ -40,10 +40,9 @@ from sparsetopics.runs.run import (
     run_in_memory,
     save_run,
 )
-from sparsetopics.runs.run_files import Provenance
+from sparsetopics.runs.run_files import EDITS_FILE, Provenance
 from sparsetopics.runs.topic_identity import TopicIdentity, joined, new_ids
 
-EDITS_FILE = "edits.toml"
 HEAD = "# Edits of topics, for `sparsetopics edit RUN --edits edits.toml --out RUN2`\n"
 Watch = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
 _UNREADABLE = Refusal(OptionError, "Write it as `sparsetopics edit` does")
