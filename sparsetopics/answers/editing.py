@@ -121,6 +121,9 @@ def edited(
     """
     if corpus is None and edits.laps:
         refuse("corpus", "is needed to split or drop topics and for laps", "Name the documents.")
+    for group in edits.merge:
+        if len(set(group)) < 2:
+            refuse("merge", "must name two or more different topics, as in --merge ID,ID")
     options, seed = recorded_options(run), run.settings.get("seed")
     provenance = _provenance(run)
     groups = [[place_of(run, topic, "merge") for topic in group] for group in edits.merge]

@@ -25,6 +25,7 @@ from sparsetopics.runs.topic_identity import NAME_WORDS, problem_of_name
 P = TypeVar("P", bound=Model)
 SECONDS = 60.0  # for the name of one topic
 N_DOCUMENTS = 3
+SHOWN = 3  # failures that a warning describes
 _MARKUP = re.compile("<[^>]*>|`")
 
 NAMER_TAKES = "of a topic's words, the words that set it apart, documents and a theme"
@@ -68,8 +69,9 @@ def named_by(
             names[topic] = name
         say(f"topic {topic}: {problem or name}")
     if failures:
-        said = f"{where} named {quantity(len(names), 'topic')}. It did not name"
-        warn_user(f"{said} {', '.join(failures)}.")
+        more = f" and {len(failures) - SHOWN} more" if len(failures) > SHOWN else ""
+        said = f"{where} named {quantity(len(names), 'topic')}, but not {', '.join(failures[:SHOWN])}"
+        warn_user(f"{said}{more}. These keep their names.")
     return with_names(run, names, where)
 
 
