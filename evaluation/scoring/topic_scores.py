@@ -29,7 +29,7 @@ from sparsetopics.runs.run import Run, TopicRun
 COHERENCE_WORDS = 10  # top words of a topic that coherence and rank-biased overlap use
 DIVERSITY_WORDS = 25
 IN_SAMPLE = " was trained with this corpus: its scores are in-sample, not those of new data."
-Record = dict[str, str | float | None]  # scores by their JSON keys
+Record = dict[str, str | float | dict[str, float | None] | None]  # scores by their JSON keys
 
 
 class Scoring(NamedTuple):
