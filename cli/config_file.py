@@ -17,6 +17,7 @@ from sparsetopics.options.option import refuse
 NEVER_FROM_FILES = {
     "scheduler": "The process at that address can run code here.",
     "tokenizer": "The function that it names runs here.",
+    "namer": "The function that it names runs here.",
 }
 
 

@@ -16,7 +16,7 @@ import click
 from sparsetopics.base.wording import printable, with_marks, without_middle
 
 T = TypeVar("T")
-Scores = Mapping[str, str | float | None]  # by their keys in JSON
+Scores = Mapping[str, str | float | Mapping[str, float | None] | None]  # by their keys in JSON
 
 WIDTH = 80  # characters of a table, if names are not too long
 LONGEST_NAME = 24  # of a run in a table, if that tells all runs apart

@@ -55,17 +55,26 @@ def load_tokenizer(name: str) -> TokenizerFunction:
         hint = "Pass the function to Corpus.from_texts or infer in Python, or pass lists of words."
         hint = hint if "<" in name else f"Pass --tokenizer {name}. {hint}"
         raise VocabularyError("vocabulary", problem, hint)
+    function: TokenizerFunction = load_function(name, "tokenizer", "from a text to its words")
+    return function
+
+
+def load_function(name: str, option: str, purpose: str) -> Any:  # a user's function
+    """Import ``MODULE:NAME`` for an option; the module is installed or in the current folder.
+
+    Raises OptionError if there is no such module or name, or if it is not callable.
+    """
     if not all(name.partition(":")):
-        raise OptionError("tokenizer", f"expected MODULE:NAME, but found {name!r}")
+        raise OptionError(option, f"expected MODULE:NAME, but found {name!r}")
     try:
-        function: TokenizerFunction = _imported(name, os.getcwd())
+        function = _imported(name, os.getcwd())
     except Exception as error:  # a module may raise anything when imported
         problem = f"{name!r} cannot be imported ({kind_and_reason_of(error)})"
         hint = "Name MODULE:NAME in the current folder or an installed package."
-        raise OptionError("tokenizer", problem, hint) from error
+        raise OptionError(option, problem, hint) from error
     if not callable(function):
-        problem = f"{name!r} must be a function from a text to its words"
-        raise OptionError("tokenizer", f"{problem}, but is of type {type(function).__name__}")
+        problem = f"{name!r} must be a function {purpose}"
+        raise OptionError(option, f"{problem}, but is of type {type(function).__name__}")
     return function
 
 

@@ -29,7 +29,7 @@ from sparsetopics.runs.run import Run, TopicRun
 COHERENCE_WORDS = 10  # top words of a topic that coherence and rank-biased overlap use
 DIVERSITY_WORDS = 25
 IN_SAMPLE = " was trained with this corpus: its scores are in-sample, not those of new data."
-Record = dict[str, str | float | None]  # scores by their JSON keys
+Record = dict[str, str | float | dict[str, float | None] | None]  # scores by their JSON keys
 
 
 class Scoring(NamedTuple):
@@ -123,6 +123,11 @@ class Scorecard:
         """Kind of model as tables print it: LDA, HDP or matrix."""
         return "matrix" if self.run is None else MODELS[self.run.model.name].title
 
+    def _npmi_by_id(self, run: TopicRun) -> dict[str, float | None]:
+        ids = (topic.id for topic in run.topics)
+        pairs = zip(ids, self.topic_npmi.tolist(), strict=True)
+        return {topic: None if math.isnan(npmi) else npmi for topic, npmi in pairs}
+
     def as_dict(self) -> Record:
         """Return the record that ``evaluate --json`` prints; undefined scores are None.
 
@@ -145,6 +150,7 @@ class Scorecard:
             "c_npmi": self.c_npmi,
             "in_sample": self.in_sample,
             "smoothing": None if self.run is None else self.run.model.smoothing,
+            "topic_npmi": None if self.run is None else self._npmi_by_id(self.run),
         }
         return {
             key: None if isinstance(value, float) and math.isnan(value) else value

@@ -125,12 +125,18 @@ def _check_name(where: str, name: str) -> None:
 def load_named(path: Path, names: Path | None = None) -> AnyRun:
     """Read a run, with the names in a file or in another run if ``names`` is given.
 
-    Raises RunError, and OptionError for names that cannot be read or fit no topic. Warns about
-    those that fit none if others do.
+    Raises RunError, and what ``with_names_of`` raises.
     """
     run = load_run(path)
-    if names is None:
-        return run
+    return run if names is None else with_names_of(run, names)
+
+
+def with_names_of(run: Run[P], names: Path) -> Run[P]:
+    """Return a run with the names in a file or in another run.
+
+    Raises OptionError for names that cannot be read or fit no topic, RunError for another run that
+    cannot be read. Warns about names that fit no topic if others do.
+    """
     if names.is_dir():
         other = load_run(names)
         found = [topic for topic in other.topics if topic.name is not None]

@@ -16,7 +16,9 @@ _CORPUS_FILES = re.compile(
     r"manifest\.json|vocabulary\.parquet|projection\.safetensors"
     r"|(shard|texts|fields)-\d{5,}\.parquet"
 )
-_RUN_FILES = re.compile(r"model\.(json|safetensors)|trace\.jsonl|config\.toml|vocabulary\.parquet")
+_RUN_FILES = re.compile(
+    r"model\.(json|safetensors)|trace\.jsonl|(config|edits)\.toml|vocabulary\.parquet"
+)
 _PATH_FILES = re.compile(r"(path|tree)\.json|config\.toml")
 _PLAN = f"{STATE_FOLDER}/plan.json"
 _BEFORE_AFTER = "-before-after.png"

@@ -203,6 +203,18 @@ def option_record(options: TrainingOptions) -> Nested:
     return record
 
 
+def recorded_options(run: Run[Model]) -> TrainingOptions:
+    """The options in model.json; those that it lacks have their defaults.
+
+    Raises RunError unless they are options of training.
+    """
+    name, where = run.model.name, f"{run.path / SETTINGS_FILE}, options"
+    record = {"n_topics": run.model.n_topics, **run.settings.get("options", {}), "model": name}
+    if not MODELS[name].learns_number:
+        record.pop("moves", None)  # in earlier versions, LDA had a move that no model has now
+    return decoded(record, TrainingOptions, where, DAMAGE)
+
+
 def load_words(folder: Path, settings: RunSettings) -> Vocabulary:
     """Read the vocabulary of a run; RunError unless it is that of the training."""
     path = check_file(folder, settings, VOCABULARY_FILE)

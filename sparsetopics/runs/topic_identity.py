@@ -56,7 +56,7 @@ def problem_of_name(name: str) -> str:
 
 def first_identities(model: Model) -> tuple[TopicIdentity, ...]:
     """The identities of the topics of a model that did not learn on from another one."""
-    return tuple(map(TopicIdentity, _new_ids(model, range(model.n_topics), ())))
+    return tuple(map(TopicIdentity, new_ids(model, range(model.n_topics), ())))
 
 
 def carried(
@@ -70,7 +70,7 @@ def carried(
     """
     parents, merged = heirs(old, model.topic_word_mean)
     known = {each for own in before for each in (own.id, *own.former_ids)}
-    new = iter(_new_ids(model, np.flatnonzero(parents < 0).tolist(), known))
+    new = iter(new_ids(model, np.flatnonzero(parents < 0).tolist(), known))
     found = []
     for topic, parent in enumerate(parents.tolist()):
         own = before[parent] if parent >= 0 else TopicIdentity(next(new))
@@ -106,7 +106,7 @@ def heirs(old: FloatArray, new: FloatArray) -> tuple[IntArray, IntArray]:
     return parents, merged
 
 
-def _new_ids(model: Model, places: Sequence[int], known: Collection[str]) -> Iterator[str]:
+def new_ids(model: Model, places: Sequence[int], known: Collection[str]) -> Iterator[str]:
     """Ids for topics at some places, from a digest of the model, so that none is drawn."""
     digest = hashlib.sha256()
     for array in model.stored().arrays.values():
