@@ -40,7 +40,8 @@ P = TypeVar("P", bound=Model)
 GivenNames = Mapping[int | str, str]  # by number or id of the topic
 LEAST_SIMILARITY = 0.8  # Jensen–Shannon, of topics of two runs that are the same
 LEAST_WORDS = 6  # of the ten words of a name that a topic must have among its own ten
-_KEY = re.compile(rf"[{LETTERS}]{{{ID_LENGTH}}}|0|[1-9][0-9]{{0,8}}")
+_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+_KEY = re.compile(rf"[{LETTERS}]{{{ID_LENGTH}}}|{_NUMBER.pattern}")
 _UNREADABLE = Refusal(OptionError, "Write a name and words, as `sparsetopics export --to names`")
 
 
@@ -90,7 +91,7 @@ def place_of(run: AnyRun, topic: int | str, option: str) -> int:
     Raises OptionError if it is not there.
     """
     ids = [each.id for each in run.topics]
-    if isinstance(topic, str) and topic.isdecimal():
+    if isinstance(topic, str) and _NUMBER.fullmatch(topic):
         topic = int(topic)
     if isinstance(topic, Integral) and 0 <= topic < len(ids):
         return int(topic)

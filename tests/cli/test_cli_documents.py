@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sparsetopics import LDA, Corpus, MultinomialMixture, OptionError
 from sparsetopics.cli import printing
 from sparsetopics.cli.main import main
 from sparsetopics.evaluation.report.report import write_run_report
+from sparsetopics.runs.run import load_run
 
 WORDS = {"sport": "ball goal team match", "law": "court judge appeal crime"}
 EVIL = "\x1b]0;owned\x07 \u202egnp.exe\u2066 \x9b2J <script>alert(1)</script> & \u2028 "
@@ -66,14 +68,19 @@ def here(world, monkeypatch):
     monkeypatch.chdir(world)
 
 
+def ids_of(run, n_each):
+    return [topic.id for topic in load_run(Path(run)).topics for _ in range(n_each)]
+
+
 @pytest.mark.parametrize("run", ["run", "mixture"])
 def test_each_topic_has_documents_of_its_words(run):
     rows = told(run, "kept", "--n", 3)
 
     share = "proportion" if run == "run" else "responsibility"
-    keys = ["topic", "name", "doc_id", "label", share, "n_tokens", "words", "text"]
+    keys = ["topic", "id", "name", "doc_id", "label", share, "n_tokens", "words", "text"]
     assert [list(row) for row in rows] == [keys] * 6
     assert [row["topic"] for row in rows] == [0, 0, 0, 1, 1, 1]
+    assert [row["id"] for row in rows] == ids_of(run, 3)
     for row in rows:
         own = WORDS["sport" if int(row["doc_id"][1:]) % 2 == 0 else "law"].split()
         assert set(row["words"]) <= set(own)
@@ -87,7 +94,7 @@ def test_without_texts_words_are_printed():
     lines = called("documents", "run", "plain", "--topic", 1, "--n", 2).stdout.splitlines()
 
     assert [row["text"] for row in rows] == [None, None]
-    assert lines[0] == f"Topic 1: {rows[0]['name']}"
+    assert lines[0] == f"Topic 1 ({rows[0]['id']}): {rows[0]['name']}"
     assert lines[2].split() == rows[0]["words"]
     assert f"{rows[0]['doc_id']} ({rows[0]['label']}), {rows[0]['n_tokens']} tokens" in lines[1]
 
@@ -99,8 +106,9 @@ def test_fields_that_are_kept_make_groups():
 
 
 def test_topics_are_printed_in_the_order_given_and_with_given_names(world):
-    (world / "names.toml").write_text('1 = "The other"')
-    options = ("--topic", 1, "--topic", 0, "--topic", 1, "--names", "names.toml", "--n", 1)
+    topic = load_run(world / "run").topics[1].id
+    (world / "names.toml").write_text(f'{topic} = "The other"')
+    options = ("--topic", topic, "--topic", 0, "--topic", 1, "--names", "names.toml", "--n", 1)
 
     rows = told("run", "plain", *options)
 
@@ -136,7 +144,12 @@ def test_words_are_bold_on_a_terminal_only(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("run", "kept", "--topic", 2), "--topic: there is no topic 2: the run has 2"),
+        (("run", "kept", "--topic", 2), "--topic: there is no topic 2: the model has 2 topics."),
+        (("run", "kept", "--topic", -1), "--topic: there is no topic '-1': the model has 2"),
+        (("run", "kept", "--topic", "bbbbbbbb"), "--topic: there is no topic 'bbbbbbbb'"),
+        (("run", "kept", "--topic", "٣"), "--topic: there is no topic '٣'"),
+        (("run", "kept", "--topic", "9" * 5_000), "--topic: there is no topic '999"),
+        (("run", "kept", "--topic", "\x1b[31m"), "--topic: there is no topic '\\x1b[31m'"),
         (("run", "kept", "--n", 0), "--n: must be from 1 to 100, but is 0"),
         (("run", "kept", "--by", "text"), "--by: the texts in 'text' are no groups"),
         (("run", "kept", "--by", "nothing"), "--by: the corpus has no field 'nothing'"),
@@ -166,10 +179,11 @@ def test_estimators_answer_as_the_command_does(kind, tmp_path):
     options = ("--topic", 1, "--n", 4, "--by", "section")
     assert table.to_pylist() == told(tmp_path / "run", "kept", *options)
     assert model.documents(1, corpus, 1, names={1: "Other"})["name"].to_pylist() == ["Other"]
-    with pytest.raises(OptionError, match="topic: there is no topic 2"):
-        model.documents(2, corpus)
-    with pytest.raises(OptionError, match="topic: must be"):
-        model.documents(-1, corpus)
+    by_id = model.documents(table["id"][0].as_py(), corpus, n=4, by="section")
+    assert by_id == table
+    for topic in (2, -1, 1.0, None, "bbbbbbbb"):
+        with pytest.raises(OptionError, match="topic: there is no topic"):
+            model.documents(topic, corpus)
 
 
 def test_pages_show_the_documents_of_the_command_with_their_texts(world):

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -231,7 +232,7 @@ def test_the_recommended_run_is_shown_as_on_its_own_page(
     folder = save_path()
     monkeypatch.chdir(tmp_path)
     own = topic_subject(topics_of_run(load_run(folder / "4")), documents)
-    section = topic_path_section(load_topic_path(folder))
+    section = topic_path_section(load_topic_path(folder), [None] * 4)
 
     alone = render_page(Report("Topic model", [own], "", "", "c", "c"))
     page = render_page(Report("Topic path", [own], "", "", "c", "c", topic_path=section))
@@ -268,7 +269,7 @@ def test_without_scores_the_run_in_the_middle_is_shown(save_path, tmp_path):
     assert [branch.is_visible for branch in page.branches].count(True) == 6
 
 
-def test_a_score_without_an_error_is_shown_with_a_dash(save_path, tmp_path):
+def test_a_score_without_an_error_is_shown_with_a_dash(save_path, tmp_path, model, vocabulary):
     """Its error is not known if a single document was scored."""
     rungs = tuple(
         RungScore(size, 10, -4.0 - place, None, -float(place), None)
@@ -276,13 +277,30 @@ def test_a_score_without_an_error_is_shown_with_a_dash(save_path, tmp_path):
     )
     scores = Scores(rungs, "1 held-out document", 1, 9.0, 8, 8, 8)
     folder = save_path(scores=scores)
-    shutil.copytree(folder / "4", folder / "8", dirs_exist_ok=True)
+    larger = replace(
+        model,
+        topic_word_posterior=np.tile(model.topic_word_posterior, (2, 1)),
+        doc_concentration=np.tile(model.doc_concentration, 2),
+    )
+    save_run(folder / "8", larger, vocabulary, {"corpus": {"n_documents": 60}}, [])
     reseal_file(folder / "path.json")
 
     page = page_of(folder, tmp_path)
 
     assert "−1.0000 ± –" in page.text
     assert "nan" not in page.text
+
+
+def test_a_run_with_another_number_of_topics_is_refused(save_path, tmp_path):
+    folder = save_path(scores=scores_of(recommended=6))
+    shutil.copytree(folder / "4", folder / "6", dirs_exist_ok=True)
+    reseal_file(folder / "path.json")
+
+    said = report(folder, "--out", tmp_path / "r.html", status=1)
+
+    assert said.stderr == (
+        f"Error: {folder / '6'}: expected 6 topics, but found 4. Train the topic path again.\n"
+    )
 
 
 def test_without_a_script_the_tree_is_cut_at_the_recommended_rung(save_path, tmp_path):
@@ -324,7 +342,7 @@ def test_a_path_of_many_rungs_is_drawn(tmp_path):
     parents = [[max(0, topic - 1) for topic in range(size)] for size in sizes[:-1]]
     found = TopicPathFolder(tmp_path, scores_of(sizes), tree_of(sizes, parents))
 
-    rows = topic_path_section(found).tree.rows
+    rows = topic_path_section(found, [None] * 4).tree.rows
 
     assert len(rows) == 600 + 596
     assert sum(row.n_ends for row in rows) == 596  # each branch with parts ends once
@@ -439,15 +457,17 @@ document.title = JSON.stringify(told);
 
 def test_names_are_those_of_the_run_in_detail(save_path, tmp_path):
     folder = save_path()
-    (tmp_path / "names.toml").write_text('2 = "Crime"')
+    topic = load_run(folder / "4").topics[2].id
+    (tmp_path / "names.toml").write_text(f'{topic} = "Crime"')
 
     page = page_of(folder, tmp_path, "--names", tmp_path / "names.toml")
 
     assert [branch.cells[2] for branch in page.branches if branch.cells[0] == "2"] == ["Crime"]
     assert sum("Crime" in branch.cells for branch in page.branches) == 1
     assert page.source.count('<b class="topic-name">Crime</b>') == 2  # in the tree and in the list
-    with pytest.raises(OptionError, match="there is no topic 4 to name 'a'"):
-        write_run_report(tmp_path / "other.html", [folder], names={4: "a"})
+    (tmp_path / "names.toml").write_text('bbbbbbbb = "a"')
+    with pytest.raises(OptionError, match="names: there is no topic 'bbbbbbbb': the model has 4"):
+        write_run_report(tmp_path / "other.html", [folder], names=tmp_path / "names.toml")
 
 
 def test_a_browser_cuts_the_tree_at_any_rung(save_path, tmp_path):
