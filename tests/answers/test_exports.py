@@ -10,9 +10,11 @@ from pyarrow import csv
 from scipy.io import mmread
 from scipy.sparse import csr_array
 
+from resealing import edit_json
 from sparsetopics import LDA
 from sparsetopics.answers.exports import RUN_TARGETS, pyldavis, text_formats, writer
 from sparsetopics.answers.exports.exporting import export_run
+from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -47,7 +49,10 @@ def test_tables_hold_every_probability_exactly_and_the_best_words_first(
     export_run(run_folder, target, tmp_path / "table")
 
     table = TABLES[target](tmp_path / "table")
-    assert table.column_names == ["topic", "word", "probability"]
+    assert table.column_names == ["topic", "word", "probability", "id", "name"]
+    labels = zip(table["id"].to_pylist(), table["name"].to_pylist(), strict=True)
+    expected = [each for each in labels_of(load_run(run_folder)) for _ in vocabulary.words]
+    assert list(labels) == expected
     np.testing.assert_array_equal(matrix_of(table, vocabulary), model.topic_word_mean)
     probabilities = np.array(table["probability"]).reshape(4, -1)
     assert (np.diff(probabilities, axis=1) <= 0).all()
@@ -140,10 +145,15 @@ def test_pyldavis_input_describes_the_documents(
 def test_a_mixture_of_documents_goes_as_topics_do(
     tmp_path, run_folder, document_mixture_folder, target
 ):
+    edit_json(run_folder / "model.json", topics=written_topics(document_mixture_folder))
     export_run(run_folder, target, tmp_path / "topics")
     export_run(document_mixture_folder, target, tmp_path / "mixture")
 
     assert (tmp_path / "mixture").read_bytes() == (tmp_path / "topics").read_bytes()
+
+
+def written_topics(folder):
+    return json.loads((folder / "model.json").read_text())["topics"]
 
 
 def test_a_mixture_of_documents_shows_its_weights_and_responsibilities(

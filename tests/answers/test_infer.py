@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from sparsetopics.answers.proportions import ShareColumns, share_tables, write_shares
+from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.outputs import output_file
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
@@ -19,7 +20,7 @@ from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import broadcast_map_here
 from sparsetopics.inference.document_step import topic_proportions
-from sparsetopics.runs.run import save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from sparsetopics.runs.run_files import vocabulary_of
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 
@@ -127,7 +128,7 @@ def test_top_keeps_the_largest_topics_in_long_form(
 
     assert result.stdout == f"Wrote up to 4 rows for each of 60 documents to {out}.\n"
     rows = READERS[suffix](out)
-    assert list(rows[0]) == ["doc_id", "topic", "proportion"]
+    assert list(rows[0]) == ["doc_id", "topic", "id", "name", "proportion"]
     best = np.argsort(-shares, axis=1, kind="stable")
     expected = [
         (name, k, share[k])
@@ -138,6 +139,8 @@ def test_top_keeps_the_largest_topics_in_long_form(
     assert 60 < len(rows) == len(expected) < 240
     found = [(r["doc_id"], int(r["topic"]), np.float32(r["proportion"])) for r in rows]
     assert found == expected
+    labels = labels_of(load_run(run_folder))
+    assert [(r["id"], r["name"]) for r in rows] == [labels[k] for _, k, _ in expected]
 
 
 def test_ties_go_to_the_lower_topic_and_top_may_be_more_than_there_are():
@@ -155,7 +158,7 @@ def test_top_of_a_mixture_of_vectors_has_its_own_names(tmp_path):
     model = mixture_of(items, "gaussian")
     corpus = VectorCorpus.from_array(items.values)
 
-    (table,) = share_tables(model, corpus, 2)
+    (table,) = share_tables(run_in_memory("run", model, None, {"corpus": {}}, []), corpus, 2)
 
     assert table.column_names == ["item_id", "topic", "responsibility"]
     shares = model.responsibilities(items.values)
@@ -165,7 +168,7 @@ def test_top_of_a_mixture_of_vectors_has_its_own_names(tmp_path):
     assert table["item_id"].to_pylist() == [str(n) for n, _ in rows]
 
 
-def test_only_one_piece_of_the_table_is_held_at_a_time(model, vocabulary, tmp_path):
+def test_only_one_piece_of_the_table_is_held_at_a_time(run_folder, vocabulary, tmp_path):
     """However many documents there are: each table is gone when the next one is made."""
     made = []
 
@@ -181,7 +184,7 @@ def test_only_one_piece_of_the_table_is_held_at_a_time(model, vocabulary, tmp_pa
     corpus = Corpus(whole.vocabulary, [whole.row_groups[0]] * 50)
     for name in ("a.parquet", "a.csv", "a.jsonl", "a.arrow"):
         output = output_file(tmp_path / name, overwrite=False)
-        write_shares(output, model, corpus, 2, broadcast=broadcast)
+        write_shares(output, load_run(run_folder), corpus, 2, broadcast=broadcast)
 
     assert len(made) == 200
 
@@ -227,10 +230,12 @@ def test_a_text_has_the_topics_of_the_document_with_the_same_words(
 def test_people_read_a_line_for_each_topic(run_folder, texts, shares, model):
     header, *lines = run("infer", run_folder, "--text", texts[3]).stdout.splitlines()
 
-    assert header.split() == ["document", "topic", "share", "words"]
+    assert header.split() == ["document", "topic", "id", "share", "name:", "words"]
     assert len(lines) == len(topics_of(shares[3], model))
-    assert lines[0].split()[:3] == ["0", str(shares[3].argmax()), f"{shares[3].max():.2%}"]
-    assert len(lines[0].split()) == 3 + 6
+    topic, name = labels_of(load_run(run_folder))[best := int(shares[3].argmax())]
+    assert lines[0].split()[:4] == ["0", str(best), topic, f"{shares[3].max():.2%}"]
+    assert f"{shares[3].max():.2%}  {name}: word" in lines[0]
+    assert len(lines[0].split()) == 4 + 3 + 6
 
 
 def test_each_line_of_the_standard_input_is_a_document(run_folder, texts, shares):

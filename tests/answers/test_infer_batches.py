@@ -51,6 +51,13 @@ def written(run_folder, texts, tmp_path):
     return infer
 
 
+def rows_of(table):
+    """Documents, topics and shares of a table that ``--top`` made."""
+    share = table.column_names[-1]
+    columns = (table[name].to_pylist() for name in ("doc_id", "topic", share))
+    return list(zip(*columns, strict=True))
+
+
 def turned(model):
     """The model with its topics in the opposite order."""
     return replace(model, topic_word_posterior=model.topic_word_posterior[::-1].copy())
@@ -65,7 +72,7 @@ def bytes_of(column):
 
 
 def long(topics, name="proportion"):
-    """Rows as ``infer --top`` has them, of a column of lists."""
+    """Rows as ``infer --top`` has them, of a column of lists, without ids and names."""
     rows = []
     for number, own in enumerate(topics.to_pylist()):
         rows += [
@@ -102,8 +109,7 @@ def test_top_lists_what_infer_writes_as_rows(run_folder, table, written):
 
     found = pa.Table.from_batches(answer(table.to_batches(max_chunksize=7)))
 
-    rows = zip(*(column.to_pylist() for column in written(3).columns), strict=True)
-    assert long(found["topics"]) == list(rows)
+    assert long(found["topics"]) == rows_of(written(3))
 
 
 def test_tables_and_columns_are_answered_in_kind(run_folder, table):
@@ -174,7 +180,7 @@ def test_duckdb_lists_the_topics_of_a_column(run_folder, table, written):
         lists = "SELECT id - 100 AS row, unnest(topics(body)) AS t FROM posts"
         rows = base.sql(f"SELECT row, t.topic, t.proportion FROM ({lists})").fetchall()
 
-    expected = zip(*(column.to_pylist() for column in written(3).columns), strict=True)
+    expected = rows_of(written(3))
     assert sorted(rows) == sorted((int(i), k, x) for i, k, x in expected if k is not None)
 
 
@@ -321,8 +327,7 @@ def test_mixtures_have_responsibilities(tmp_path):
     top = sparsetopics.infer_batches(tmp_path / "mixture", top=1)(pa.array(texts))
 
     assert bytes_of(dense["responsibilities"]) == bytes_of(mixture.infer(texts)["responsibilities"])
-    expected = zip(*(each.to_pylist() for each in mixture.infer(texts, top=1).columns), strict=True)
-    assert long(top, "responsibility") == list(expected)
+    assert long(top, "responsibility") == rows_of(mixture.infer(texts, top=1))
 
 
 def test_a_tokenizer_must_be_named_again(tmp_path, monkeypatch):

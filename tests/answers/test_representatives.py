@@ -158,11 +158,14 @@ def test_groups_with_little_of_a_topic_wait(topic_word, counts):
 def test_groups_are_those_of_a_kept_field(topic_word, counts):
     sections = ["news"] * 300 + ["news", "news", "news", "sport", None] * N_TOPICS
     corpus = corpus_of(counts, fields={"section": sections})
-    table = representatives(topics_of(topic_word), corpus, 3, by="section").table(list("wxyz"))
+    found = representatives(topics_of(topic_word), corpus, 3, by="section")
+    table = found.table([*zip("abcd", "wxyz", strict=True)])
 
     assert table.column_names == [
-        *("topic", "name", "doc_id", "label", "group", "proportion", "n_tokens", "words", "text")
+        *("topic", "id", "name", "doc_id", "label", "group"),
+        *("proportion", "n_tokens", "words", "text"),
     ]
+    assert table["id"].to_pylist() == [own for own in "abcd" for _ in range(3)]
     assert table["name"].to_pylist() == [name for name in "wxyz" for _ in range(3)]
     for topic in range(N_TOPICS):
         own = table["group"].to_pylist()[3 * topic : 3 * topic + 3]
@@ -192,7 +195,7 @@ def test_texts_are_those_of_the_documents_and_only_theirs_are_read(topic_word, c
 def test_without_texts_there_are_none(topic_word, counts):
     found = representatives(topics_of(topic_word), corpus_of(counts), 1)
 
-    assert found.table(list("abcd"))["text"].to_pylist() == [None] * 4
+    assert found.table([("a", "b")] * 4)["text"].to_pylist() == [None] * 4
 
 
 def test_workers_and_row_groups_change_nothing(topic_word, counts):

@@ -98,7 +98,7 @@ def here(world, monkeypatch):
 def test_groups_differ_as_their_documents_do():
     rows = told("run", "named", "--by", "label")
 
-    assert [list(row) for row in rows] == [["topic", "name", "group", *NUMBERS]] * 4
+    assert [list(row) for row in rows] == [["topic", "id", "name", "group", *NUMBERS]] * 4
     assert [row["group"] for row in rows] == ["A", "B", "A", "B"]
     assert [row["n_documents"] for row in rows] == [60, 59, 60, 59]
     sport = next(row["topic"] for row in rows if "ball" in row["name"] or "goal" in row["name"])
@@ -144,7 +144,7 @@ def test_differences_compare_groups_or_each_period_with_the_one_before():
     groups = told("run", "named", "--by", "label", "--differences")
     months = told("run", "dated", "--over", "label:month", "--differences")
 
-    assert list(groups[0]) == ["topic", "name", "group", "other_group", *TESTS]
+    assert list(groups[0]) == ["topic", "id", "name", "group", "other_group", *TESTS]
     assert [(row["group"], row["other_group"]) for row in groups] == [("A", "B")] * 2
     assert all(row["adjusted_p_value"] < 1e-6 for row in groups)
     pairs = [(row["from"], row["other_from"]) for row in months[:2]]
@@ -158,7 +158,8 @@ def test_differences_compare_groups_or_each_period_with_the_one_before():
 
 def test_names_have_the_room_that_columns_leave(tmp_path):
     name = "a name of thirty-nine characters, or so"
-    (tmp_path / "names.toml").write_text(f'0 = "{name}"\n')
+    topic = told("run", "named")[0]["id"]
+    (tmp_path / "names.toml").write_text(f'{topic} = "{name}"\n')
     options = ("--by", "label", "--names", tmp_path / "names.toml")
 
     assert name in called("prevalence", "run", "named", *options).stdout

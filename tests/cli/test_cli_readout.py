@@ -17,7 +17,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import save_run
+from sparsetopics.runs.run import load_run, save_run
 from sparsetopics.runs.run_files import vocabulary_of
 
 EVALUATE_KEYS = [
@@ -42,6 +42,7 @@ EVALUATE_KEYS = [
     "c_npmi",
     "in_sample",
     "smoothing",
+    "topic_npmi",
 ]
 
 
@@ -89,7 +90,8 @@ def fail(*arguments):
 def test_topics_lists_words_with_probabilities(run_folder, model, vocabulary):
     topics = json.loads(succeed("topics", run_folder, "--words", 3, "--json"))
 
-    assert [list(topic) for topic in topics] == [["topic", "name", "weight", "words"]] * 4
+    assert [list(topic) for topic in topics] == [["topic", "id", "name", "weight", "words"]] * 4
+    assert [topic["id"] for topic in topics] == [own.id for own in load_run(run_folder).topics]
     np.testing.assert_allclose([topic["weight"] for topic in topics], model.weights)
     best = np.argsort(-model.topic_word_mean[1])[:3]
     assert [word for word, _ in topics[1]["words"]] == [vocabulary.words[word] for word in best]
@@ -101,10 +103,11 @@ def test_topics_lists_words_with_probabilities(run_folder, model, vocabulary):
 def test_topics_prints_a_line_for_each_topic(run_folder, vocabulary, model):
     header, *lines = succeed("topics", run_folder).splitlines()
 
-    assert header.split() == ["topic", "weight", "name", "words"]
+    assert header.split() == ["topic", "id", "weight", "name", "words"]
     assert [line.split()[0] for line in lines] == ["0", "1", "2", "3"]
-    assert lines[0].split()[5] == vocabulary.words[int(np.argmax(model.topic_word_mean[0]))]
-    assert len(lines[0].split()) == 2 + 3 + 10
+    assert lines[0].split()[6] == vocabulary.words[int(np.argmax(model.topic_word_mean[0]))]
+    assert lines[0].split()[1] == load_run(run_folder).topics[0].id
+    assert len(lines[0].split()) == 3 + 3 + 10
     assert len({line.index("word", header.index("words")) for line in lines}) == 1  # one column
 
 
@@ -130,7 +133,7 @@ def test_topics_of_an_hdp_show_their_weights(hdp_folder, hdp):
     np.testing.assert_allclose([topic["weight"] for topic in topics], hdp.weights)
     assert sum(topic["weight"] for topic in topics) == pytest.approx(1.0)
     line = succeed("topics", hdp_folder).splitlines()[1]
-    assert line.split()[1] == f"{hdp.weights[0]:.2%}"
+    assert line.split()[2] == f"{hdp.weights[0]:.2%}"
 
 
 def test_infer_from_an_hdp_leaves_nothing_to_topics_not_found(hdp_folder, heldout, tmp_path, hdp):
@@ -181,6 +184,8 @@ def test_evaluate_prints_the_promised_keys(run_folder, heldout):
     assert record["n_unknown_tokens"] == 3
     assert record["perplexity"] == pytest.approx(np.exp(-record["log_likelihood_per_token"]))
     assert -1 <= record["npmi"] <= 1
+    assert list(record["topic_npmi"]) == [topic.id for topic in load_run(run_folder).topics]
+    assert np.mean(list(record["topic_npmi"].values())) == pytest.approx(record["npmi"])
     assert 0 < record["diversity"] <= 1
     assert 0 <= record["inverted_rbo"] <= 1
     assert record["u_mass"] < 0
@@ -220,7 +225,7 @@ def test_evaluate_scores_the_exported_matrix_like_the_run(run_folder, heldout, m
         succeed("evaluate", run_folder, tmp_path / "m.npy", heldout, "--alpha", 0.5, "--json")
     )
 
-    unknown = ("model", "elbo_per_token", "in_sample", "smoothing")
+    unknown = ("model", "elbo_per_token", "in_sample", "smoothing", "topic_npmi")
     told_by_runs_alone = {"run": "", **dict.fromkeys(unknown)}
     assert matrix["n_topics"] == 4
     assert run | told_by_runs_alone == pytest.approx(matrix | told_by_runs_alone)
@@ -310,7 +315,7 @@ def test_evaluate_can_count_coherence_elsewhere(run_folder, heldout, tmp_path):
         succeed("evaluate", run_folder, heldout, "--coherence-corpus", tmp_path / "few", "--json")
     )
 
-    counted = {"npmi": 0, "u_mass": 0}
+    counted = {"npmi": 0, "u_mass": 0, "topic_npmi": {}}
     assert all(elsewhere[name] != usual[name] for name in counted)
     assert elsewhere | counted == usual | counted
 

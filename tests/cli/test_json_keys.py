@@ -103,8 +103,13 @@ def of_topics():
         "evaluate": told("evaluate", "lda", "hdp", "documents-heldout"),
         "export": told("export", "lda", "--to", "csv", "--out", "lda.csv"),
         "report": told("report", "lda", "--out", "lda.html"),
+        "edit": told("edit", "lda", "--rename", f"{first_topic('lda')}=News", "--out", "named"),
         "compare": told("compare", "documents", "--models", "lda:2", *QUICK, "--out", "compared"),
     }
+
+
+def first_topic(run):
+    return told("topics", run)[0]["id"]
 
 
 def of_mixtures():
@@ -200,6 +205,7 @@ def expected():
         "evaluate": topics,
         "export": path,
         "report": path,
+        "edit": keys["`edit`"],
         "compare": keys["`compare`"],
         "train of vectors": trained,
         "train of a mixture": trained,

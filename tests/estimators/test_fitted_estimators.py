@@ -80,7 +80,7 @@ def vectors():
 def test_topics_are_those_of_the_command(model, saved):
     table = model.topics(4)
 
-    assert table.column_names == ["topic", "name", "weight", "words"]
+    assert table.column_names == ["topic", "id", "name", "weight", "words"]
     rows = said("topics", saved, "--words", 4, "--json")
     expected = [{**row, "words": [word for word, _ in row["words"]]} for row in rows]
     assert table.to_pylist() == expected
@@ -90,6 +90,8 @@ def test_topics_are_those_of_the_command(model, saved):
     expected = table["name"].to_pylist()
     expected[1] = "Crime"
     assert relevant["name"].to_pylist() == expected
+    ids = table["id"].to_pylist()
+    assert model.topics(3, 0.6, names={ids[1]: "Crime"}) == relevant
 
 
 def test_top_words_are_those_of_the_command(model, saved):
@@ -111,7 +113,11 @@ def test_scores_are_those_of_the_command(model, saved, corpus, tmp_path):
 
     with pytest.warns(SparsetopicsWarning, match="^[A-Za-z]+ was trained with this corpus: its"):
         found = model.evaluate(corpus)
-    assert {**found, "run": ""} == pytest.approx({**expected, "run": ""}, nan_ok=True)
+    # The scores of single topics are a table of their own, which only topic models have.
+    by_topic, expected_by_topic = (s.get("topic_npmi", {}) for s in (found, expected))
+    assert by_topic == pytest.approx(expected_by_topic)
+    found, expected = ({**s, "run": "", "topic_npmi": 0} for s in (found, expected))
+    assert found == pytest.approx(expected, nan_ok=True)
     assert found["in_sample"] is True
 
 
@@ -133,10 +139,11 @@ def test_new_texts_are_cut_as_the_training_texts_were(model, saved, tmp_path):
     np.testing.assert_allclose(known, of_model(documents), rtol=1e-5, atol=1e-30)
     top = model.infer(texts, top=2)
     assert list(dict.fromkeys(top["doc_id"].to_pylist())) == ["0", "1", "2", "3"]
-    assert top.num_columns == 3
+    assert top.column_names[:-1] == ["doc_id", "topic", "id", "name"]
     printed = said("infer", saved, "--text", texts[0], "--top", 2, "--json")["documents"]
-    own = [row["topic"] for row in printed[0]["topics"]]
-    assert top["topic"].to_pylist()[: len(own)] == own
+    for key in ("topic", "id", "name"):
+        own = [row[key] for row in printed[0]["topics"]]
+        assert top[key].to_pylist()[: len(own)] == own
 
 
 def test_a_function_that_cut_the_training_texts_is_named_again(monkeypatch, tmp_path):

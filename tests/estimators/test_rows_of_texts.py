@@ -181,9 +181,9 @@ def test_infer_has_nulls_for_texts_without_a_known_word(topics, mixture, texts):
 
 def test_nothing_is_a_result(topics):
     assert topics.infer([]).num_rows == 0
-    assert topics.infer([], top=2).column_names == ["doc_id", "topic", "proportion"]
+    assert topics.infer([], top=2).column_names == ["doc_id", "topic", "id", "name", "proportion"]
     assert topics.infer(["zzz"]).to_pylist() == [{"doc_id": "0", "proportions": None}]
-    unknown = {"doc_id": "0", "topic": None, "proportion": None}
+    unknown = {"doc_id": "0", "topic": None, "id": None, "name": None, "proportion": None}
     assert topics.infer([None], top=2).to_pylist() == [unknown]
 
 
@@ -245,7 +245,7 @@ def test_the_command_prints_every_text(saved):
     printed = infer(saved, "--text", "zzz", "--text", PETS)
     said = json.loads(infer(saved, "--text", "zzz", "--json").stdout)
 
-    assert printed.stdout.splitlines()[1].split() == ["0", "-", "-"]
+    assert printed.stdout.splitlines()[1].split() == ["0", "-", "-", "-"]
     assert printed.stdout.splitlines()[2].split()[0] == "1"
     assert printed.stderr.splitlines()[-1] == "Without a known word: 1 of 2 documents."
     assert (said["n_documents"], said["n_skipped"]) == (0, 1)

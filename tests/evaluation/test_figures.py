@@ -30,7 +30,7 @@ def marks_of(words, weights=None):
     """Topics 0, 1, … of equal weights, unless others are given."""
     weights = [1.0] * len(words) if weights is None else weights
     pairs = enumerate(zip(words, weights, strict=True))
-    return [TopicRow(n, word, weight, []) for n, (word, weight) in pairs]
+    return [TopicRow(n, None, word, weight, []) for n, (word, weight) in pairs]
 
 
 def test_every_topic_of_the_map_leads_somewhere_and_area_is_weight():

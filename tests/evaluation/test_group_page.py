@@ -296,8 +296,10 @@ document.title = JSON.stringify({
 
 
 def test_a_browser_takes_names_of_groups_for_text(world, tmp_path):
+    names = tmp_path / "names.toml"
+    names.write_text(f"{load_run(world / 'run').topics[0].id} = {json.dumps(HOSTILE)}")
     write_run_report(
-        tmp_path / "r.html", [world / "run"], world / "hostile", by="label", names={0: HOSTILE}
+        tmp_path / "r.html", [world / "run"], world / "hostile", by="label", names=names
     )
 
     told = told_by((tmp_path / "r.html").read_text(), PROBE, tmp_path)

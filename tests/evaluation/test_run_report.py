@@ -428,7 +428,9 @@ setTimeout(() => {
 
 def test_a_browser_finds_names_and_takes_them_for_text(run_folder, tmp_path):
     name = "Crime <img src=x onerror=document.title='{}'>"
-    write_run_report(tmp_path / "r.html", [run_folder], names={2: name})
+    names = tmp_path / "names.toml"
+    names.write_text(f'{load_run(run_folder).topics[2].id} = "{name}"')
+    write_run_report(tmp_path / "r.html", [run_folder], names=names)
     page = (tmp_path / "r.html").read_text()
 
     told = told_by(page, NAMED, tmp_path)

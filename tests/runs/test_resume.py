@@ -409,7 +409,8 @@ def test_more_laps_are_those_of_a_longer_run(plan_of, tmp_path):
     longer = replace(WORLDS["lda memoized"], laps=5)
     train_run(plan_of(longer, out=tmp_path / "whole"))
     train_run(plan_of("lda memoized", keep_state=True))
-    assert load_run(tmp_path / "run").n_laps == 4
+    before = load_run(tmp_path / "run")
+    assert before.n_laps == 4
 
     assert resume_run(tmp_path / "run").options is None
     assert resume_run(tmp_path / "run", laps=4).options is None
@@ -417,7 +418,12 @@ def test_more_laps_are_those_of_a_longer_run(plan_of, tmp_path):
 
     assert resumed.options == longer
     shutil.rmtree(tmp_path / "run" / "state")
-    assert files_of(tmp_path / "run") == files_of(tmp_path / "whole")
+    found, whole = files_of(tmp_path / "run"), files_of(tmp_path / "whole")
+    topics = [files["settings"].pop("topics") for files in (found, whole)]
+    assert found == whole
+    # Topics keep the ids that they had after four laps.
+    assert {topic["id"] for topic in topics[0]} == {topic.id for topic in before.topics}
+    assert topics[0] != topics[1]
 
 
 def test_a_finished_run_has_nothing_left_to_do(plan_of, tmp_path):
