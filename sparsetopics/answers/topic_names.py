@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import OptionError, warn_user
@@ -24,7 +25,7 @@ from sparsetopics.base.wording import listed, quantity
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import relevant_words, topic_names
-from sparsetopics.measures.similar_topics import jensen_shannon_similarity, likely_pairs
+from sparsetopics.measures.similar_topics import ROUNDING, jensen_shannon_similarity, likely_pairs
 from sparsetopics.measures.top_words import TopicRow, top_words, topic_table
 from sparsetopics.options.option import check_type, refuse, shown
 from sparsetopics.runs.run import AnyRun, Run, load_run
@@ -40,6 +41,8 @@ P = TypeVar("P", bound=Model)
 GivenNames = Mapping[int | str, str]  # by number or id of the topic
 LEAST_SIMILARITY = 0.8  # Jensen–Shannon, of topics of two runs that are the same
 LEAST_WORDS = 6  # of the ten words of a name that a topic must have among its own ten
+LEAST_SHARE = 0.9  # of the probability of its ten best words that it must give to those of a name
+CLEARER = 2.0  # how many times as far from one another pair must be
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _KEY = re.compile(rf"[{LETTERS}]{{{ID_LENGTH}}}|{_NUMBER.pattern}")
 _UNREADABLE = Refusal(OptionError, "Write a name and words, as `sparsetopics export --to names`")
@@ -81,7 +84,8 @@ def _unigram(run: AnyRun) -> FloatArray:
 
 def words_of_names(run: AnyRun) -> list[tuple[str, ...]]:
     """Return the words that are kept with the name of each topic, (n_topics,)."""
-    best, words = top_words(run.model.topic_word_mean, NAME_WORDS), run.words.words
+    words = run.words.words  # first: it refuses a mixture of vectors
+    best = top_words(run.model.topic_word_mean, NAME_WORDS)
     return [tuple(words[word] for word in row) for row in best.tolist()]
 
 
@@ -141,6 +145,8 @@ def with_names_of(run: Run[P], names: Path) -> Run[P]:
     if names.is_dir():
         other = load_run(names)
         found = [topic for topic in other.topics if topic.name is not None]
+        if not found:
+            refuse("names", f"no topic of {names} was given a name")
         return _with_names_like(run, found, _same_topics(other, run), names)
     given, found = read_names(names)
     run = with_names(run, given) if given else run
@@ -159,6 +165,8 @@ def read_names(path: Path) -> tuple[dict[int | str, str], list[TopicIdentity]]:
         where = f"{path}, {key}"
         if isinstance(value, dict):
             found.append(decoded({**value, "id": key}, TopicIdentity, where, _UNREADABLE))
+            if found[-1].name is None:
+                refuse(where, "the name is missing", "Leave a topic out to keep its name.")
             continue
         if not isinstance(value, str):
             refuse(where, f"a name must be a string, but is {shown_toml(value)}")
@@ -183,7 +191,9 @@ def _with_names_like(
     Raises OptionError if no name fits, and warns about those that do not if others do.
     """
     topics = list(run.topics)
-    places = {**similar, **{topic.id: place for place, topic in enumerate(topics)}}
+    same = {topic.id: place for place, topic in enumerate(topics)}
+    taken = {same[topic.id] for topic in found if topic.id in same}
+    places = {id_: place for id_, place in similar.items() if place not in taken} | same
     left = [str(topic.name) for topic in found if topic.id not in places]
     if left:
         said = f"{where}: no topic of {run.path} is like {listed([shown(name) for name in left])}"
@@ -198,32 +208,53 @@ def _with_names_like(
 
 
 def _topics_with_words(found: Sequence[TopicIdentity], run: AnyRun) -> dict[str, int]:
-    """For names that have words, the one topic that has most of them among its own ten.
+    """For names that have words, the topic that clearly has them among its best ones.
 
-    A name and its topic must prefer each other to all others.
+    To count words is not enough: which words are the ninth and the tenth is chance, while those of
+    a neighbour lack some of the first. So their probabilities are compared with the best sum.
     """
-    own = [set(words) for words in words_of_names(run)]
-    shared = np.array([[len(words.intersection(topic.words)) for words in own] for topic in found])
-    return _mutual(shared, LEAST_WORDS, found)
+    known = {word: k for k, word in enumerate(run.words.words)}  # first, as in ``labels_of``
+    topic_word = run.model.topic_word_mean
+    best = top_words(topic_word, NAME_WORDS)
+    sums = np.take_along_axis(topic_word, best, axis=1).cumsum(axis=1)  # of the best n + 1 words
+    shares, n_words = np.zeros((2, len(found), len(topic_word)))
+    for place, topic in enumerate(found):
+        given = set(topic.words[:NAME_WORDS])
+        own = [known[word] for word in given if word in known]
+        if own:
+            most = sums[:, min(len(given), sums.shape[1]) - 1]
+            shares[place] = topic_word[:, own].sum(axis=1) / most
+            n_words[place] = np.isin(best, own).sum(axis=1)
+    return _clear_pairs(shares, (shares >= LEAST_SHARE) & (n_words >= LEAST_WORDS), found)
 
 
 def _same_topics(other: AnyRun, run: AnyRun) -> dict[str, int]:
     """The topics of ``run`` that are most similar to those of another run, and they to them."""
-    ours, words = run.model.topic_word_mean, {word: k for k, word in enumerate(run.words.words)}
+    words = {word: k for k, word in enumerate(run.words.words)}  # first, as in ``labels_of``
+    ours = run.model.topic_word_mean
     known = [(k, words[word]) for k, word in enumerate(other.words.words) if word in words]
     theirs = np.zeros((other.model.n_topics, ours.shape[1]))
     if known:
         old, new = np.array(known).T
         theirs[:, new] = other.model.topic_word_mean[:, old]
     similarity = np.zeros((len(theirs), len(ours)))
-    for k, j in likely_pairs(theirs, ours, LEAST_SIMILARITY).tolist():
+    # A pair that is less similar makes no other unclear.
+    for k, j in likely_pairs(theirs, ours, 1.0 - CLEARER * (1.0 - LEAST_SIMILARITY)).tolist():
         similarity[k, j] = jensen_shannon_similarity(theirs[k], ours[j])
-    return _mutual(similarity, LEAST_SIMILARITY, other.topics)
+    return _clear_pairs(similarity, similarity >= LEAST_SIMILARITY, other.topics)
 
 
-def _mutual(values: FloatArray, least: float, topics: Sequence[TopicIdentity]) -> dict[str, int]:
-    """The column that each row, a topic, has its only largest value in, if the column has too."""
-    is_best = (values >= least) & (values == values.max(axis=1, keepdims=True))
-    is_best &= values == values.max(axis=0)
-    alone = (is_best.sum(axis=1) == 1) & (is_best @ (is_best.sum(axis=0) == 1))
-    return {topics[row].id: int(is_best[row].argmax()) for row in np.flatnonzero(alone).tolist()}
+def _clear_pairs(
+    values: FloatArray, may_be_one: NDArray[np.bool_], topics: Sequence[TopicIdentity]
+) -> dict[str, int]:
+    """The column that each row, a topic, goes with: values near one say that they are the same.
+
+    The value of a pair must be at most half as far from one as those of its row and its column.
+    Then a neighbour is not taken for a topic that is missing, since that has other neighbours.
+    """
+    is_pair = may_be_one
+    for axis in (0, 1):
+        ranked = np.sort(np.insert(values, 0, 0.0, axis=axis), axis=axis)  # zero: no other
+        best, second = ranked.take([-1], axis=axis), ranked.take([-2], axis=axis)
+        is_pair = is_pair & (values == best) & (1.0 - second >= CLEARER * (1.0 - best) + ROUNDING)
+    return {topics[row].id: column for row, column in np.argwhere(is_pair).tolist()}
