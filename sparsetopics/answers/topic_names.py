@@ -68,7 +68,8 @@ def names_of(run: AnyRun) -> list[str]:
 
     Raises RunError for a mixture of vectors.
     """
-    usual = topic_names(run.model.topic_word_mean, _unigram(run), run.words.shown)
+    words = run.words.shown  # first: it refuses a mixture of vectors
+    usual = topic_names(run.model.topic_word_mean, _unigram(run), words)
     return [topic.name or own for topic, own in zip(run.topics, usual, strict=True)]
 
 

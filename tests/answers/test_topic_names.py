@@ -10,9 +10,18 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from resealing import edit_json
 from sparsetopics.answers.exports.exporting import export_run
-from sparsetopics.answers.topic_names import names_of, read_names, topic_rows, with_given
-from sparsetopics.base.errors import OptionError, RunError
+from sparsetopics.answers.topic_names import (
+    labels_of,
+    load_named,
+    names_of,
+    place_of,
+    read_names,
+    topic_rows,
+    with_names,
+)
+from sparsetopics.base.errors import OptionError, RunError, SparsetopicsWarning
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.report import write_run_report
@@ -22,8 +31,10 @@ from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import relevant_words
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.topic_identity import TopicIdentity
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
+ID = "bbbbbbbb"  # of no topic
 
 
 def run(*arguments, status=0):
@@ -44,32 +55,73 @@ def names_file(tmp_path):
     return write
 
 
-# --- files of names -------------------------------------------------------------------------------
-def test_a_file_gives_names_by_number(names_file):
-    path = names_file('3 = "Crime"\n0 = \'Cats & "dogs"\'\n"1" = "日本"\n')
+@pytest.fixture
+def named(run_folder, names_file):
+    """A file that gives names to topics of the run, by their ids."""
 
-    assert read_names(path) == {3: "Crime", 0: 'Cats & "dogs"', 1: "日本"}
-    assert read_names(names_file("# none yet\n")) == {}
-    assert read_names(names_file('\ufeff1 = "Crime"\n')) == {1: "Crime"}  # with a BOM
+    def write(names):
+        ids = [topic.id for topic in load_run(run_folder).topics]
+        lines = (f"{ids[topic]} = {json.dumps(name)}\n" for topic, name in names.items())
+        return names_file("".join(lines))
+
+    return write
+
+
+# --- files of names -------------------------------------------------------------------------------
+def test_a_file_gives_names_by_id(names_file):
+    path = names_file(f'{ID} = \'Cats & "dogs"\'\n"cccccccc" = "日本"\n')
+
+    assert read_names(path) == ({ID: 'Cats & "dogs"', "cccccccc": "日本"}, [])
+    assert read_names(names_file("# none yet\n")) == ({}, [])
+    assert read_names(names_file(f'\ufeff{ID} = "Crime"\n')) == ({ID: "Crime"}, [])  # with a BOM
+
+
+def test_a_file_gives_names_with_words(names_file):
+    path = names_file(
+        f'{ID} = {{name = "Cats", words = ["cat", "purr"]}}\n[cccccccc]\nname = "日本"'
+    )
+
+    expected = [TopicIdentity(ID, "Cats", ("cat", "purr")), TopicIdentity("cccccccc", "日本")]
+    assert read_names(path) == ({}, expected)
+
+
+def test_a_file_by_number_still_works_with_a_warning(names_file):
+    path = names_file('3 = "Crime"\n0 = "Cats"\n"1" = "日本"\n')
+
+    with pytest.warns(
+        SparsetopicsWarning, match="names topics by numbers, which change when a run"
+    ):
+        assert read_names(path) == ({3: "Crime", 0: "Cats", 1: "日本"}, [])
 
 
 @pytest.mark.parametrize(
     ("text", "place", "problem"),
     [
         ("3 = 4", ", 3: ", "a name must be a string, but is 4."),
-        ("3 = true", ", 3: ", "a name must be a string, but is true."),
+        (f"{ID} = true", f", {ID}: ", "a name must be a string, but is true."),
         ('3 = ["a"]', ", 3: ", "a name must be a string, but is an array."),
-        ('3.1 = "a"', ", 3: ", "a name must be a string, but is a table."),
-        ('3 = " "', ", 3: ", "a name must not be empty. Leave a topic out to keep"),
+        ('3.1 = "a"', ", 3", ""),
+        (f'{ID} = " "', f", {ID}: ", "a name must not be empty. Leave a topic out to keep"),
         (f'3 = "{"x" * 201}"', ", 3: ", "a name has at most 200 characters, but this has 201."),
         ('3 = "\\u001b[31mred"', ", 3: ", "a name must be printable"),
         ('3 = "two\\nlines"', ", 3: ", "a name must be printable"),
-        ('3 = "\\u202eleft"', ", 3: ", "a name must be printable"),
-        ('crime = "a"', ", crime: ", "a key must be the number of a topic. Write lines such as"),
-        ('03 = "a"', ", 03: ", "a key must be the number of a topic"),
-        ('-1 = "a"', ", -1: ", "a key must be the number of a topic"),
-        ('"٣" = "a"', ", ٣: ", "a key must be the number of a topic"),
-        ('[names]\n3 = "a"', ", names: ", "a key must be the number of a topic"),
+        (f'{ID} = "\\u202eleft"', f", {ID}: ", "a name must be printable"),
+        ('crime = "a"', ", crime: ", "a key must be the id of a topic, or its number."),
+        ('03 = "a"', ", 03: ", "a key must be the id of a topic, or its number"),
+        ('-1 = "a"', ", -1: ", "a key must be the id of a topic, or its number"),
+        ('"٣" = "a"', ", ٣: ", "a key must be the id of a topic, or its number"),
+        ('bbbbbbb = "a"', ", bbbbbbb: ", "a key must be the id of a topic, or its number"),
+        (f'{ID}b = "a"', f", {ID}b: ", "a key must be the id of a topic, or its number"),
+        (f'"{ID}\\n" = "a"', f", {ID}", ""),
+        ('[names]\n3 = "a"', ", names", ""),
+        (f'{ID} = {{name = "a", words = "b"}}', f", {ID}, words", ""),
+        (f'{ID} = {{name = "a", words = [3]}}', f", {ID}, words", ""),
+        (f'{ID} = {{name = 3, words = ["b"]}}', f", {ID}, name", ""),
+        (f'{ID} = {{words = ["b"]}}', f", {ID}: ", "the name is missing. Leave a topic out"),
+        (f'{ID} = {{name = " "}}', f", {ID}", ""),
+        (f'{ID} = {{name = "{"x" * 201}"}}', f", {ID}", ""),
+        (f'{ID} = {{name = "\\u202eleft"}}', f", {ID}", ""),
+        ('3 = {name = "a"}', ", 3", ""),
         ('3 = "a"\n3 = "b"', ": ", "is not valid TOML (Cannot overwrite a value"),
         ("3 = Crime", ": ", "is not valid TOML"),
     ],
@@ -81,47 +133,89 @@ def test_wrong_names_are_refused_with_their_place(names_file, text, place, probl
         read_names(path)
 
     assert str(error.value).startswith(f"{path}{place}{problem}")
+    assert str(error.value).isprintable()
 
 
 def test_a_file_that_is_none_is_refused_in_one_line(run_folder, tmp_path):
     (tmp_path / "large.toml").write_text("# " * (1 << 20))
     for name, problem in (("nowhere", "cannot be read"), ("large.toml", "more than 1,048,576"),
-                          (".", "is a folder"), (os.devnull, "a device")):  # fmt: skip
+                          (".", "expected a run folder"), (os.devnull, "a device")):  # fmt: skip
         assert problem in run("topics", run_folder, "--names", tmp_path / name, status=1)
 
 
-@pytest.mark.parametrize("topic", [4, -1, "1", 1.0, None])
-def test_only_topics_of_the_model_have_names(topic):
-    with pytest.raises(OptionError, match=r"names: there is no topic .* to name 'a': the"):
-        with_given(["w"] * 4, {topic: "a"})
+# --- names in Python ------------------------------------------------------------------------------
+@pytest.mark.parametrize("topic", [4, -1, "4", "-1", "01", "٣", 1.0, None, ID, "", "9" * 5_000])
+def test_only_topics_of_the_model_have_names(run_folder, topic):
+    with pytest.raises(OptionError, match=r"names: there is no topic .*: the model has 4 topics"):
+        with_names(load_run(run_folder), {topic: "a"})
 
 
-def test_python_gives_names_as_numbers_and_strings():
-    assert with_given(["w", "x"], {np.int64(1): "Cats"}) == ["w", "Cats"]
-    for given in ([(0, "a")], {0: 3}, {0: ""}, {0: "a\0"}, {0: "\ud800"}):
-        with pytest.raises(OptionError, match="names: "):
-            with_given(["w", "x"], given)
+def test_topics_are_named_by_number_and_by_id(run_folder):
+    topics = load_run(run_folder)
+    default, ids = names_of(topics), [topic.id for topic in topics.topics]
+
+    named = with_names(topics, {np.int64(1): "Cats", "2": "Dogs", ids[3]: "Owls"})
+
+    assert names_of(named) == [default[0], "Cats", "Dogs", "Owls"]
+    assert labels_of(named) == list(zip(ids, names_of(named), strict=True))
+    assert names_of(topics) == default
+    assert [place_of(topics, each, "topic") for each in ids] == [0, 1, 2, 3]
+    assert names_of(with_names(named, {1: "Mice"})) == [default[0], "Mice", "Dogs", "Owls"]
 
 
+def test_a_name_is_kept_with_the_words_that_it_was_given_for(run_folder, model, vocabulary):
+    topics = with_names(load_run(run_folder), {1: "Cats"}, named_by="a:b").topics
+
+    best = np.argsort(-model.topic_word_mean[1], kind="stable")[:10]
+    assert topics[1].words == tuple(vocabulary.words[word] for word in best)
+    assert topics[1].named_by == "a:b"
+    assert topics[0] == load_run(run_folder).topics[0]
+
+
+@pytest.mark.parametrize(
+    "given", [[(0, "a")], {0: 3}, {0: None}, {0: ""}, {0: "a\0"}, {0: "\ud800"}, {0: "x" * 201}]
+)
+def test_names_that_cannot_be_used_are_refused(run_folder, given):
+    with pytest.raises(OptionError, match="names: "):
+        with_names(load_run(run_folder), given)
+
+
+# --- files that are written -----------------------------------------------------------------------
 def test_export_writes_a_file_to_edit(run_folder, model, vocabulary, tmp_path):
     run("export", run_folder, "--to", "names", "--out", tmp_path / "all.toml")
 
-    text = (tmp_path / "all.toml").read_text()
-    default = names_of(load_run(run_folder))
-    assert read_names(tmp_path / "all.toml") == dict(enumerate(default))
-    best = np.argsort(-model.topic_word_mean[0])[:10]
-    words = " ".join(vocabulary.words[word] for word in best)
-    assert f"# {model.weights[0]:.2%}: {words}\n" in text
+    given, found = read_names(tmp_path / "all.toml")
+    assert given == {}
+    trained, words = load_run(run_folder), vocabulary.words
+    best = np.argsort(-model.topic_word_mean, axis=1, kind="stable")[:, :10]
+    for topic, own, name, row in zip(found, trained.topics, names_of(trained), best, strict=True):
+        assert topic == TopicIdentity(own.id, name, tuple(words[word] for word in row))
+    lines = (tmp_path / "all.toml").read_text().splitlines()
+    assert [line for line in lines if "%" in line] == [f"# {share:.2%}" for share in model.weights]
 
 
-def test_a_file_with_some_names_is_completed(run_folder, names_file, tmp_path):
-    given = names_file('2 = "Crime \\\\ \\"and\\" <b>"')
+def test_a_file_with_some_names_is_completed(run_folder, named, tmp_path):
+    given = named({2: 'Crime \\ "and" <b>'})
 
     run("export", run_folder, "--to", "names", "--names", given, "--out", tmp_path / "all.toml")
 
+    expected = names_of(load_run(run_folder))
+    expected[2] = 'Crime \\ "and" <b>'
+    _, found = read_names(tmp_path / "all.toml")
+    assert [topic.name for topic in found] == expected
+    assert names_of(load_named(run_folder, tmp_path / "all.toml")) == expected
+
+
+def test_a_file_that_was_edited_names_the_topics_of_its_run(run_folder, tmp_path):
+    """Also those that share all of their words with others."""
+    export_run(run_folder, "names", tmp_path / "all.toml")
+    text = (tmp_path / "all.toml").read_text()
     default = names_of(load_run(run_folder))
-    expected = {**dict(enumerate(default)), 2: 'Crime \\ "and" <b>'}
-    assert read_names(tmp_path / "all.toml") == expected
+    (tmp_path / "all.toml").write_text(text.replace(f'"{default[1]}"', '"Crime"'))
+
+    names = names_of(load_named(run_folder, tmp_path / "all.toml"))
+
+    assert names == [default[0], "Crime", *default[2:]]
 
 
 def test_any_words_make_a_file_that_can_be_read(tmp_path):
@@ -135,30 +229,71 @@ def test_any_words_make_a_file_that_can_be_read(tmp_path):
 
     export_run(tmp_path / "run", "names", tmp_path / "names.toml")
 
-    assert list(read_names(tmp_path / "names.toml")) == [0, 1, 2, 3, 4]
-    assert list(tomllib.loads((tmp_path / "names.toml").read_text())) == list("01234")
-    assert "\x1b" not in run("topics", tmp_path / "run")
+    trained = load_run(tmp_path / "run")
+    _, found = read_names(tmp_path / "names.toml")
+    best = np.argsort(-rows, axis=1, kind="stable")
+    assert [topic.words for topic in found] == [tuple(words[w] for w in own) for own in best]
+    ids = [topic.id for topic in trained.topics]
+    assert list(tomllib.loads((tmp_path / "names.toml").read_text())) == ids
+    assert "\x1b" not in (tmp_path / "names.toml").read_text()
+    assert "\x1b" not in run("topics", tmp_path / "run", "--names", tmp_path / "names.toml")
+
+
+# --- names that the run holds ---------------------------------------------------------------------
+def test_every_command_shows_the_names_of_the_run(run_folder, vocabulary, tmp_path):
+    topics = [*with_names(load_run(run_folder), {1: HOSTILE}).topics]
+    edit_json(
+        run_folder / "model.json",
+        topics=[{"id": own.id, "name": own.name, "words": own.words} for own in topics],
+    )
+
+    assert load_run(run_folder).topics == tuple(topics)
+    assert json.loads(run("topics", run_folder, "--json"))[1]["name"] == HOSTILE
+    assert HOSTILE[:39] in run("topics", run_folder)
+    text = " ".join(topics[1].words)
+    (document,) = json.loads(run("infer", run_folder, "--text", text, "--json"))["documents"]
+    assert HOSTILE in [topic["name"] for topic in document["topics"]]
+    assert f"  {HOSTILE}: word" in run("infer", run_folder, "--text", text)
+    run("export", run_folder, "--to", "csv", "--out", tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open(newline="") as file:
+        assert {row["name"] for row in csv.DictReader(file) if row["topic"] == "1"} == {HOSTILE}
+    run("report", run_folder, "--out", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "unless a person gave it another" in page
+    assert "onerror=alert(1)>" not in page
+
+
+def test_given_names_win_over_those_of_the_run(run_folder, named):
+    topics = with_names(load_run(run_folder), {1: "Cats", 2: "Dogs"}).topics
+    edit_json(
+        run_folder / "model.json",
+        topics=[{"id": own.id, **({"name": own.name} if own.name else {})} for own in topics],
+    )
+
+    found = json.loads(run("topics", run_folder, "--names", named({2: "Crime"}), "--json"))
+
+    assert [topic["name"] for topic in found][1:3] == ["Cats", "Crime"]
 
 
 # --- where names are shown ------------------------------------------------------------------------
-def test_topics_prints_names_and_takes_others(run_folder, names_file):
+def test_topics_prints_names_and_takes_others(run_folder, named):
     default = [row["name"] for row in json.loads(run("topics", run_folder, "--json"))]
-    given = names_file('1 = "Crime"')
+    given = named({1: "Crime"})
 
-    named = json.loads(run("topics", run_folder, "--names", given, "--json"))
+    rows = json.loads(run("topics", run_folder, "--names", given, "--json"))
 
     assert default == names_of(load_run(run_folder))
-    assert [row["name"] for row in named] == [default[0], "Crime", *default[2:]]
+    assert [row["name"] for row in rows] == [default[0], "Crime", *default[2:]]
     assert "  Crime  " in run("topics", run_folder, "--names", given)
 
 
-def test_a_long_name_is_shortened_in_the_table_alone(run_folder, names_file):
-    given = names_file(f'1 = "{"long " * 20}end"')
+def test_a_long_name_is_shortened_in_the_table_alone(run_folder, named):
+    given = named({1: f"{'long ' * 20}end"})
 
     lines = run("topics", run_folder, "--names", given).splitlines()
 
     assert f"  {('long ' * 20)[:39]}…  word" in lines[2]
-    assert lines[0].index("words") == len("topic  weight  ") + 40 + 2
+    assert lines[0].index("words") == len("topic  id        weight  ") + 40 + 2
     (row,) = json.loads(run("topics", run_folder, "--names", given, "--json"))[1:2]
     assert row["name"] == "long " * 20 + "end"
 
@@ -181,13 +316,13 @@ def test_relevance_is_between_0_and_1(run_folder, balance):
     assert said.startswith("Error: --relevance: must be")
 
 
-def test_tables_have_names_if_names_are_given(run_folder, model, tmp_path):
-    names = {1: "=Crime"}
+def test_tables_have_the_names_that_are_given(run_folder, named, model, tmp_path):
+    names = named({1: "=Crime"})
     for target in ("csv", "parquet"):
         export_run(run_folder, target, tmp_path / f"t.{target}", names=names)
     export_run(run_folder, "csv", tmp_path / "safe.csv", names=names, spreadsheet_safe=True)
 
-    expected = np.repeat(names_of(load_run(run_folder), names), model.n_words).tolist()
+    expected = np.repeat(names_of(load_named(run_folder, names)), model.n_words).tolist()
     assert pq.read_table(tmp_path / "t.parquet")["name"].to_pylist() == expected
     with (tmp_path / "t.csv").open(newline="") as file:
         assert [row["name"] for row in csv.DictReader(file)] == expected
@@ -196,8 +331,8 @@ def test_tables_have_names_if_names_are_given(run_folder, model, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
-def test_a_table_with_names_can_be_scored(run_folder, model, vocabulary, tmp_path, name):
-    export_run(run_folder, name.partition(".")[2], tmp_path / name, names={0: "Crime"})
+def test_a_table_with_names_can_be_scored(run_folder, named, model, vocabulary, tmp_path, name):
+    export_run(run_folder, name.partition(".")[2], tmp_path / name, names=named({0: "Crime"}))
 
     found, *_ = read_topic_matrix(tmp_path / name, vocabulary.words, READERS[f".{name[2:]}"])
 
@@ -205,9 +340,9 @@ def test_a_table_with_names_can_be_scored(run_folder, model, vocabulary, tmp_pat
 
 
 @pytest.mark.parametrize("target", ["gensim", "mallet", "matrix-market", "pyldavis"])
-def test_formats_without_names_refuse_them(run_folder, names_file, tmp_path, target):
+def test_formats_without_names_refuse_them(run_folder, named, tmp_path, target):
     corpus = ("--corpus", run_folder) if target == "pyldavis" else ()
-    given = ("--names", names_file('0 = "Crime"'))
+    given = ("--names", named({0: "Crime"}))
 
     said = run("export", run_folder, "--to", target, *corpus, *given, "--out", tmp_path / "x",
                status=1)  # fmt: skip
@@ -221,20 +356,23 @@ def test_components_of_vectors_have_no_names(tmp_path, names_file):
 
     write_mixture(tmp_path / "run", mixture_of(draw_clumps(0), "gaussian"))
 
+    names = names_file(f'{ID} = "a"')
     for write in (
-        lambda: export_run(tmp_path / "run", "csv", tmp_path / "t.csv", names={0: "a"}),
-        lambda: write_run_report(tmp_path / "r.html", [tmp_path / "run"], names={0: "a"}),
+        lambda: export_run(tmp_path / "run", "csv", tmp_path / "t.csv", names=names),
+        lambda: write_run_report(tmp_path / "r.html", [tmp_path / "run"], names=names),
         lambda: topic_rows(load_run(tmp_path / "run"), 3),
+        lambda: labels_of(load_run(tmp_path / "run")),
+        lambda: with_names(load_run(tmp_path / "run"), {0: "a"}),
     ):
         with pytest.raises(RunError, match="expected a run that was trained with documents"):
             write()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["names.toml", "run"]
     with pytest.raises(OptionError, match=r"names is for words, but .* is a mixture of vectors"):
         export_run(tmp_path / "run", "names", tmp_path / "n.toml")
 
 
-def test_a_page_shows_names_as_text(run_folder, names_file, tmp_path):
-    given = names_file(f'1 = "{HOSTILE}"\n')
+def test_a_page_shows_names_as_text(run_folder, named, tmp_path):
+    given = named({1: HOSTILE})
 
     run("report", run_folder, "--names", given, "--out", tmp_path / "r.html")
 
@@ -256,19 +394,42 @@ def test_a_page_without_given_names_says_that_nobody_named_them(run_folder, tmp_
     assert all(name in page for name in names_of(load_run(run_folder)))
 
 
-def test_names_are_for_one_run(run_folder, hdp_folder, names_file, tmp_path):
-    given = names_file('1 = "Crime"')
+def test_names_are_for_one_run(run_folder, hdp_folder, named, names_file, tmp_path):
+    given = named({1: "Crime"})
 
     said = run("report", run_folder, hdp_folder, "--names", given, "--out", tmp_path / "r.html",
                status=1)  # fmt: skip
 
     assert said == "Error: --names: is for the topics of one run, but 2 runs are given.\n"
-    said = run("topics", run_folder, "--names", names_file('4 = "Crime"'), status=1)
-    assert said.startswith("Error: --names: there is no topic 4 to name 'Crime': the model has 4 ")
+    said = run("topics", run_folder, "--names", names_file(f'{ID} = "Crime"'), status=1)
+    assert said.startswith(f"Error: --names: there is no topic '{ID}': the model has 4 topics.")
+
+
+def test_a_file_by_number_warns_and_names_the_topics(run_folder, names_file):
+    given = names_file('1 = "Crime"\n')
+
+    result = CliRunner().invoke(main, ["topics", str(run_folder), "--names", str(given)])
+
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[2].split()[3] == "Crime"
+    warning, *others = result.stderr.splitlines()
+    assert not others
+    assert warning == (
+        f"Warning: {given} names topics by numbers, which change when a run learns on. "
+        "`sparsetopics export --to names` writes ids."
+    )
+    result = CliRunner().invoke(
+        main, ["topics", str(run_folder), "--names", str(names_file('4 = "Crime"'))]
+    )
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[1].startswith(
+        "Error: --names: there is no topic 4: the model"
+    )
 
 
 def test_a_mixture_of_documents_has_names_too(document_mixture_folder, names_file):
-    given = names_file('1 = "Crime"')
+    topic = load_run(document_mixture_folder).topics[1].id
+    given = names_file(f'{topic} = "Crime"')
 
     topics = json.loads(run("topics", document_mixture_folder, "--names", given, "--json"))
 
