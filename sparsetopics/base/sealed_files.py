@@ -56,7 +56,7 @@ class Refusal(NamedTuple):
         return self.error(str(where), problem, f"{self.redo}, or restore the file.")
 
     @contextmanager
-    def reading(self, path: Path) -> Iterator[None]:
+    def reading(self, path: str | Path) -> Iterator[None]:
         """Turn OSError and ValueError from reading ``path`` into the error of this kind."""
         try:
             yield

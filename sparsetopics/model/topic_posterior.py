@@ -12,6 +12,7 @@ from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COMPONENTS, TOPIC_WORDS, Stored, StoredReader
 from sparsetopics.options.registry import models_with
 
+COUNTS_PER_TOKEN = 2.0**20
 _LDA_ARRAYS = {"topic_word_posterior": TOPIC_WORDS, "doc_concentration": COMPONENTS}
 _HDP_ARRAYS = {
     "topic_word_posterior": TOPIC_WORDS,
@@ -71,6 +72,18 @@ class TopicPosterior:
         """S = λ − η, expected training tokens of each word in each topic, (n_topics, n_words)."""
         counts = self.topic_word_posterior - self.word_concentration
         return np.maximum(counts, 0.0, out=counts)
+
+    @property
+    def exact_counts(self) -> FloatArray:
+        """``topic_word_counts`` as training had them, if they are multiples of 2⁻²⁰.
+
+        Those of whole tokens are (``PairCounts``), but not those that the stochastic learner
+        scales; these are returned as they are.
+        """
+        counts = self.topic_word_counts
+        exact: FloatArray = np.rint(counts * COUNTS_PER_TOKEN) / COUNTS_PER_TOKEN
+        is_exact = np.array_equal(exact + self.word_concentration, self.topic_word_posterior)
+        return exact if is_exact else counts
 
     @property
     def topic_word_weights(self) -> FloatArray:

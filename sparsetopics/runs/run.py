@@ -162,6 +162,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     settings = decoded(content, RunSettings, str(file), DAMAGE)
     if "number_of_topics" in settings:
         settings["number_of_topics"].check(file, DAMAGE)
+    if "seen" in settings:
+        settings["seen"].check(file, settings["n_topics"], DAMAGE)
     posteriors: dict[str, type[Model]] = {
         name: imported(each.posterior) for name, each in MODELS.items()
     }

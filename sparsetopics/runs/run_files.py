@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict, cast
 
 import msgspec
 import numpy as np
@@ -35,6 +35,7 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stored
 from sparsetopics.options.registry import MOVE_COUNTS
 from sparsetopics.runs.callbacks import LapEntry
+from sparsetopics.runs.seen_documents import SeenDocuments
 from sparsetopics.runs.topic_path_files import Scores
 
 FORMAT_VERSION = 3  # 1 held no digests; 2 had other readers for topics than for mixtures
@@ -77,13 +78,19 @@ _COUNTED = ("lap", "n_topics", "active_topics", *(f"{name}_accepted" for name in
 LapNumbers = msgspec.defstruct("LapNumbers", [(name, Size, 0) for name in _COUNTED])
 
 
-class Provenance(TypedDict):
+class KeptEntries(TypedDict, total=False):
+    """What a model keeps, beside its arrays, when it is saved, loaded and saved again."""
+
+    number_of_topics: Scores  # how an HDP was validated
+    seen: SeenDocuments  # what learning goes on from; mixtures and rungs of paths have none
+
+
+class Provenance(KeptEntries):
     """How a model was trained, which its arrays do not tell."""
 
     corpus: CorpusFacts
     options: NotRequired[Nested]
     seed: NotRequired[Annotated[int, Meta(ge=0)] | None]
-    number_of_topics: NotRequired[Scores]  # how an HDP was validated
 
 
 class RunSettings(ModelSettings, Provenance):
@@ -93,6 +100,12 @@ class RunSettings(ModelSettings, Provenance):
     files: tuple[FileEntry, ...]
     vocabulary_fingerprint: NotRequired[str]  # where data are words
     smoothing: NotRequired[float]  # of topics
+
+
+def kept_in(parts: Mapping[str, object]) -> KeptEntries:
+    """The entries among ``parts``, such as those of ``model.json``, that are not None."""
+    known = {name: parts.get(name) for name in KeptEntries.__annotations__}
+    return cast("KeptEntries", {name: part for name, part in known.items() if part is not None})
 
 
 def write_run(

@@ -16,14 +16,16 @@ from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.course import Hooks, Model
-from sparsetopics.inference.local_step import LocalSteps
+from sparsetopics.inference.local_step import LocalSteps, Parameters
 from sparsetopics.inference.training import Start, train
 from sparsetopics.inference.training_state import LapInfo
-from sparsetopics.model.statistics import AnyComponents, BatchSums, Terms
+from sparsetopics.model.statistics import AnyComponents, BatchSums, Statistics, Terms
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
+from sparsetopics.runs.run_files import KeptEntries, kept_in
+from sparsetopics.runs.seen_documents import SeenDocuments, seen_in
 from sparsetopics.runs.topic_path import KeepRung, RungRecorder, RungScorer, keep_no_model
 from sparsetopics.runs.topic_path_files import Scores
 
@@ -36,11 +38,17 @@ class Trained(NamedTuple):
     model: Model
     trace: list[LapEntry]  # one entry per lap
     recorder: RungRecorder | None  # None without rungs
+    seen: SeenDocuments | None = None  # None for a mixture
 
     @property
     def scores(self) -> Scores | None:
         """The scores of the rungs, if there are any."""
         return None if self.recorder is None else self.recorder.scores
+
+    @property
+    def kept(self) -> KeptEntries:
+        """What the model's run keeps."""
+        return kept_in({"number_of_topics": self.scores, "seen": self.seen})
 
 
 @contextmanager
@@ -82,8 +90,17 @@ def run_session(
         trace.append(info.entry() | ({HELDOUT_SCORE: found} if is_scored else {}))
         hooks.on_lap(trace[-1])
 
+    seen: list[SeenDocuments | None] = []
+
+    def on_end(
+        statistics: Statistics[AnyComponents, Terms],
+        parameters: Parameters[AnyComponents, BatchSums, Terms],
+    ) -> None:
+        seen.append(seen_in(statistics, parameters, len(trace) * data.whole.n_batches))
+        hooks.on_end(statistics, parameters)
+
     told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
-        on_lap, hooks.on_documents, hooks.on_writing, hooks.say, hooks.on_end
+        on_lap, hooks.on_documents, hooks.on_writing, hooks.say, on_end
     )
     try:
         model = train(
@@ -93,4 +110,4 @@ def run_session(
     except MemoryError as error:
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
-    return Trained(model, trace, recorder)
+    return Trained(model, trace, recorder, *seen)

@@ -88,7 +88,7 @@ def test_every_token_seen_is_in_one_of_the_topics(estimator, begin):
     for part in PARTS[1:]:
         model.partial_fit(part)
 
-    counts = model._learned.statistics.components
+    counts = model._statistics().statistics.components
     found = counts.table.sum(axis=1) if hasattr(counts, "table") else counts.sums.sum(axis=0)
     if estimator.learner == "memoized":
         np.testing.assert_allclose(found, WHOLE.sum(axis=0), rtol=1e-6, atol=1e-4)
@@ -184,7 +184,7 @@ def test_an_hdp_that_learned_its_concentrations_knows_how_long_all_documents_are
 
     model.partial_fit(PARTS[2])
 
-    lengths = model._learned.prior.allocation.lengths
+    lengths = model._statistics().prior.allocation.lengths
     assert (lengths.n_docs.sum(), lengths.tokens.max()) == (130, 40)
     assert np.isfinite(model.trace_[-1]["elbo_per_token"])
 
