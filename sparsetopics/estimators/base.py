@@ -306,12 +306,9 @@ class Estimator(BaseEstimator):
         if learned is None:
             able = ", ".join(name for name, kind in LEARNERS.items() if kind.passes_on)
             problem = f"has no statistics to continue from; learners that keep them: {able}"
-            hint = "A run folder of a mixture does not hold them, but a pickle does."
-            if isinstance(model, TopicPosterior):
-                hint = (
-                    "Run folders of earlier releases and of topic paths do not hold them. Begin "
-                    "with their topics: `sparsetopics train --start RUN`."
-                )
+            hint = (
+                "A run folder of a mixture, a topic path or an earlier release does not hold them."
+            )
             refuse(type(self).__name__, problem, hint)
         return learned
 

@@ -23,8 +23,6 @@ from sparsetopics.inference.learners.learner import Learner, S, Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner, MemoizedState
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Parameters, elbo
-from sparsetopics.inference.topics import TopicParameters
-from sparsetopics.model.allocations.allocation import DocumentAllocation
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.likelihoods.words import Words
@@ -49,8 +47,8 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap, RunHooks
 from sparsetopics.runs.data import divided, source_of
 from sparsetopics.runs.plan import lowered, with_validation
-from sparsetopics.runs.run_files import KeptEntries, kept_in
-from sparsetopics.runs.seen_documents import SeenDocuments, seen_in
+from sparsetopics.runs.run_files import KeptEntries, SeenDocuments, kept_in
+from sparsetopics.runs.seen_documents import lengths_of, seen_in, terms_of
 from sparsetopics.runs.session import Trained, run_session, workshop
 from sparsetopics.runs.topic_path import RungScorer, keep_no_model
 
@@ -68,10 +66,9 @@ class Learned(NamedTuple, Generic[C, P, T]):
     @property
     def kept(self) -> KeptEntries:
         """What the run of its model keeps."""
-        return kept_in({"seen": seen_in(self.statistics, self.prior, self.n_steps)})
+        return kept_in({"seen": seen_in(self.statistics, self.prior.allocation, self.n_steps)})
 
 
-AnyParameters = Parameters[AnyComponents, BatchSums, Terms]
 AnyLearned = Learned[AnyComponents, BatchSums, Terms]  # only the options say of which model
 # Takes what was learned, new data, where to compute and where to keep summaries of batches.
 TakesMore = Callable[[AnyLearned, Source[StoredBatch], TrainingOptions, Executor, Memo], AnyLearned]
@@ -97,8 +94,7 @@ def learn(
     jobs, and CorpusError if no document can be scored.
     """
     models: dict[int, TopicPosterior] = {}
-    ends: list[tuple[Statistics[AnyComponents, Terms], AnyParameters]] = []
-    hooks = RunHooks(on_lap or (lambda entry: None), on_end=lambda *end: ends.append(end))
+    hooks = RunHooks(on_lap or (lambda entry: None))
     rng = np.random.default_rng(seed)
     if isinstance(corpus, Corpus):
         options, share = with_validation(options, share, corpus.n_docs)
@@ -117,7 +113,7 @@ def learn(
         found = run_session(data, options, rng, *where, hooks, scorer=scorer, keep_rung=keep_rung)
     learned = None
     if options.learner_kind.passes_on and options.model_kind.of_items:
-        learned = Learned(*ends[0], n_steps=len(found.trace) * data.whole.n_batches)
+        learned = Learned(*found.end, n_steps=len(found.trace) * data.whole.n_batches)
     return found, learned, models
 
 
@@ -126,13 +122,12 @@ def learned_in(model: TopicPosterior, seen: SeenDocuments) -> AnyLearned:
 
     An estimator that was loaded has nothing else, so one that was fitted uses nothing else.
     """
-    allocation: DocumentAllocation = LDAAllocation(model.doc_concentration)
+    allocation: LDAAllocation | HDPAllocation = LDAAllocation(model.doc_concentration)
     if model.sticks is not None:
-        allocation = HDPAllocation(model.sticks, seen.document_lengths)
-    likelihood = Words(model.n_words, model.word_concentration)
-    prior: TopicParameters = Parameters(allocation, likelihood)
-    counts = WordCounts(np.ascontiguousarray(model.exact_counts.T))
-    return cast("AnyLearned", Learned(Statistics(counts, seen.terms), prior, seen.n_steps))
+        allocation = HDPAllocation(model.sticks, lengths_of(seen))
+    prior = Parameters(allocation, Words(model.n_words, model.word_concentration))
+    statistics = Statistics(WordCounts(model.exact_counts.T.copy()), terms_of(seen))
+    return cast("AnyLearned", Learned(statistics, prior, seen.n_steps))
 
 
 def taking_more(options: TrainingOptions) -> TakesMore:

@@ -12,7 +12,6 @@ from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COMPONENTS, TOPIC_WORDS, Stored, StoredReader
 from sparsetopics.options.registry import models_with
 
-COUNTS_PER_TOKEN = 2.0**20
 _LDA_ARRAYS = {"topic_word_posterior": TOPIC_WORDS, "doc_concentration": COMPONENTS}
 _HDP_ARRAYS = {
     "topic_word_posterior": TOPIC_WORDS,
@@ -81,7 +80,7 @@ class TopicPosterior:
         scales; these are returned as they are.
         """
         counts = self.topic_word_counts
-        exact: FloatArray = np.rint(counts * COUNTS_PER_TOKEN) / COUNTS_PER_TOKEN
+        exact = np.ldexp(np.rint(np.ldexp(counts, 20)), -20)
         is_exact = np.array_equal(exact + self.word_concentration, self.topic_word_posterior)
         return exact if is_exact else counts
 

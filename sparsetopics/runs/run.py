@@ -37,6 +37,7 @@ from sparsetopics.runs.run_files import (
     run_record,
     write_run,
 )
+from sparsetopics.runs.seen_documents import check_seen
 from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
 
 P_co = TypeVar("P_co", bound=Model, covariant=True)
@@ -163,7 +164,7 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     if "number_of_topics" in settings:
         settings["number_of_topics"].check(file, DAMAGE)
     if "seen" in settings:
-        settings["seen"].check(file, settings["n_topics"], DAMAGE)
+        check_seen(settings["seen"], file, settings["n_topics"], DAMAGE)
     posteriors: dict[str, type[Model]] = {
         name: imported(each.posterior) for name, each in MODELS.items()
     }

@@ -35,7 +35,6 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stored
 from sparsetopics.options.registry import MOVE_COUNTS
 from sparsetopics.runs.callbacks import LapEntry
-from sparsetopics.runs.seen_documents import SeenDocuments
 from sparsetopics.runs.topic_path_files import Scores
 
 FORMAT_VERSION = 3  # 1 held no digests; 2 had other readers for topics than for mixtures
@@ -76,6 +75,21 @@ class CorpusFacts(TypedDict, total=False):
 # The entries of a lap that readers count with, as far as it has them.
 _COUNTED = ("lap", "n_topics", "active_topics", *(f"{name}_accepted" for name in MOVE_COUNTS))
 LapNumbers = msgspec.defstruct("LapNumbers", [(name, Size, 0) for name in _COUNTED])
+
+
+Amount = Annotated[float, Meta(ge=0.0, le=LARGEST_NUMBER)]
+Numbers = tuple[Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)], ...]
+
+
+class SeenDocuments(msgspec.Struct, omit_defaults=True):
+    """The documents that topics were learned from, as far as learning goes on from them."""
+
+    n_documents: Amount
+    n_tokens: Amount
+    n_steps: Size  # that the stochastic learner made, or would have made
+    sums: dict[str, Numbers]  # over documents: the arrays of ``DocumentTerms``
+    # Numbers of tokens, and how many documents have as many; only of an HDP that learned α
+    lengths: tuple[Numbers, Numbers] | None = None
 
 
 class KeptEntries(TypedDict, total=False):

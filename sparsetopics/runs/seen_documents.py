@@ -7,82 +7,56 @@ documents seen, which are stored here, topics in the order of the model.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import numpy as np
-from msgspec import Meta
 
-from sparsetopics.base.sealed_files import Refusal, Size
-from sparsetopics.model.array_formats import LARGEST_NUMBER
+from sparsetopics.base.sealed_files import Refusal
+from sparsetopics.base.soundness import check_like, require
+from sparsetopics.inference.topics import falling
+from sparsetopics.model.allocations.allocation import Allocation
+from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.statistics import C, DocumentLengths, DocumentTerms, Statistics, T
+from sparsetopics.runs.run_files import SeenDocuments
 
-if TYPE_CHECKING:  # run folders are read without numba
-    from sparsetopics.inference.local_step import Parameters
-    from sparsetopics.model.statistics import C, DocumentLengths, DocumentTerms, P, Statistics, T
-
-Amount = Annotated[float, Meta(ge=0.0, le=LARGEST_NUMBER)]
-Numbers = tuple[Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)], ...]
-
-
-class SeenDocuments(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The fields of ``DocumentTerms``, and what else learning goes on from."""
-
-    n_docs: Amount
-    n_tokens: Amount
-    n_steps: Size  # that the stochastic learner made, or would have made
-    assignment_entropy: Numbers  # (n_topics,) each
-    active_documents: Numbers
-    summed_digamma: Numbers
-    summed_log_gamma: Numbers
-    frozen_slack: Numbers
-    totals: Numbers  # (3,)
-    # How many documents have which number of tokens, (n_lengths,) each; empty unless an HDP
-    # learned α.
-    lengths: Numbers = ()
-    docs_of_length: Numbers = ()
-
-    @property
-    def terms(self) -> DocumentTerms:
-        """The sums over documents."""
-        from sparsetopics.model.statistics import DocumentTerms
-
-        sums = (np.array(getattr(self, name)) for name in DocumentTerms._fields[2:])
-        return DocumentTerms(self.n_docs, self.n_tokens, *sums)
-
-    @property
-    def document_lengths(self) -> DocumentLengths | None:
-        from sparsetopics.model.statistics import DocumentLengths
-
-        if not self.lengths and not self.docs_of_length:
-            return None
-        return DocumentLengths(np.array(self.lengths), np.array(self.docs_of_length))
-
-    def check(self, where: Path, n_topics: int, damage: Refusal) -> None:
-        """RunError, as ``damage`` words it, for numbers that no documents of ``n_topics`` give."""
-        from sparsetopics.model.statistics import DocumentTerms, check_terms
-
-        with damage.reading(f"{where}, seen"):
-            check_terms(self.terms, DocumentTerms.zeros(n_topics))
-            if (lengths := self.document_lengths) is not None:
-                lengths.check()
+SUMS = DocumentTerms._fields[2:]
 
 
 def seen_in(
-    statistics: Statistics[C, T], parameters: Parameters[C, P, T], n_steps: int
+    statistics: Statistics[C, T], allocation: Allocation[T], n_steps: int
 ) -> SeenDocuments | None:
     """The documents that topics were learned from; None for components of a mixture.
 
-    ``statistics`` and ``parameters`` are those that the model is made from.
+    ``statistics`` and ``allocation`` are those that the model is made from.
     """
-    from sparsetopics.inference.topics import falling
-    from sparsetopics.model.allocations.hdp import HDPAllocation
-    from sparsetopics.model.statistics import DocumentTerms
-
-    allocation, (components, terms) = parameters.allocation, statistics
+    components, terms = statistics
     if not isinstance(terms, DocumentTerms):
         return None
-    sums = [*terms.by_topic[:, falling(components.sizes)], terms.totals]
+    ordered = terms.with_topics(terms.by_topic[:, falling(components.sizes)])
+    sums = {name: tuple(getattr(ordered, name).tolist()) for name in SUMS}
+    seen = SeenDocuments(float(terms.n_docs), float(terms.n_tokens), n_steps, sums)
     if isinstance(allocation, HDPAllocation) and allocation.lengths is not None:
-        sums += allocation.lengths
-    numbers = (tuple(each.tolist()) for each in sums)
-    return SeenDocuments(float(terms.n_docs), float(terms.n_tokens), n_steps, *numbers)
+        tokens, n_docs = (tuple(each.tolist()) for each in allocation.lengths)
+        seen.lengths = tokens, n_docs
+    return seen
+
+
+def terms_of(seen: SeenDocuments) -> DocumentTerms:
+    """The sums over documents."""
+    sums = (np.array(seen.sums[name]) for name in SUMS)
+    return DocumentTerms(seen.n_documents, seen.n_tokens, *sums)
+
+
+def lengths_of(seen: SeenDocuments) -> DocumentLengths | None:
+    """The lengths of documents, if an HDP learned α from them."""
+    return None if seen.lengths is None else DocumentLengths(*map(np.array, seen.lengths))
+
+
+def check_seen(seen: SeenDocuments, where: Path, n_topics: int, damage: Refusal) -> None:
+    """RunError, as ``damage`` words it, for numbers that no documents give ``n_topics`` topics."""
+    with damage.reading(f"{where}, seen"):
+        require(seen.sums.keys() == {*SUMS}, f"expected the sums {', '.join(SUMS)}")
+        terms = terms_of(seen)
+        check_like(terms, DocumentTerms.zeros(n_topics), "sums")
+        terms.check()
+        if (lengths := lengths_of(seen)) is not None:
+            lengths.check()

@@ -25,11 +25,12 @@ from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
 from sparsetopics.runs.run_files import KeptEntries, kept_in
-from sparsetopics.runs.seen_documents import SeenDocuments, seen_in
+from sparsetopics.runs.seen_documents import seen_in
 from sparsetopics.runs.topic_path import KeepRung, RungRecorder, RungScorer, keep_no_model
 from sparsetopics.runs.topic_path_files import Scores
 
 Steps = LocalSteps[AnyComponents, BatchSums, Terms, StoredBatch]
+End = tuple[Statistics[AnyComponents, Terms], Parameters[AnyComponents, BatchSums, Terms]]
 
 
 class Trained(NamedTuple):
@@ -38,17 +39,13 @@ class Trained(NamedTuple):
     model: Model
     trace: list[LapEntry]  # one entry per lap
     recorder: RungRecorder | None  # None without rungs
-    seen: SeenDocuments | None = None  # None for a mixture
+    kept: KeptEntries  # what the run keeps beside the model
+    end: End  # what the model was made from
 
     @property
     def scores(self) -> Scores | None:
         """The scores of the rungs, if there are any."""
         return None if self.recorder is None else self.recorder.scores
-
-    @property
-    def kept(self) -> KeptEntries:
-        """What the model's run keeps."""
-        return kept_in({"number_of_topics": self.scores, "seen": self.seen})
 
 
 @contextmanager
@@ -90,17 +87,9 @@ def run_session(
         trace.append(info.entry() | ({HELDOUT_SCORE: found} if is_scored else {}))
         hooks.on_lap(trace[-1])
 
-    seen: list[SeenDocuments | None] = []
-
-    def on_end(
-        statistics: Statistics[AnyComponents, Terms],
-        parameters: Parameters[AnyComponents, BatchSums, Terms],
-    ) -> None:
-        seen.append(seen_in(statistics, parameters, len(trace) * data.whole.n_batches))
-        hooks.on_end(statistics, parameters)
-
+    ends: list[End] = []
     told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
-        on_lap, hooks.on_documents, hooks.on_writing, hooks.say, on_end
+        on_lap, hooks.on_documents, hooks.on_writing, hooks.say, lambda *end: ends.append(end)
     )
     try:
         model = train(
@@ -110,4 +99,8 @@ def run_session(
     except MemoryError as error:
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
-    return Trained(model, trace, recorder, *seen)
+    (statistics, parameters), *_ = ends
+    seen = seen_in(statistics, parameters.allocation, len(trace) * data.whole.n_batches)
+    scores = None if recorder is None else recorder.scores
+    kept = kept_in({"number_of_topics": scores, "seen": seen})
+    return Trained(model, trace, recorder, kept, ends[0])
