@@ -37,9 +37,9 @@ class Batching(msgspec.Struct):
 def load(path: str | Path) -> AnyEstimator:
     """Return the fitted estimator in a run folder, written by ``save`` or ``sparsetopics train``.
 
-    Its arguments are those that it was trained with. It can do everything that
-    it could do before it was saved, and the same calls give the same bits. Only ``partial_fit`` of
-    a mixture is refused, and of topics from an earlier release or a topic path.
+    Its arguments are those that it was trained with. It can do everything that it could do before
+    it was saved, and the same calls give the same bits. Only ``partial_fit`` of a mixture is
+    refused, and that of topics from a topic path or an earlier release.
 
     Raises OptionError if ``path`` is no path. Raises RunError if the folder is damaged or is not a
     run, or if there is no estimator for its model.

@@ -99,8 +99,8 @@ def run_session(
     except MemoryError as error:
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
-    (statistics, parameters), *_ = ends
+    statistics, parameters = end = ends[0]
     seen = seen_in(statistics, parameters.allocation, len(trace) * data.whole.n_batches)
     scores = None if recorder is None else recorder.scores
     kept = kept_in({"number_of_topics": scores, "seen": seen})
-    return Trained(model, trace, recorder, kept, ends[0])
+    return Trained(model, trace, recorder, kept, end)
