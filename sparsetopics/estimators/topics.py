@@ -225,7 +225,7 @@ class HDP(TopicEstimator):
     @property
     def scores_(self) -> Scores | None:
         self._check_fitted()
-        return self._scores
+        return self._kept.get("number_of_topics")
 
     @property
     def as_good_(self) -> tuple[int, int] | None:
