@@ -174,6 +174,8 @@ class Estimator(BaseEstimator):
             # Words keep the frequencies that they first came with.
             words = getattr(self, "vocabulary_", None)
             facts = added_facts(self._facts, facts)
+            if words is not None:
+                kept["topics"] = self._run().carried(model)
             self._set_model(model, [*self.trace_, entry], facts, words, kept)
         return self
 
