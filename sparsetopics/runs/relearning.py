@@ -79,15 +79,11 @@ def relearned(
     """
     options, ends = relearning_options(model, options, laps), list[End]()
     hooks.on_options(options)
-
-    def on_end(*end: *End) -> None:
-        ends.append(end)
-        hooks.on_end(*end)
-
-    rng, told = np.random.default_rng(seed), hooks._replace(on_end=on_end)
+    rng, told = np.random.default_rng(seed), hooks._replace(on_end=lambda *end: ends.append(end))
     data = divided(corpus, options, None, n_batches, rng)
     with workshop(workers) as where:
         found = run_session(data, options, rng, *where, told, scorer=None, start=model)
+    hooks.on_end(*ends[0])
     assert isinstance(found.model, TopicPosterior), "it started from one"
     order = np.argsort(-ends[0][0].components.sizes, kind="stable")  # as in ``make_topic_model``
     return (found.model, [[topic] for topic in order.tolist()]), found.trace, ends[0]
