@@ -92,11 +92,6 @@ class EditableTopics(FittedEstimator):
         from sparsetopics.runs.run_files import kept_in
 
         new = copy(self).set_params(n_components=run.model.n_topics)
-        new._set_model(
-            run.model,
-            list(run.trace),
-            run.settings["corpus"],
-            run.vocabulary,
-            kept_in(run.settings),
-        )
+        facts, kept = run.settings["corpus"], kept_in(run.settings)
+        new._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
         return new

@@ -19,8 +19,7 @@ from sparsetopics.inference.course import Model
 from sparsetopics.options.option import path_of
 from sparsetopics.options.registry import LIKELIHOODS, MODELS, imported
 from sparsetopics.options.resolve import arguments_of
-from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.run import Run, load_run
+from sparsetopics.runs.run import Run, load_run, recorded_options
 from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE, kept_in
 
 AnyEstimator = (
@@ -70,12 +69,8 @@ def _arguments(run: Run[Model]) -> dict[str, object]:
 
     Raises RunError unless the recorded options are training options; some may be missing.
     """
-    where = f"{run.path / SETTINGS_FILE}, options"
-    record = {"n_topics": run.model.n_topics, **run.settings.get("options", {})}
-    if not MODELS[run.model.name].learns_number:
-        record.pop("moves", None)  # in earlier versions, LDA had a move that no model has now
-    options = decoded(record, TrainingOptions, where, DAMAGE)
-    batches = decoded(record, Batching, where, DAMAGE).batches
+    options, where = recorded_options(run), f"{run.path / SETTINGS_FILE}, options"
+    batches = decoded(run.settings.get("options", {}), Batching, where, DAMAGE).batches
     arguments: dict[str, object] = {"n_batches": batches}
     if run.model.likelihood_name is not None:
         arguments["likelihood"] = run.model.likelihood_name
