@@ -40,7 +40,8 @@ from sparsetopics.runs.run import (
     run_in_memory,
     save_run,
 )
-from sparsetopics.runs.run_files import EDITS_FILE, Provenance
+from sparsetopics.runs.run_files import EDITS_FILE, Provenance, kept_in
+from sparsetopics.runs.seen_documents import joined_seen
 from sparsetopics.runs.topic_identity import TopicIdentity, joined, new_ids
 
 HEAD = "# Edits of topics, for `sparsetopics edit RUN --edits edits.toml --out RUN2`\n"
@@ -124,43 +125,46 @@ def edited(
     for group in edits.merge:
         if len(set(group)) < 2:
             refuse("merge", "must name two or more different topics, as in --merge ID,ID")
-    options, seed = recorded_options(run), run.settings.get("seed")
-    provenance = _provenance(run)
-    groups = [[place_of(run, topic, "merge") for topic in group] for group in edits.merge]
-    found = _taken(run, with_joined_topics(run.model, groups)) if groups else run
+    found, trace, seed = run, list(run.trace), run.settings.get("seed")
+    if edits.merge:
+        groups = [[place_of(run, topic, "merge") for topic in group] for group in edits.merge]
+        found = _taken(run, with_joined_topics(run.model, groups))
+    options = recorded_options(run)
     for topic in edits.split:
         assert corpus is not None, "it was checked above"
-        place = place_of(found, topic, "split")
         parts = split_topic(
-            found.model, place, corpus, options, seed=seed, workers=workers, hooks=hooks
-        )
+            found.model, place_of(found, topic, "split"), corpus, options,
+            seed=seed, workers=workers, hooks=hooks,
+        )  # fmt: skip
         found = _taken(found, parts)
     for topic in edits.drop:
         found = _taken(found, without_topic(found.model, place_of(found, topic, "drop")))
-    trace = list(run.trace)
     if corpus is not None and edits.laps:
-        (model, _), laps, _ = relearned(
+        made = relearned(
             found.model, corpus, options, edits.laps, seed=seed, workers=workers, hooks=hooks
         )
-        found = replace(found.with_topics(found.carried(model)), model=model)
-        trace += [entry | {"lap": run.n_laps + n} for n, entry in enumerate(laps, start=1)]
-        provenance["corpus"] = facts_of(corpus)
+        assert isinstance(made.model, TopicPosterior), "it started from one"
+        provenance: Provenance = {**_provenance(found), **made.kept, "corpus": facts_of(corpus)}
+        provenance["topics"] = found.carried(made.model)
+        found = replace(found, model=made.model)
+        trace += [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
+    elif found is run:
+        return run
+    else:
+        provenance = _provenance(found)
+    provenance.pop("number_of_topics", None)  # which edits have changed
     own = replace(options, n_topics=found.model.n_topics, lower_rungs=())
-    provenance["options"] = provenance.get("options", {}) | option_record(own)
-    provenance["topics"] = found.topics
-    edited_run = run_in_memory(str(run.path), found.model, run.vocabulary, provenance, trace)
-    result = edited_run.of(TopicPosterior)
-    assert result is not None, "edits keep the kind of model"
-    return result
+    provenance["options"] = {**provenance.get("options", {}), **option_record(own)}
+    result = run_in_memory(str(run.path), found.model, run.vocabulary, provenance, trace)
+    topics = result.of(TopicPosterior)
+    assert topics is not None, "edits keep the kind of model"
+    return topics
 
 
 def _provenance(run: TopicRun) -> Provenance:
-    """How a run was trained, without what is only true of its number of topics."""
-    facts: Provenance = {"corpus": run.settings["corpus"], "seed": run.settings.get("seed")}
-    for key in ("options", "topics"):
-        if key in run.settings:
-            facts[key] = run.settings[key]
-    return facts
+    options, seed = run.settings.get("options", {}), run.settings.get("seed")
+    corpus, kept = run.settings["corpus"], kept_in(run.settings)
+    return {"corpus": corpus, "options": options, "seed": seed, **kept}
 
 
 def _taken(run: TopicRun, edited: Edited) -> TopicRun:
@@ -173,7 +177,10 @@ def _taken(run: TopicRun, edited: Edited) -> TopicRun:
         own = TopicIdentity(next(new)) if heir in taken else run.topics[heir]
         topics.append(joined(own, [run.topics[place] for place in others]))
         taken.add(heir)
-    return replace(run.with_topics(topics), model=model)
+    settings = run.with_topics(topics).settings
+    if "seen" in settings:
+        settings["seen"] = joined_seen(settings["seen"], parents)
+    return replace(run, model=model, settings=settings)
 
 
 class EditedRun(NamedTuple):

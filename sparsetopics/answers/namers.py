@@ -14,7 +14,7 @@ import numpy as np
 from sparsetopics.answers.representatives import TopicsToShow, representatives
 from sparsetopics.answers.topic_names import topic_rows, with_names
 from sparsetopics.base.errors import warn_user
-from sparsetopics.base.wording import kind_and_reason_of, quantity
+from sparsetopics.base.wording import kind_and_reason_of
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.relevance import NAME_BALANCE
@@ -70,8 +70,8 @@ def named_by(
         say(f"topic {topic}: {problem or name}")
     if failures:
         more = f" and {len(failures) - SHOWN} more" if len(failures) > SHOWN else ""
-        said = f"{where} named {quantity(len(names), 'topic')}, but not {', '.join(failures[:SHOWN])}"
-        warn_user(f"{said}{more}. These keep their names.")
+        left = f"{', '.join(failures[:SHOWN])}{more}"
+        warn_user(f"{where} did not name topics {left}. They keep the names that they have.")
     return with_names(run, names, where)
 
 

@@ -30,6 +30,7 @@ PositiveSize = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
 
 # The number is that of a rung of a topic path, whose run is a folder.
 _FILE_NAME = re.compile(r"([1-9]\d{0,9}/)?[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+_LONG_NUMBERS = re.compile(r"\[\n[-+.\de,\s]+\]")  # a list with a line for each number
 _EXPECTED = re.compile(r"Expected (.*?)(?:, got .*)?", re.DOTALL)
 _MISSING = re.compile("Object missing required field (.*)")
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -56,7 +57,7 @@ class Refusal(NamedTuple):
         return self.error(str(where), problem, f"{self.redo}, or restore the file.")
 
     @contextmanager
-    def reading(self, path: Path) -> Iterator[None]:
+    def reading(self, path: str | Path) -> Iterator[None]:
         """Turn OSError and ValueError from reading ``path`` into the error of this kind."""
         try:
             yield
@@ -130,9 +131,17 @@ def file_sha256(path: Path) -> str:
 
 
 def write_sealed(path: Path, content: Mapping[str, Json], *, indent: int | None = None) -> None:
-    """Write a JSON object with the digest of all its other entries."""
+    """Write a JSON object with the digest of all its other entries.
+
+    With an ``indent``, entries have lines of their own, but lists of numbers do not take several.
+    """
     sealed = {**content, DIGEST_KEY: _digest(content)}
-    path.write_text(json.dumps(sealed, indent=indent) + "\n", encoding="utf-8")
+    text = _LONG_NUMBERS.sub(_on_one_line, json.dumps(sealed, indent=indent))
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    return "[" + " ".join(found[0][1:-1].split()) + "]"
 
 
 def _digest(content: Mapping[str, Json]) -> str:

@@ -48,9 +48,8 @@ if TYPE_CHECKING:
     from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.course import Model
     from sparsetopics.model.topic_posterior import TopicPosterior
-    from sparsetopics.runs.run_files import CorpusFacts, Provenance
+    from sparsetopics.runs.run_files import CorpusFacts, KeptEntries, Provenance
     from sparsetopics.runs.session import Trained
-    from sparsetopics.runs.topic_path_files import Scores
 
 # What a notebook shows of a fitted estimator.
 SHOWN_TOPICS = 20
@@ -145,8 +144,9 @@ class Estimator(BaseEstimator):
         call is ``partial_fit``. The same calls give the same bits.
 
         Raises what ``fit`` raises. Raises OptionError unless the learner is "memoized" or
-        "stochastic", and for an estimator that was loaded: a run folder holds what was learned,
-        but not the statistics that learning continues from.
+        "stochastic", and for a mixture that was loaded: its run folder holds what was learned,
+        but not the statistics that learning continues from. Runs of earlier releases, and those of
+        a topic path, do not hold them either.
         """
         from sparsetopics.estimators.learning import learn_more, taking_more
         from sparsetopics.runs.data import added_facts, facts_of
@@ -164,16 +164,19 @@ class Estimator(BaseEstimator):
         learned, model, entry = learn_more(
             before, take_more, rows.corpus, options, n_jobs=self._n_threads, seed=seed
         )
-        self._learned, facts = learned, facts_of(rows.corpus)
+        facts, kept = facts_of(rows.corpus), learned.kept
+        self._learned = None if "seen" in kept else learned
         if is_first:
             self._remember(rows, text, seed)
-            self._set_model(model, [{"lap": 0, **entry}], facts, rows.vocabulary)
+            self._set_model(model, [{"lap": 0, **entry}], facts, rows.vocabulary, kept)
         else:
             entry["lap"] = self.n_iter_
             # Words keep the frequencies that they first came with.
             words = getattr(self, "vocabulary_", None)
             facts = added_facts(self._facts, facts)
-            self._set_model(model, [*self.trace_, entry], facts, words)
+            if words is not None:
+                kept["topics"] = self._run().carried(model)
+            self._set_model(model, [*self.trace_, entry], facts, words, kept)
         return self
 
     @naming_parameters()
@@ -229,13 +232,10 @@ class Estimator(BaseEstimator):
         trace: list[LapEntry],
         facts: CorpusFacts,
         vocabulary: Vocabulary | None,
-        scores: Scores | None = None,
+        kept: KeptEntries | None = None,
     ) -> None:
-        """Set the fitted attributes; ``vocabulary`` is None if rows are vectors.
-
-        ``scores`` are those of the numbers of topics that an HDP was validated with.
-        """
-        self._scores = scores
+        """Set the fitted attributes; ``vocabulary`` is None if rows are vectors."""
+        self._kept: KeptEntries = kept or {}
         self.model_: Model = model
         self.trace_: list[LapEntry] = trace
         self.n_components_: int = model.n_topics
@@ -253,7 +253,7 @@ class Estimator(BaseEstimator):
         from sparsetopics.runs.data import facts_of
 
         facts = facts_of(rows.corpus)
-        self._set_model(found.model, found.trace, facts, rows.vocabulary, found.scores)
+        self._set_model(found.model, found.trace, facts, rows.vocabulary, found.kept)
 
     def _html_repr(self) -> str:
         """The arguments and, after ``fit``, the topics or components, for notebooks."""
@@ -281,14 +281,12 @@ class Estimator(BaseEstimator):
 
         batches = None if self.n_batches is None else int(self.n_batches)  # may be numpy's
         seed = getattr(self, "_seed", self.random_state)  # of the last fit, unless it was loaded
-        provenance: Provenance = {
+        return {
             "corpus": self._facts,
             "options": {**option_record(self.training_options()), "batches": batches},
             "seed": int(seed) if isinstance(seed, Integral) else None,
+            **self._kept,
         }
-        if self._scores is not None:
-            provenance["number_of_topics"] = self._scores
-        return provenance
 
     @abstractmethod
     def _set_arrays(self) -> None:
@@ -300,11 +298,20 @@ class Estimator(BaseEstimator):
 
     def _statistics(self) -> AnyLearned:
         """What learning continues from; OptionError if there is nothing."""
+        from sparsetopics.estimators.learning import learned_in
+        from sparsetopics.model.topic_posterior import TopicPosterior
+
+        seen, model = self._kept.get("seen"), self.model_
+        if seen is not None and isinstance(model, TopicPosterior):
+            return learned_in(model, seen)
         learned: AnyLearned | None = getattr(self, "_learned", None)
         if learned is None:
             able = ", ".join(name for name, kind in LEARNERS.items() if kind.passes_on)
             problem = f"has no statistics to continue from; learners that keep them: {able}"
-            refuse(type(self).__name__, problem, "A pickle holds them, a run folder does not.")
+            hint = (
+                "A run folder of a mixture, a topic path or an earlier release does not hold them."
+            )
+            refuse(type(self).__name__, problem, hint)
         return learned
 
     @property

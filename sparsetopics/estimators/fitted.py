@@ -55,6 +55,11 @@ class FittedEstimator(Estimator):
     All methods raise UnfittedError before ``fit``.
     """
 
+    @property
+    def topic_ids_(self) -> list[str]:
+        """The id of each topic or component; OptionError for components of vectors."""
+        return [topic.id for topic in self._run_of_words().topics]
+
     def topics(
         self, n_words: int = 10, relevance: float | None = None, *, names: GivenNames | None = None
     ) -> pa.Table:

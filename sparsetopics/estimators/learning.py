@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, cast
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from sparsetopics.inference.learners.memoized import MemoizedLearner, MemoizedSt
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Parameters, elbo
 from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import (
     AnyComponents,
@@ -38,12 +40,15 @@ from sparsetopics.model.statistics import (
     scaled,
 )
 from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap, RunHooks
 from sparsetopics.runs.data import divided, source_of
 from sparsetopics.runs.plan import lowered, with_validation
+from sparsetopics.runs.run_files import KeptEntries, SeenDocuments, kept_in
+from sparsetopics.runs.seen_documents import lengths_of, seen_in, terms_of
 from sparsetopics.runs.session import Trained, run_session, workshop
 from sparsetopics.runs.topic_path import RungScorer, keep_no_model
 
@@ -58,8 +63,12 @@ class Learned(NamedTuple, Generic[C, P, T]):
     n_steps: int  # made by the stochastic learner
     is_start: bool = False  # no data were seen: the statistics are those of seeds
 
+    @property
+    def kept(self) -> KeptEntries:
+        """What the run of its model keeps."""
+        return kept_in({"seen": seen_in(self.statistics, self.prior.allocation, self.n_steps)})
 
-AnyParameters = Parameters[AnyComponents, BatchSums, Terms]
+
 AnyLearned = Learned[AnyComponents, BatchSums, Terms]  # only the options say of which model
 # Takes what was learned, new data, where to compute and where to keep summaries of batches.
 TakesMore = Callable[[AnyLearned, Source[StoredBatch], TrainingOptions, Executor, Memo], AnyLearned]
@@ -75,17 +84,17 @@ def learn(
     seed: int | None,
     on_lap: OnLap | None,
 ) -> tuple[Trained, AnyLearned | None, dict[int, TopicPosterior]]:
-    """Train on all data at once; the second result is None if ``partial_fit`` cannot continue.
+    """Train on all data at once; the second result has what ``partial_fit`` of a mixture needs.
 
-    The third result has the model of each rung of a path, by its number of topics.
+    It is None for topics, where the model has it, and if the learner does not pass it on. The third
+    result has the model of each rung of a path, by its number of topics.
 
     A ``share`` of the documents is kept out to score the rungs of a topic path, or to validate the
     number of topics of an HDP (``with_validation``). Raises OptionError for too many batches or no
     jobs, and CorpusError if no document can be scored.
     """
     models: dict[int, TopicPosterior] = {}
-    ends: list[tuple[Statistics[AnyComponents, Terms], AnyParameters]] = []
-    hooks = RunHooks(on_lap or (lambda entry: None), on_end=lambda *end: ends.append(end))
+    hooks = RunHooks(on_lap or (lambda entry: None))
     rng = np.random.default_rng(seed)
     if isinstance(corpus, Corpus):
         options, share = with_validation(options, share, corpus.n_docs)
@@ -103,9 +112,22 @@ def learn(
     with workshop(n_jobs) as where:
         found = run_session(data, options, rng, *where, hooks, scorer=scorer, keep_rung=keep_rung)
     learned = None
-    if options.learner_kind.passes_on and not options.is_topic_path:
-        learned = Learned(*ends[0], n_steps=len(found.trace) * data.whole.n_batches)
+    if options.learner_kind.passes_on and options.model_kind.of_items:
+        learned = Learned(*found.end, n_steps=len(found.trace) * data.whole.n_batches)
     return found, learned, models
+
+
+def learned_in(model: TopicPosterior, seen: SeenDocuments) -> AnyLearned:
+    """What a model was learned from, as far as learning goes on from it.
+
+    An estimator that was loaded has nothing else, so one that was fitted uses nothing else.
+    """
+    allocation: LDAAllocation | HDPAllocation = LDAAllocation(model.doc_concentration)
+    if model.sticks is not None:
+        allocation = HDPAllocation(model.sticks, lengths_of(seen))
+    prior = Parameters(allocation, Words(model.n_words, model.word_concentration))
+    statistics = Statistics(WordCounts(model.exact_counts.T.copy()), terms_of(seen))
+    return cast("AnyLearned", Learned(statistics, prior, seen.n_steps))
 
 
 def taking_more(options: TrainingOptions) -> TakesMore:

@@ -19,9 +19,8 @@ from sparsetopics.inference.course import Model
 from sparsetopics.options.option import path_of
 from sparsetopics.options.registry import LIKELIHOODS, MODELS, imported
 from sparsetopics.options.resolve import arguments_of
-from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.run import Run, load_run
-from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE
+from sparsetopics.runs.run import Run, load_run, recorded_options
+from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE, kept_in
 
 AnyEstimator = (
     LDA | HDP | GaussianMixture | DPGaussianMixture | MultinomialMixture | DPMultinomialMixture
@@ -37,7 +36,9 @@ class Batching(msgspec.Struct):
 def load(path: str | Path) -> AnyEstimator:
     """Return the fitted estimator in a run folder, written by ``save`` or ``sparsetopics train``.
 
-    Its arguments are those that it was trained with. It can do everything but ``partial_fit``.
+    Its arguments are those that it was trained with. It can do everything that it could do before
+    it was saved, and the same calls give the same bits. Only ``partial_fit`` of a mixture is
+    refused, and that of topics from a topic path or an earlier release.
 
     Raises OptionError if ``path`` is no path. Raises RunError if the folder is damaged or is not a
     run, or if there is no estimator for its model.
@@ -47,8 +48,8 @@ def load(path: str | Path) -> AnyEstimator:
     arguments, known = _arguments(run), estimator.get_params()
     estimator.set_params(**{name: arguments[name] for name in arguments if name in known})
     estimator.n_features_in_ = run.model.n_columns
-    facts, scores = run.settings["corpus"], run.settings.get("number_of_topics")
-    estimator._set_model(run.model, list(run.trace), facts, run.vocabulary, scores)
+    facts, kept = run.settings["corpus"], kept_in(run.settings)
+    estimator._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
     return estimator
 
 
@@ -68,12 +69,8 @@ def _arguments(run: Run[Model]) -> dict[str, object]:
 
     Raises RunError unless the recorded options are training options; some may be missing.
     """
-    where = f"{run.path / SETTINGS_FILE}, options"
-    record = {"n_topics": run.model.n_topics, **run.settings.get("options", {})}
-    if not MODELS[run.model.name].learns_number:
-        record.pop("moves", None)  # in earlier versions, LDA had a move that no model has now
-    options = decoded(record, TrainingOptions, where, DAMAGE)
-    batches = decoded(record, Batching, where, DAMAGE).batches
+    options, where = recorded_options(run), f"{run.path / SETTINGS_FILE}, options"
+    batches = decoded(run.settings.get("options", {}), Batching, where, DAMAGE).batches
     arguments: dict[str, object] = {"n_batches": batches}
     if run.model.likelihood_name is not None:
         arguments["likelihood"] = run.model.likelihood_name

@@ -103,7 +103,7 @@ class TopicPath(TopicEstimator):
         self, X: Data, y: ArrayLike | None = None, *, text: str | None = None
     ) -> NoReturn:
         """Refuse with an OptionError: a path needs all documents at once."""
-        hint = "Call partial_fit of one of its models, which is an LDA."
+        hint = "Fit an LDA with the number of topics that you choose; it has partial_fit."
         refuse("TopicPath", "has no partial_fit: a path needs all documents at once", hint)
 
     def model(self, n_components: int | None = None) -> LDA:

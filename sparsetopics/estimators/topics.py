@@ -14,6 +14,7 @@ from sklearn.utils._set_output import _get_output_config, check_library_installe
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError
 from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.estimators.editing import EditableTopics
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data, Names
 from sparsetopics.options import table
@@ -116,7 +117,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
 
 
 @dataclass(repr=False, eq=False)
-class LDA(TopicEstimator):
+class LDA(TopicEstimator, EditableTopics):
     """Latent Dirichlet allocation (Blei, Ng & Jordan 2003) with L-sparse local steps (Hughes &
     Sudderth 2016).
 
@@ -159,6 +160,7 @@ class LDA(TopicEstimator):
         components_: Tokens of each word in each topic plus σ, (n_components_, n_words), topics in
             falling order of weight. Divided by their sums, rows are the probabilities of words.
         n_components_: The number of topics.
+        topic_ids_: The ids of the topics, which stay when the model learns on.
         vocabulary_: The words.
         n_features_in_: The number of words.
         feature_names_in_: The words, if X was a data frame.
@@ -176,7 +178,7 @@ class LDA(TopicEstimator):
 
 
 @dataclass(repr=False, eq=False)
-class HDP(TopicEstimator):
+class HDP(TopicEstimator, EditableTopics):
     """Hierarchical Dirichlet process topics (Teh et al. 2006), which learn their number.
 
     ``fit`` begins with 400 to 800 topics, merges them step by step, and scores each number on
@@ -225,7 +227,7 @@ class HDP(TopicEstimator):
     @property
     def scores_(self) -> Scores | None:
         self._check_fitted()
-        return self._scores
+        return self._kept.get("number_of_topics")
 
     @property
     def as_good_(self) -> tuple[int, int] | None:

@@ -34,7 +34,7 @@ def with_joined_topics(model: TopicPosterior, groups: Sequence[Sequence[int]]) -
     _check_topics("merge", named, model)
     others = [[topic] for topic in range(model.n_topics) if topic not in named]
     parents = sorted([*map(sorted, filter(len, groups)), *others])
-    counts = exact_counts(model)
+    counts = model.exact_counts
     return _edited(model, np.array([counts[of].sum(axis=0) for of in parents]), parents)
 
 
@@ -46,7 +46,7 @@ def with_divided_topic(model: TopicPosterior, topic: int, shares: FloatArray) ->
     """
     _check_topics("split", [topic], model)
     numbers = np.insert(np.arange(model.n_topics), topic, topic)
-    counts = exact_counts(model)[numbers]
+    counts = model.exact_counts[numbers]
     counts[topic] = np.floor(shares * counts[topic] * QUANTA) / QUANTA
     counts[topic + 1] -= counts[topic]
     if not counts[topic : topic + 2].any(axis=1).all():
@@ -63,21 +63,7 @@ def without_topic(model: TopicPosterior, topic: int) -> Edited:
     if model.n_topics == 1:
         refuse("drop", f"topic {topic} is the only topic of the model")
     parents = [[number] for number in range(model.n_topics) if number != topic]
-    return _edited(model, np.delete(exact_counts(model), topic, axis=0), parents)
-
-
-def exact_counts(model: TopicPosterior) -> FloatArray:
-    """S = λ − η, (n_topics, n_words), as they were before λ was rounded.
-
-    Counts of whole tokens are multiples of 2⁻²⁰. Other counts, such as those of the stochastic
-    learner, stay as they are.
-    """
-    posterior = model.topic_word_posterior
-    counts = posterior - model.word_concentration
-    whole = np.rint(counts * QUANTA) / QUANTA
-    # Adding η and subtracting it again rounds by half a unit in the last place each.
-    np.copyto(counts, whole, where=np.abs(counts - whole) <= np.finfo(np.float64).eps * posterior)
-    return np.maximum(counts, 0.0, out=counts)
+    return _edited(model, np.delete(model.exact_counts, topic, axis=0), parents)
 
 
 def _check_topics(option: str, topics: list[int], model: TopicPosterior) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, Source
 from sparsetopics.base.wording import quantity
 from sparsetopics.inference.document_step import TopicGlobals
 from sparsetopics.inference.local_step import Parameters
@@ -56,11 +56,16 @@ def begin_with(
     return Statistics(WordCounts(counts), parameters.allocation.zero_terms()), parameters
 
 
+def falling(sizes: FloatArray) -> IntArray:
+    """The order of a model's topics: the largest first, of equals the one that came first."""
+    return np.argsort(-sizes, kind="stable")
+
+
 def make_topic_model(current: TopicGlobals, options: TrainingOptions) -> TopicPosterior:
     """The posterior as a model, with its topics by falling weight."""
     likelihood = current.likelihood
     assert isinstance(likelihood, Words), "topics have words"
-    order = np.argsort(-current.components.sizes, kind="stable")
+    order = falling(current.components.sizes)
     posterior = current.components.table.T[order] + likelihood.word_concentration
     allocation = current.allocation.reordered(order)
     assert isinstance(allocation, DocumentAllocation), "topics are shared by documents"

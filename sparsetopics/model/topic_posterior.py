@@ -73,6 +73,18 @@ class TopicPosterior:
         return np.maximum(counts, 0.0, out=counts)
 
     @property
+    def exact_counts(self) -> FloatArray:
+        """``topic_word_counts`` as training had them, if they are multiples of 2⁻²⁰.
+
+        Those of whole tokens are (``PairCounts``), but not those that the stochastic learner
+        scales; these are returned as they are.
+        """
+        counts = self.topic_word_counts
+        exact = np.ldexp(np.rint(np.ldexp(counts, 20)), -20)
+        is_exact = np.array_equal(exact + self.word_concentration, self.topic_word_posterior)
+        return exact if is_exact else counts
+
+    @property
     def topic_word_weights(self) -> FloatArray:
         """S + σ, what the probabilities of words are proportional to, (n_topics, n_words)."""
         if self.smoothing in (None, self.word_concentration):

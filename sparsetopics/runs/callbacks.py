@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from sparsetopics.base.errors import needing
 
 if TYPE_CHECKING:  # MLflowLaps is imported without numba
-    from sparsetopics.inference.local_step import Parameters
-    from sparsetopics.model.statistics import AnyComponents, BatchSums, Statistics, Terms
     from sparsetopics.options.training import TrainingOptions
 
 LapEntry = dict[str, float | None]  # as ``OnLap`` gets it
@@ -37,10 +35,6 @@ class RunHooks(NamedTuple):
     say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
     # With what follows from the data filled in, before the first lap.
     on_options: Callable[[TrainingOptions], None] = lambda options: None
-    # With all that the model was made from.
-    on_end: Callable[
-        [Statistics[AnyComponents, Terms], Parameters[AnyComponents, BatchSums, Terms]], None
-    ] = lambda *end: None
 
 
 class MLflowLaps:

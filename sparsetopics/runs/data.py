@@ -152,7 +152,8 @@ def added_facts(old: CorpusFacts, new: CorpusFacts) -> CorpusFacts:
         if name in new:
             facts[name] = old.get(name, 0) + new[name]
     if facts.get("fingerprint") != new.get("fingerprint"):
-        facts.pop("fingerprint", None)  # several data have none
+        facts.pop("fingerprint", None)  # several data have none, and are in no single folder
+        facts.pop("path", None)
     return facts
 
 

@@ -13,29 +13,24 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.corpora.batching import FEWEST_BATCHES, Batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference.document_step import fit_documents
-from sparsetopics.inference.local_step import Globals, Parameters
+from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.moves.word_evidence import words_of_topic
-from sparsetopics.inference.topic_edits import Edited, exact_counts, with_divided_topic
+from sparsetopics.inference.topic_edits import Edited, with_divided_topic
 from sparsetopics.inference.training import train
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.statistics import AnyComponents, BatchSums, Statistics, Terms
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.option import refuse
 from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptions
-from sparsetopics.runs.callbacks import LapEntry, RunHooks
+from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.data import divided
-from sparsetopics.runs.session import run_session, workshop
+from sparsetopics.runs.session import Trained, run_session, workshop
 
 SAMPLE_DOCUMENTS = 4_000  # at most, that decide how a topic is divided: those with most of it
 SPLIT_LAPS = 40  # over these documents: two topics of very different sizes part slowly
 FEWEST_DOCUMENTS = 4  # that use a topic which is to be divided
-
-# What training ends with: the statistics of all data, and the parameters beside them. Topics are in
-# the order of the model that training started from.
-End = tuple[Statistics[AnyComponents, Terms], Parameters[AnyComponents, BatchSums, Terms]]
 
 
 def relearning_options(
@@ -66,31 +61,19 @@ def relearned(
     laps: int,
     *,
     seed: int | None,
-    n_batches: int | None = None,
     workers: int = 1,
     hooks: RunHooks = RunHooks(),  # noqa: B008
-) -> tuple[Edited, list[LapEntry], End]:
+) -> Trained:
     """Make laps over ``corpus``, starting from the topics of ``model``, as ``train --start`` does.
 
     ``options`` are those of a run, which ``relearning_options`` adapts. An HDP stops before the
-    last lap if it has settled. Returns the model with the topic of ``model`` that each of its
-    topics was, an entry for each lap, and what training ended with. ``hooks`` show the progress.
-    Raises OptionError for fewer laps than one, too many batches, or a corpus of other words.
+    last lap if it has settled. ``hooks`` show the progress. Raises OptionError for fewer laps than
+    one, or a corpus of other words.
     """
-    options, ends = relearning_options(model, options, laps), list[End]()
-    hooks.on_options(options)
-
-    def on_end(*end: *End) -> None:
-        ends.append(end)
-        hooks.on_end(*end)
-
-    rng, told = np.random.default_rng(seed), hooks._replace(on_end=on_end)
-    data = divided(corpus, options, None, n_batches, rng)
+    options, rng = relearning_options(model, options, laps), np.random.default_rng(seed)
+    data = divided(corpus, options, None, None, rng)
     with workshop(workers) as where:
-        found = run_session(data, options, rng, *where, told, scorer=None, start=model)
-    assert isinstance(found.model, TopicPosterior), "it started from one"
-    order = np.argsort(-ends[0][0].components.sizes, kind="stable")  # as in ``make_topic_model``
-    return (found.model, [[topic] for topic in order.tolist()]), found.trace, ends[0]
+        return run_session(data, options, rng, *where, hooks, scorer=None, start=model)
 
 
 def split_topic(
@@ -112,7 +95,7 @@ def split_topic(
     """
     if corpus.n_words != (n_words := model.n_words):
         refuse("split", f"the corpus has {corpus.n_words:,} words, but the model {n_words:,}")
-    counts, eta = np.ascontiguousarray(exact_counts(model).T), model.word_concentration
+    counts, eta = np.ascontiguousarray(model.exact_counts.T), model.word_concentration
     components, sharing = WordCounts(counts).accumulator(), LDAAllocation(model.doc_concentration)
     current = Globals(components, sharing, Words(n_words, eta))
     parts, n_done = list[DocumentBatch](), 0

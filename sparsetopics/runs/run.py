@@ -37,6 +37,7 @@ from sparsetopics.runs.run_files import (
     run_record,
     write_run,
 )
+from sparsetopics.runs.seen_documents import check_seen
 from sparsetopics.runs.topic_identity import TopicIdentity, carried, first_identities
 from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
 
@@ -177,6 +178,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     settings = decoded(content, RunSettings, str(file), DAMAGE)
     if "number_of_topics" in settings:
         settings["number_of_topics"].check(file, DAMAGE)
+    if "seen" in settings:
+        check_seen(settings["seen"], file, settings["n_topics"], DAMAGE)
     posteriors: dict[str, type[Model]] = {
         name: imported(each.posterior) for name, each in MODELS.items()
     }

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict, cast
 
 import msgspec
 import numpy as np
@@ -79,14 +79,35 @@ _COUNTED = ("lap", "n_topics", "active_topics", *(f"{name}_accepted" for name in
 LapNumbers = msgspec.defstruct("LapNumbers", [(name, Size, 0) for name in _COUNTED])
 
 
-class Provenance(TypedDict):
+Amount = Annotated[float, Meta(ge=0.0, le=LARGEST_NUMBER)]
+Numbers = tuple[Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)], ...]
+
+
+class SeenDocuments(msgspec.Struct, omit_defaults=True):
+    """The documents that topics were learned from, as far as learning goes on from them."""
+
+    n_documents: Amount
+    n_tokens: Amount
+    n_steps: Size  # that the stochastic learner made, or would have made
+    sums: dict[str, Numbers]  # over documents: the arrays of ``DocumentTerms``
+    # Numbers of tokens, and how many documents have as many; only of an HDP that learned α
+    lengths: tuple[Numbers, Numbers] | None = None
+
+
+class KeptEntries(TypedDict, total=False):
+    """What a model keeps, beside its arrays, when it is saved, loaded and saved again."""
+
+    number_of_topics: Scores  # how an HDP was validated
+    seen: SeenDocuments  # what learning goes on from; mixtures and rungs of paths have none
+    topics: tuple[TopicIdentity, ...]  # where data are words; runs of before have none
+
+
+class Provenance(KeptEntries):
     """How a model was trained, which its arrays do not tell."""
 
     corpus: CorpusFacts
     options: NotRequired[Nested]
     seed: NotRequired[Annotated[int, Meta(ge=0)] | None]
-    number_of_topics: NotRequired[Scores]  # how an HDP was validated
-    topics: NotRequired[tuple[TopicIdentity, ...]]  # where data are words; runs of before have none
 
 
 class RunSettings(ModelSettings, Provenance):
@@ -96,6 +117,12 @@ class RunSettings(ModelSettings, Provenance):
     files: tuple[FileEntry, ...]
     vocabulary_fingerprint: NotRequired[str]  # where data are words
     smoothing: NotRequired[float]  # of topics
+
+
+def kept_in(parts: Mapping[str, object]) -> KeptEntries:
+    """The entries among ``parts``, such as those of ``model.json``, that are not None."""
+    known = {name: parts.get(name) for name in KeptEntries.__annotations__}
+    return cast("KeptEntries", {name: part for name, part in known.items() if part is not None})
 
 
 def write_run(

@@ -16,18 +16,21 @@ from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.course import Hooks, Model
-from sparsetopics.inference.local_step import LocalSteps
+from sparsetopics.inference.local_step import LocalSteps, Parameters
 from sparsetopics.inference.training import Start, train
 from sparsetopics.inference.training_state import LapInfo
-from sparsetopics.model.statistics import AnyComponents, BatchSums, Terms
+from sparsetopics.model.statistics import AnyComponents, BatchSums, Statistics, Terms
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
+from sparsetopics.runs.run_files import KeptEntries, kept_in
+from sparsetopics.runs.seen_documents import seen_in
 from sparsetopics.runs.topic_path import KeepRung, RungRecorder, RungScorer, keep_no_model
 from sparsetopics.runs.topic_path_files import Scores
 
 Steps = LocalSteps[AnyComponents, BatchSums, Terms, StoredBatch]
+End = tuple[Statistics[AnyComponents, Terms], Parameters[AnyComponents, BatchSums, Terms]]
 
 
 class Trained(NamedTuple):
@@ -36,6 +39,8 @@ class Trained(NamedTuple):
     model: Model
     trace: list[LapEntry]  # one entry per lap
     recorder: RungRecorder | None  # None without rungs
+    kept: KeptEntries  # what the run keeps beside the model
+    end: End  # what the model was made from
 
     @property
     def scores(self) -> Scores | None:
@@ -82,8 +87,9 @@ def run_session(
         trace.append(info.entry() | ({HELDOUT_SCORE: found} if is_scored else {}))
         hooks.on_lap(trace[-1])
 
+    ends: list[End] = []
     told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
-        on_lap, hooks.on_documents, hooks.on_writing, hooks.say, hooks.on_end
+        on_lap, hooks.on_documents, hooks.on_writing, hooks.say, lambda *end: ends.append(end)
     )
     try:
         model = train(
@@ -93,4 +99,8 @@ def run_session(
     except MemoryError as error:
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
-    return Trained(model, trace, recorder)
+    statistics, parameters = end = ends[0]
+    seen = seen_in(statistics, parameters.allocation, len(trace) * data.whole.n_batches)
+    scores = None if recorder is None else recorder.scores
+    kept = kept_in({"number_of_topics": scores, "seen": seen})
+    return Trained(model, trace, recorder, kept, end)

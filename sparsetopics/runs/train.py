@@ -148,11 +148,9 @@ def finish_training(
         if writer is not None and scores is not None:
             writer.write(result, scores)
         else:
-            facts = task.provenance
-            if scores is not None:  # which chose the number of topics
-                facts = {**facts, "number_of_topics": scores}
+            facts: Provenance = {**task.provenance, **found.kept}
             if task.before is not None and task.vocabulary is not None:
-                facts = {**facts, "topics": task.before.carried(model)}
+                facts["topics"] = task.before.carried(model)
             save_run(result, model, task.vocabulary, facts, trace)
         write_config(result / CONFIG_FILE, plan)
 

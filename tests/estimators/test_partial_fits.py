@@ -88,7 +88,7 @@ def test_every_token_seen_is_in_one_of_the_topics(estimator, begin):
     for part in PARTS[1:]:
         model.partial_fit(part)
 
-    counts = model._learned.statistics.components
+    counts = model._statistics().statistics.components
     found = counts.table.sum(axis=1) if hasattr(counts, "table") else counts.sums.sum(axis=0)
     if estimator.learner == "memoized":
         np.testing.assert_allclose(found, WHOLE.sum(axis=0), rtol=1e-6, atol=1e-4)
@@ -184,7 +184,7 @@ def test_an_hdp_that_learned_its_concentrations_knows_how_long_all_documents_are
 
     model.partial_fit(PARTS[2])
 
-    lengths = model._learned.prior.allocation.lengths
+    lengths = model._statistics().prior.allocation.lengths
     assert (lengths.n_docs.sum(), lengths.tokens.max()) == (130, 40)
     assert np.isfinite(model.trace_[-1]["elbo_per_token"])
 
@@ -240,15 +240,16 @@ def test_learners_that_need_all_data_refuse(estimator):
 
 
 def test_without_statistics_learning_does_not_go_on(tmp_path):
-    LDA(2, max_iter=2).fit(PARTS[0]).save(tmp_path / "run")
+    """Those of topics are in their run folder, but not those of mixtures."""
+    GaussianMixture(2, max_iter=2).fit(CLUMPS).save(tmp_path / "run")
     grown = DPGaussianMixture(learner="accelerated", max_iter=3).fit(CLUMPS)
 
     for model, more in (
-        (sparsetopics.load(tmp_path / "run"), PARTS[1]),
+        (sparsetopics.load(tmp_path / "run"), CLUMPS),
         (grown.set_params(learner="memoized"), CLUMPS),
     ):
         with pytest.raises(
-            OptionError, match="has no statistics to continue from; learners that keep"
+            OptionError, match=r"has no statistics to continue from.*A run folder of a mixture"
         ):
             model.partial_fit(more)
 
@@ -274,7 +275,8 @@ def test_what_was_learned_before_is_left_as_it_was(estimator):
     """So that an estimator is what it was if learning more does not come to its end."""
     first, second, _ = parts_for(estimator)
     model = fresh(estimator, random_state=3).fit(first)
-    components = model._learned.statistics.components
+    learned = model._statistics()
+    components = learned.statistics.components
     before = [None if part is None else np.array(part) for part in components]
 
     model.partial_fit(second)

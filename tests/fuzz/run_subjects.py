@@ -37,6 +37,7 @@ from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.model.memo import Memo
+from sparsetopics.model.statistics import TERMS_BY_TOPIC
 from sparsetopics.model.topic_posterior import Sticks, TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
@@ -45,6 +46,7 @@ from sparsetopics.runs.checkpoints import read_checkpoint
 from sparsetopics.runs.plan import RunPlan, read_plan
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import save_run
+from sparsetopics.runs.run_files import SeenDocuments
 from sparsetopics.runs.topic_path_files import RungScore, Scores
 from sparsetopics.runs.train import train_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
@@ -83,7 +85,10 @@ def _topics(name: str, scratch: Path) -> Subject:
     shares = sticks.doc_concentration * sticks.global_topic_weights
     model = of_lda if name == "lda" else TopicPosterior("hdp", TOPICS, shares, 0.1, sticks)
     settings = {"corpus": {"n_documents": 4, "n_tokens": 30}, "options": {"laps": 2}, "seed": 7}
+    sums = dict.fromkeys(TERMS_BY_TOPIC, (0.5, 3.0)) | {"totals": (1.0, 2.0, 3.0)}
+    settings["seen"] = SeenDocuments(4.0, 30.0, 2, sums)
     if name == "hdp":
+        settings["seen"].lengths = (7.0, 8.0), (2.0, 2.0)
         rungs = RungScore(3, 1, -4.1, 0.2, -0.1, 0.1), RungScore(2, 2, -4.0, 0.2, 0.0, 0.0)
         settings["number_of_topics"] = Scores(rungs, "4 documents", 4, 9.0, 2, 2, 3)
     (scratch / "run").mkdir()

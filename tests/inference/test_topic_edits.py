@@ -10,12 +10,8 @@ from scipy.sparse import csr_array
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.inference.topic_edits import (
-    exact_counts,
-    with_divided_topic,
-    with_joined_topics,
-    without_topic,
-)
+from sparsetopics.inference.topic_edits import with_divided_topic, with_joined_topics, without_topic
+from sparsetopics.inference.topics import falling
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
@@ -54,7 +50,7 @@ def draw(seed, name=LDA):
 
 def checked(model, edited, parents):
     """The exact counts of an edited model, after all that holds for each edit."""
-    counts = exact_counts(edited)
+    counts = edited.exact_counts
     assert (counts * ONE == np.round(counts * ONE)).all()
     assert (np.diff(counts.sum(axis=1)) <= 0).all()
     assert len(parents) == edited.n_topics == len(edited.doc_concentration)
@@ -65,18 +61,25 @@ def checked(model, edited, parents):
     return counts
 
 
+def learned_on(model, *arguments, **options):
+    """What laps make of a model, and the topic of it that each new topic was."""
+    made = relearned(model, *arguments, **options)
+    order = falling(made.end[0].components.sizes)
+    return made.model, [[topic] for topic in order.tolist()], made
+
+
 @given(SEEDS)
 def test_counts_come_back_from_the_posterior(seed):
     model, counts, _ = draw(seed)
 
-    np.testing.assert_array_equal(exact_counts(model), counts)
+    np.testing.assert_array_equal(model.exact_counts, counts)
 
 
 def test_counts_that_are_no_multiples_stay():
     counts = np.random.default_rng(0).gamma(0.3, 2.0, (4, 30))
     model = model_of(counts)
 
-    found = exact_counts(model)
+    found = model.exact_counts
 
     expected = np.maximum(model.topic_word_posterior - ETA, 0.0)
     off = np.abs(expected * ONE - np.round(expected * ONE)) > 1e-3
@@ -195,7 +198,7 @@ def halves_found(seed, name):
     joined, parents = with_joined_topics(model_of(counts, name), [pair])
     both = parents.index(pair)
     parted, of_joined = split_topic(joined, both, corpus, options_of(name), seed=seed)
-    (model, of_parted), _, _ = relearned(parted, corpus, options_of(name), 1, seed=seed)
+    model, of_parted, _ = learned_on(parted, corpus, options_of(name), 1, seed=seed)
     children = [n for n, (old,) in enumerate(of_parted) if of_joined[old] == [both]]
     assert len(children) == 2
     true = probabilities(counts[pair])
@@ -232,8 +235,8 @@ def test_a_replay_gives_the_same_bits_for_any_workers_and_places(tmp_path, name)
 
     def edited(data, workers):
         parted, parents = split_topic(start, 2, data, options, seed=3, workers=workers)
-        (model, own), trace, _ = relearned(parted, data, options, 2, seed=4, workers=workers)
-        return parted, parents, model, own, [{**entry, "seconds": 0} for entry in trace]
+        model, own, made = learned_on(parted, data, options, 2, seed=4, workers=workers)
+        return parted, parents, model, own, [{**entry, "seconds": 0} for entry in made.trace]
 
     first = edited(corpus, 1)
     for other in (edited(corpus, 3), edited(stored, 2)):
@@ -277,19 +280,18 @@ def test_a_split_without_enough_documents_or_words_is_refused():
 def test_laps_keep_the_number_of_topics_and_tell_where_they_went(name):
     corpus, counts = collection(3)
     model, _ = without_topic(model_of(counts, name), 1)
-    heard, ends, said = [], [], []
-    hooks = RunHooks(on_lap=heard.append, on_end=lambda *end: ends.append(end),
-                     on_options=said.append)  # fmt: skip
+    heard = []
+    hooks = RunHooks(on_lap=heard.append)
     usual = replace(options_of(name), local=LocalOptions(sparsity=6))
 
-    (found, parents), trace, end = relearned(model, corpus, usual, 8, seed=0, hooks=hooks)
+    found, parents, made = learned_on(model, corpus, usual, 8, seed=0, hooks=hooks)
+    trace, end = made.trace, made.end
 
     assert found.n_topics == 5
     assert [entry["n_topics"] for entry in trace] == [5] * len(trace)
     assert 1 < len(trace) <= 8
-    assert (heard, ends) == (trace, [end])
-    assert exact_counts(found).sum() == corpus.n_tokens  # the words of the dropped topic too
-    assert said == [relearning_options(model, usual, 8)]
+    assert heard == trace
+    assert found.exact_counts.sum() == corpus.n_tokens  # the words of the dropped topic too
     order = [old for (old,) in parents]
     counts_at_end = end[0].components.table.T[order]
     np.testing.assert_array_equal(found.topic_word_posterior, counts_at_end + ETA)

@@ -1,0 +1,97 @@
+"""Edits of the topics of a fitted LDA or HDP, each of which makes a new model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from sparsetopics.base.errors import naming_parameters
+from sparsetopics.estimators.fitted import FittedEstimator
+from sparsetopics.estimators.inputs import Data
+
+if TYPE_CHECKING:
+    from sparsetopics.answers.editing import Edits
+    from sparsetopics.answers.namers import Namer
+    from sparsetopics.runs.run import TopicRun
+
+Topic = int | str  # its number or its id
+
+
+@dataclass(repr=False, eq=False)
+class EditableTopics(FittedEstimator):
+    """Topics that people can merge, split, drop and name, as ``sparsetopics edit`` does.
+
+    Each method returns a new model. The model that it is called on stays as it is. All raise
+    UnfittedError before ``fit``, and OptionError for topics that are not there.
+    """
+
+    @naming_parameters()
+    def merge(self, topics: Sequence[Topic]) -> Self:
+        """Make one topic of several, with the id and the name of the heaviest; counts add up."""
+        from sparsetopics.answers.editing import Edits
+
+        return self._edited(Edits(merge=(tuple(topics),)))
+
+    @naming_parameters()
+    def split(self, topic: Topic, corpus: Data, *, laps: int = 1) -> Self:
+        """Make two topics of one, by the documents of ``corpus``, and make ``laps`` over these.
+
+        The counts of the two add up before the laps. The heavier one keeps id and name.
+        """
+        from sparsetopics.answers.editing import Edits
+
+        return self._edited(Edits(split=(topic,), laps=laps), corpus)
+
+    @naming_parameters()
+    def drop(self, topic: Topic, corpus: Data, *, laps: int = 1) -> Self:
+        """Remove a topic, and give its words to others in ``laps`` over ``corpus``."""
+        from sparsetopics.answers.editing import Edits
+
+        return self._edited(Edits(drop=(topic,), laps=laps), corpus)
+
+    @naming_parameters()
+    def rename(self, names: Mapping[Topic, str]) -> Self:
+        """Name topics; all tables and pages show the names, and ``partial_fit`` keeps them."""
+        from sparsetopics.answers.topic_names import with_names
+
+        return self._with(with_names(self._topic_run(), names))
+
+    @naming_parameters()
+    def name_topics(self, namer: Namer, corpus: Data | None = None) -> Self:
+        """Name topics with a function (``answers.namers.Namer``); see ``sparsetopics edit``.
+
+        It gets a topic's best words, words that set it apart, three documents of ``corpus``, and
+        the name of its theme or None. A topic keeps its name if the function fails or takes more
+        than a minute.
+        """
+        from sparsetopics.answers.namers import named_by
+
+        documents = None if corpus is None else self._more_rows(corpus).documents
+        where = f"{namer.__module__}:{getattr(namer, '__qualname__', type(namer).__name__)}"
+        run = named_by(self._topic_run(), namer, where, documents, workers=self._n_threads)
+        return self._with(run)
+
+    def _edited(self, edits: Edits, corpus: Data | None = None) -> Self:
+        from sparsetopics.answers.editing import edited
+
+        run = self._topic_run()
+        documents = None if corpus is None else self._more_rows(corpus).documents
+        return self._with(edited(run, edits.by_ids(run), documents, workers=self._n_threads))
+
+    def _topic_run(self) -> TopicRun:
+        from sparsetopics.model.topic_posterior import TopicPosterior
+
+        run = self._run().of(TopicPosterior)
+        assert run is not None, "LDA and HDP have topics"
+        return run
+
+    def _with(self, run: TopicRun) -> Self:
+        """A copy of this estimator with the topics of a run."""
+        from sparsetopics.runs.run_files import kept_in
+
+        new = copy(self).set_params(n_components=run.model.n_topics)
+        facts, kept = run.settings["corpus"], kept_in(run.settings)
+        new._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
+        return new

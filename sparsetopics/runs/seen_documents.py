@@ -1,0 +1,80 @@
+"""What ``model.json`` says of the documents that topics were learned from.
+
+The counts of topics are in the model: λ − η. Learning goes on from them together with sums over all
+documents seen, which are stored here, topics in the order of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+
+from sparsetopics.base.sealed_files import Refusal
+from sparsetopics.base.soundness import check_like, require
+from sparsetopics.inference.topics import falling
+from sparsetopics.model.allocations.allocation import Allocation
+from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.statistics import C, DocumentLengths, DocumentTerms, Statistics, T
+from sparsetopics.runs.run_files import SeenDocuments
+
+SUMS = DocumentTerms._fields[2:]
+
+
+def seen_in(
+    statistics: Statistics[C, T], allocation: Allocation[T], n_steps: int
+) -> SeenDocuments | None:
+    """The documents that topics were learned from; None for components of a mixture.
+
+    ``statistics`` and ``allocation`` are those that the model is made from.
+    """
+    components, terms = statistics
+    if not isinstance(terms, DocumentTerms):
+        return None
+    ordered = terms.with_topics(terms.by_topic[:, falling(components.sizes)])
+    seen = SeenDocuments(float(terms.n_docs), float(terms.n_tokens), n_steps, _sums_of(ordered))
+    if isinstance(allocation, HDPAllocation) and allocation.lengths is not None:
+        tokens, n_docs = (tuple(each.tolist()) for each in allocation.lengths)
+        seen.lengths = tokens, n_docs
+    return seen
+
+
+def joined_seen(seen: SeenDocuments, parents: Sequence[Sequence[int]]) -> SeenDocuments:
+    """About what would be seen if each topic had been those ``parents`` of it.
+
+    The sums of parents are added up, although a document may use several of them. They decide
+    about the weights of an HDP's topics until more documents are seen.
+    """
+    terms = terms_of(seen)
+    by_topic = np.stack([terms.by_topic[:, list(of)].sum(axis=1) for of in parents], axis=1)
+    joined = terms.with_topics(by_topic)
+    active = np.minimum(joined.active_documents, terms.n_docs)
+    return replace(seen, sums=_sums_of(joined._replace(active_documents=active)))
+
+
+def terms_of(seen: SeenDocuments) -> DocumentTerms:
+    """The sums over documents."""
+    sums = (np.array(seen.sums[name]) for name in SUMS)
+    return DocumentTerms(seen.n_documents, seen.n_tokens, *sums)
+
+
+def _sums_of(terms: DocumentTerms) -> dict[str, tuple[float, ...]]:
+    return {name: tuple(getattr(terms, name).tolist()) for name in SUMS}
+
+
+def lengths_of(seen: SeenDocuments) -> DocumentLengths | None:
+    """The lengths of documents, if an HDP learned α from them."""
+    return None if seen.lengths is None else DocumentLengths(*map(np.array, seen.lengths))
+
+
+def check_seen(seen: SeenDocuments, where: Path, n_topics: int, damage: Refusal) -> None:
+    """RunError, as ``damage`` words it, for numbers that no documents give ``n_topics`` topics."""
+    with damage.reading(f"{where}, seen"):
+        require(seen.sums.keys() == {*SUMS}, f"expected the sums {', '.join(SUMS)}")
+        terms = terms_of(seen)
+        check_like(terms, DocumentTerms.zeros(n_topics), "sums")
+        terms.check()
+        if (lengths := lengths_of(seen)) is not None:
+            lengths.check()
