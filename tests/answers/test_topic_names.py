@@ -405,23 +405,24 @@ def test_names_are_for_one_run(run_folder, hdp_folder, named, names_file, tmp_pa
     assert said.startswith(f"Error: --names: there is no topic '{ID}': the model has 4 topics.")
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_file_by_number_warns_and_names_the_topics(run_folder, names_file):
     given = names_file('1 = "Crime"\n')
+    command = ["topics", str(run_folder), "--names", str(given)]
 
-    result = CliRunner().invoke(main, ["topics", str(run_folder), "--names", str(given)])
+    result = CliRunner().invoke(main, command)
 
     assert result.exit_code == 0
     assert result.stdout.splitlines()[2].split()[3] == "Crime"
-    warning, *others = result.stderr.splitlines()
-    assert not others
-    assert warning == (
+    warning = (
         f"Warning: {given} names topics by numbers, which change when a run learns on. "
         "`sparsetopics export --to names` writes ids."
     )
-    result = CliRunner().invoke(
-        main, ["topics", str(run_folder), "--names", str(names_file('4 = "Crime"'))]
-    )
+    assert result.stderr.splitlines() == [warning]
+    names_file('4 = "Crime"')
+    result = CliRunner().invoke(main, command)
     assert result.exit_code == 1
+    assert result.stderr.splitlines()[0] == warning
     assert result.stderr.splitlines()[1].startswith(
         "Error: --names: there is no topic 4: the model"
     )
