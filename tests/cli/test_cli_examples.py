@@ -56,6 +56,7 @@ SOURCES = {
     "prevalence": same("run", "corpus"),
     "documents": {"run": "run-50", "corpus": "corpus"},
     "denoise": same("photos", "noisy.png") | {"noisy": "photos"},
+    "edit": {"run": "known-run", "tuesday": "known-run", "train": "corpus", "test": "heldout"},
     "export": {"run": "run", "path": "path", "train": "corpus"},
     "report": same("run", "run-50", "run-100", "path", "names.toml") | {"train": "corpus"},
     "repair": same("corpus"),

@@ -3,6 +3,7 @@
 import atexit
 import io
 import shutil
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -27,7 +28,8 @@ from fuzz.structure import (
 from fuzz.subject import Subject, files_of
 from fuzz.tables import change_parquet, write_parquet
 from resealing import reseal
-from sparsetopics.base.errors import RunError
+from sparsetopics.answers.topic_names import load_named
+from sparsetopics.base.errors import RunError, SparsetopicsWarning
 from sparsetopics.cli.config_file import read_config
 from sparsetopics.cli.train import command as train_command
 from sparsetopics.corpora.ingest import ingest
@@ -45,8 +47,9 @@ from sparsetopics.runs.checkpoint_format import Kept
 from sparsetopics.runs.checkpoints import read_checkpoint
 from sparsetopics.runs.plan import RunPlan, read_plan
 from sparsetopics.runs.resume import resume_run
-from sparsetopics.runs.run import save_run
+from sparsetopics.runs.run import load_run, save_run
 from sparsetopics.runs.run_files import SeenDocuments
+from sparsetopics.runs.topic_identity import TopicIdentity, first_identities
 from sparsetopics.runs.topic_path_files import RungScore, Scores
 from sparsetopics.runs.train import train_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
@@ -58,6 +61,7 @@ RUN_CHANGES: Mapping[str, Change] = {
     "vocabulary.parquet": change_parquet,
 }
 PLAN, CHECKPOINT = "state/plan.json", "state/checkpoint.npz"
+OTHER_ID = "bbbbbbbb"  # of no topic
 TOPICS = np.array([[5.0, 1, 1, 1, 2], [1, 4, 3, 2, 0.5]])
 TRACE = [{"lap": lap, "elbo_per_token": -4.0 + lap, "n_topics": 2} for lap in (1, 2)]
 VOCABULARY = Vocabulary(WORDS, np.ones(5, np.int64), np.arange(9, 4, -1))
@@ -91,9 +95,32 @@ def _topics(name: str, scratch: Path) -> Subject:
         settings["seen"].lengths = (7.0, 8.0), (2.0, 2.0)
         rungs = RungScore(3, 1, -4.1, 0.2, -0.1, 0.1), RungScore(2, 2, -4.0, 0.2, 0.0, 0.0)
         settings["number_of_topics"] = Scores(rungs, "4 documents", 4, 9.0, 2, 2, 3)
+    first, second = first_identities(model)
+    named = TopicIdentity(first.id, "Owls & cats", WORDS[:3], "namers:name", (OTHER_ID,))
+    settings["topics"] = (named, second)
     (scratch / "run").mkdir()
     save_run(scratch / "run", model, VOCABULARY, settings, TRACE)
     return _run(scratch / "run")
+
+
+def _names(scratch: Path) -> Subject:
+    """A file of names for a run that is there: by ids, by words and by number."""
+    model = TopicPosterior("lda", TOPICS, np.array([0.2, 0.3]), 0.1)
+    (scratch / "run").mkdir()
+    save_run(scratch / "run", model, VOCABULARY, {"corpus": {"n_documents": 4}}, TRACE)
+    first, second = load_run(scratch / "run").topics
+    words = ", ".join(f'"{word}"' for word in WORDS)
+    text = f"""{first.id} = "Owls"\n{second.id} = {{name = "Cats", words = [{words}]}}
+{OTHER_ID} = {{name = "Dogs", words = [{words}]}}\n1 = "Mice"\n"""
+
+    def read(folder: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SparsetopicsWarning)  # about names that are left out
+            load_named(folder / "run", folder / "names.toml")
+
+    files = {**files_of(scratch), "names.toml": text.encode()}
+    tokens = (b"name", b"words", b"{", b"[", b"= ", b'"""', first.id.encode(), b"\\u202e", b"1")
+    return Subject(files, read, ("names.toml",), tokens=tokens)
 
 
 def _mixture(likelihood: str, scratch: Path) -> Subject:
@@ -221,6 +248,7 @@ SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {
     "plan-alone": partial(_training, PLAN, change_json, _begin),
     "checkpoint": partial(_training, CHECKPOINT, change_members(change_json), _decode),
     "config": _config,
+    "names": _names,
     **{
         f"topics{suffix}": partial(_matrix, suffix, change)
         for suffix, change in MATRIX_CHANGES.items()

@@ -14,12 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from resealing import edit_json
 from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.cli.main import main
 from worlds.clumped_mixtures import draw_clumps
 from worlds.collections_on_disk import make_texts, write_jsonl
 from worlds.vectors_on_disk import make_vectors
 
+KNOWN_IDS = ("bcdfghjk", "mnpqrstv", "wxyzbcdf")  # which examples of edits name
 QUICK = {"laps": 2, "quiet": True, "overwrite": True}  # unless an example says otherwise
 OVERWRITE = {"overwrite": True}
 USUAL = {
@@ -113,6 +115,8 @@ def make_world(folder):
         run("ingest", "digits.npz", "--out", "digits")
         run("ingest", "photos", "--patches", 8, "--stride", 4, "--out", "patches")
         run("train", "corpus", "--topics", 3, "--keep-state", "--out", "run")
+        shutil.copytree("run", "known-run", ignore=shutil.ignore_patterns("state"))
+        edit_json("known-run/model.json", topics=[{"id": topic} for topic in KNOWN_IDS])
         for n_topics in (50, 100):
             run("train", "corpus", "--topics", n_topics, "--laps", 1, "--out", f"run-{n_topics}")
         run("path", "corpus", "--rungs", "6,3", "--out", "path")
