@@ -57,7 +57,10 @@ class FittedEstimator(Estimator):
 
     @property
     def topic_ids_(self) -> list[str]:
-        """The id of each topic or component; OptionError for components of vectors."""
+        """The id of each topic or component; components of vectors have no such attribute."""
+        self._check_fitted()
+        if getattr(self, "vocabulary_", None) is None:
+            raise AttributeError("components of vectors have no ids")
         return [topic.id for topic in self._run_of_words().topics]
 
     def topics(

@@ -212,7 +212,14 @@ def recorded_options(run: Run[Model]) -> TrainingOptions:
     Raises RunError unless they are options of training.
     """
     name, where = run.model.name, f"{run.path / SETTINGS_FILE}, options"
-    record = {"n_topics": run.model.n_topics, **run.settings.get("options", {}), "model": name}
+    # The default local update is that of topics, which a mixture does not have.
+    usual: Nested = {"local": {"update": "mean-field"}} if MODELS[name].of_items else {}
+    record = {
+        "n_topics": run.model.n_topics,
+        **usual,
+        **run.settings.get("options", {}),
+        "model": name,
+    }
     if not MODELS[name].learns_number:
         record.pop("moves", None)  # in earlier versions, LDA had a move that no model has now
     return decoded(record, TrainingOptions, where, DAMAGE)
