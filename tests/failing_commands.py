@@ -75,7 +75,7 @@ def write_world(folder):
     (folder / "damaged.csv").write_bytes(table)
     (folder / "damaged.csv.gz").write_bytes(gzip.compress(table, 1))
     (folder / "damaged.toml").write_text("topics = [[[")
-    (folder / "other.toml").write_text('99 = "Crime"')
+    (folder / "other.toml").write_text('bbbbbbbb = "Crime"')
     make_vectors_csv(folder / "vectors.csv")
     for words in (
         "ingest news.jsonl --out corpus --quiet",

@@ -422,7 +422,10 @@ def test_keys_and_brackets_nested_deeply_are_refused_before_they_are_parsed(name
 
 @pytest.mark.parametrize("command", ["train corpus --out x --config", "topics run --names"])
 @pytest.mark.parametrize("n_bytes", [40_000, 80_000])
-def test_both_commands_that_read_toml_refuse_a_deep_key(command, n_bytes, tmp_path):
+def test_both_commands_that_read_toml_refuse_a_deep_key(
+    command, n_bytes, run_folder, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(run_folder.parent)
     (tmp_path / "a.toml").write_text(dotted(n_bytes))
 
     result = CliRunner().invoke(main, [*command.split(), str(tmp_path / "a.toml")])

@@ -154,7 +154,9 @@ def _stop(lap: Mapping[str, Any]) -> None:
 def _resume(folder: Path) -> None:
     """To the end or the fourth lap, in a copy."""
     hooks = RunHooks(_end)
-    with TemporaryDirectory() as scratch:
+    with TemporaryDirectory() as scratch, warnings.catch_warnings():
+        # A plan may name a run, to take ids from, that is not there.
+        warnings.filterwarnings("ignore", "Topics get new ids", SparsetopicsWarning)
         run = Path(shutil.copytree(folder, Path(scratch) / "run"))
         resume_run(run, watch=lambda options: nullcontext(hooks))
 
