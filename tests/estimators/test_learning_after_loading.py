@@ -202,7 +202,7 @@ DAMAGES = {
     "a sum that is no number": (("sums", "totals"), [1.0, "2", 0.0], r"seen\.sums\["),
     "no documents": (("n_documents",), 0.0, "seen: "),
     "fewer documents than a topic has": (("n_documents",), 0.5, "seen: active documents"),
-    "documents below zero": (("n_documents",), -3.0, "seen.n_documents: expected"),
+    "documents below zero": (("n_documents",), -3.0, "seen: active documents"),
     "active documents below zero": (("sums", "active_documents"), [-1.0, 1, 1], "seen: active"),
     "steps below zero": (("n_steps",), -1, "seen.n_steps: expected"),
     "lengths of no documents": (("lengths",), [[1.0, 2.0], [3.0]], "seen: lengths of no documents"),
