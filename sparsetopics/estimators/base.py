@@ -305,9 +305,7 @@ class Estimator(BaseEstimator):
         if learned is None:
             able = ", ".join(name for name, kind in LEARNERS.items() if kind.passes_on)
             problem = f"has no statistics to continue from; learners that keep them: {able}"
-            hint = (
-                "A run folder of a mixture, a topic path or an earlier release does not hold them."
-            )
+            hint = "A run folder of a mixture, a topic path or an earlier release lacks them."
             refuse(type(self).__name__, problem, hint)
         return learned
 
