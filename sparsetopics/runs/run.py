@@ -163,8 +163,6 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     settings = decoded(content, RunSettings, str(file), DAMAGE)
     if "number_of_topics" in settings:
         settings["number_of_topics"].check(file, DAMAGE)
-    if "seen" in settings:
-        check_seen(settings["seen"], file, settings["n_topics"], DAMAGE)
     posteriors: dict[str, type[Model]] = {
         name: imported(each.posterior) for name, each in MODELS.items()
     }
@@ -176,6 +174,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     arrays = check_file(path, settings, ARRAYS_FILE)
     reader = StoredReader(file, content, settings, arrays, DAMAGE)
     model = posteriors[name].from_stored(name, reader)
+    if "seen" in settings:  # after its arrays, which prove the number of topics
+        check_seen(settings["seen"], file, model.n_topics, DAMAGE)
     vocabulary = None if model.n_words is None else load_words(path, settings)
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
 

@@ -242,3 +242,13 @@ def test_a_sum_that_is_missing_is_named(sound, tmp_path):
 
     with pytest.raises(RunError, match=r"model.json, seen: expected the sums .*frozen_slack"):
         sparsetopics.load(run)
+
+
+def test_a_number_of_topics_that_nothing_proves_takes_no_memory(sound, tmp_path):
+    run = shutil.copytree(sound, tmp_path / "run")
+    settings = json.loads((run / "model.json").read_text())
+    (run / "model.json").write_text(json.dumps(settings | {"n_topics": 2**40}))
+    reseal(run)
+
+    with pytest.raises(RunError, match=r"model.safetensors, .*: expected shape"):
+        sparsetopics.load(run)
