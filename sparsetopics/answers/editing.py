@@ -40,7 +40,7 @@ from sparsetopics.runs.run import (
     run_in_memory,
     save_run,
 )
-from sparsetopics.runs.run_files import EDITS_FILE, Provenance, kept_in
+from sparsetopics.runs.run_files import EDITS_FILE, Provenance
 from sparsetopics.runs.seen_documents import joined_seen
 from sparsetopics.runs.topic_identity import TopicIdentity, joined, new_ids
 
@@ -144,14 +144,18 @@ def edited(
             found.model, corpus, options, edits.laps, seed=seed, workers=workers, hooks=hooks
         )
         assert isinstance(made.model, TopicPosterior), "it started from one"
-        provenance: Provenance = {**_provenance(found), **made.kept, "corpus": facts_of(corpus)}
+        provenance: Provenance = {
+            **msgspec.convert(found.settings, Provenance),
+            **made.kept,
+            "corpus": facts_of(corpus),
+        }
         provenance["topics"] = found.carried(made.model)
         found = replace(found, model=made.model)
         trace += [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
     elif found is run:
         return run
     else:
-        provenance = _provenance(found)
+        provenance = msgspec.convert(found.settings, Provenance)
     provenance.pop("number_of_topics", None)  # which edits have changed
     own = replace(options, n_topics=found.model.n_topics, lower_rungs=())
     provenance["options"] = {**provenance.get("options", {}), **option_record(own)}
@@ -159,12 +163,6 @@ def edited(
     topics = result.of(TopicPosterior)
     assert topics is not None, "edits keep the kind of model"
     return topics
-
-
-def _provenance(run: TopicRun) -> Provenance:
-    options, seed = run.settings.get("options", {}), run.settings.get("seed")
-    corpus, kept = run.settings["corpus"], kept_in(run.settings)
-    return {"corpus": corpus, "options": options, "seed": seed, **kept}
 
 
 def _taken(run: TopicRun, edited: Edited) -> TopicRun:
@@ -232,7 +230,13 @@ def edit_run(
     score = None if scored is None else completion_score(scored, scored, workers)
     scores = (None if score is None else score(each.model) for each in (run, found))
     with written(output) as scratch:
-        save_run(scratch, found.model, found.vocabulary, _provenance(found), found.trace)
+        save_run(
+            scratch,
+            found.model,
+            found.vocabulary,
+            msgspec.convert(found.settings, Provenance),
+            found.trace,
+        )
         edits.write(scratch)
     return EditedRun(found.model.n_topics, edits, *scores)
 

@@ -136,12 +136,9 @@ def write_sealed(path: Path, content: Mapping[str, Json], *, indent: int | None 
     With an ``indent``, entries have lines of their own, but lists of numbers do not take several.
     """
     sealed = {**content, DIGEST_KEY: _digest(content)}
-    text = _LONG_NUMBERS.sub(_on_one_line, json.dumps(sealed, indent=indent))
+    text = json.dumps(sealed, indent=indent)
+    text = _LONG_NUMBERS.sub(lambda found: " ".join(found[0].split()), text)
     path.write_text(text + "\n", encoding="utf-8")
-
-
-def _on_one_line(found: re.Match[str]) -> str:
-    return "[" + " ".join(found[0][1:-1].split()) + "]"
 
 
 def _digest(content: Mapping[str, Json]) -> str:

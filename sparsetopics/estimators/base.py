@@ -38,7 +38,7 @@ from sparsetopics.estimators.inputs import (
 )
 from sparsetopics.measures.top_words import top_words
 from sparsetopics.options.option import MOST, Interval, check_type, path_of, refuse, shown
-from sparsetopics.options.registry import LEARNERS
+from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.resolve import argument_for, from_arguments, resolve
 from sparsetopics.options.table import MOST_WORKERS, StartName
 from sparsetopics.options.training import TrainingOptions
@@ -150,6 +150,7 @@ class Estimator(BaseEstimator):
         """
         from sparsetopics.estimators.learning import learn_more, taking_more
         from sparsetopics.runs.data import added_facts, facts_of
+        from sparsetopics.runs.seen_documents import seen_in
 
         options = self.training_options()
         take_more = taking_more(options)
@@ -164,7 +165,8 @@ class Estimator(BaseEstimator):
         learned, model, entry = learn_more(
             before, take_more, rows.corpus, options, n_jobs=self._n_threads, seed=seed
         )
-        facts, kept = facts_of(rows.corpus), learned.kept
+        facts = facts_of(rows.corpus)
+        kept = seen_in(learned.statistics, learned.prior.allocation, learned.n_steps)
         self._learned = None if "seen" in kept else learned
         if is_first:
             self._remember(rows, text, seed)
@@ -298,19 +300,14 @@ class Estimator(BaseEstimator):
 
     def _statistics(self) -> AnyLearned:
         """What learning continues from; OptionError if there is nothing."""
-        from sparsetopics.estimators.learning import learned_in
-        from sparsetopics.model.topic_posterior import TopicPosterior
-
-        seen, model = self._kept.get("seen"), self.model_
-        if seen is not None and isinstance(model, TopicPosterior):
-            return learned_in(model, seen)
         learned: AnyLearned | None = getattr(self, "_learned", None)
+        seen, goes_on = self._kept.get("seen"), MODELS[self._model_name].goes_on
+        if seen is not None and goes_on is not None:
+            learned = imported(goes_on)(self.model_, seen)
         if learned is None:
             able = ", ".join(name for name, kind in LEARNERS.items() if kind.passes_on)
             problem = f"has no statistics to continue from; learners that keep them: {able}"
-            hint = (
-                "A run folder of a mixture, a topic path or an earlier release does not hold them."
-            )
+            hint = "A run folder of a mixture, a topic path or an earlier release lacks them."
             refuse(type(self).__name__, problem, hint)
         return learned
 

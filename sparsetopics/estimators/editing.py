@@ -7,6 +7,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from msgspec import convert
+
 from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data
@@ -89,9 +91,9 @@ class EditableTopics(FittedEstimator):
 
     def _with(self, run: TopicRun) -> Self:
         """A copy of this estimator with the topics of a run."""
-        from sparsetopics.runs.run_files import kept_in
+        from sparsetopics.runs.run_files import KeptEntries
 
         new = copy(self).set_params(n_components=run.model.n_topics)
-        facts, kept = run.settings["corpus"], kept_in(run.settings)
+        facts, kept = run.settings["corpus"], convert(run.settings, KeptEntries)
         new._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
         return new

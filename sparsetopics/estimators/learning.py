@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Generic, NamedTuple, cast
+from typing import Generic, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from sparsetopics.model.statistics import (
     BatchSums,
     C,
     DocumentLengths,
+    DocumentTerms,
     P,
     Statistics,
     T,
@@ -40,15 +41,15 @@ from sparsetopics.model.statistics import (
     scaled,
 )
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap, RunHooks
 from sparsetopics.runs.data import divided, source_of
 from sparsetopics.runs.plan import lowered, with_validation
-from sparsetopics.runs.run_files import KeptEntries, SeenDocuments, kept_in
-from sparsetopics.runs.seen_documents import lengths_of, seen_in, terms_of
+from sparsetopics.runs.run_files import SeenDocuments
+from sparsetopics.runs.seen_documents import lengths_of, terms_of
 from sparsetopics.runs.session import Trained, run_session, workshop
 from sparsetopics.runs.topic_path import RungScorer, keep_no_model
 
@@ -62,11 +63,6 @@ class Learned(NamedTuple, Generic[C, P, T]):
     prior: Parameters[C, P, T]
     n_steps: int  # made by the stochastic learner
     is_start: bool = False  # no data were seen: the statistics are those of seeds
-
-    @property
-    def kept(self) -> KeptEntries:
-        """What the run of its model keeps."""
-        return kept_in({"seen": seen_in(self.statistics, self.prior.allocation, self.n_steps)})
 
 
 AnyLearned = Learned[AnyComponents, BatchSums, Terms]  # only the options say of which model
@@ -117,7 +113,9 @@ def learn(
     return found, learned, models
 
 
-def learned_in(model: TopicPosterior, seen: SeenDocuments) -> AnyLearned:
+def learned_in(
+    model: TopicPosterior, seen: SeenDocuments
+) -> Learned[WordCounts, PairCounts, DocumentTerms]:
     """What a model was learned from, as far as learning goes on from it.
 
     An estimator that was loaded has nothing else, so one that was fitted uses nothing else.
@@ -125,9 +123,9 @@ def learned_in(model: TopicPosterior, seen: SeenDocuments) -> AnyLearned:
     allocation: LDAAllocation | HDPAllocation = LDAAllocation(model.doc_concentration)
     if model.sticks is not None:
         allocation = HDPAllocation(model.sticks, lengths_of(seen))
-    prior = Parameters(allocation, Words(model.n_words, model.word_concentration))
+    words = Words(model.n_words, model.word_concentration)
     statistics = Statistics(WordCounts(model.exact_counts.T.copy()), terms_of(seen))
-    return cast("AnyLearned", Learned(statistics, prior, seen.n_steps))
+    return Learned(statistics, Parameters(allocation, words), seen.n_steps)
 
 
 def taking_more(options: TrainingOptions) -> TakesMore:

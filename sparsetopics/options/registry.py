@@ -27,6 +27,7 @@ class ModelKind(NamedTuple):
     score: str  # module:function of type ``evaluate.ScoreRun``
     subject: str  # module:function of type ``report.RunSubject``
     title: str  # how pages and tables name it
+    goes_on: str | None = None  # module:function, ``learned_in``; None: no run says what is needed
     estimator: str | None = None  # module:class to load a run as; None: its likelihood says
     options: Collection[str] = ()  # of ``train``, among those that not all models take
     words: str = ""  # how pages describe it; "": by its title
@@ -100,6 +101,7 @@ TOPICS = partial(
     lap_score="sparsetopics.runs.data:completion_score",
     score="sparsetopics.evaluation.scoring.topic_scores:score_topics",
     subject="sparsetopics.evaluation.report.model_subjects:topic_subject",
+    goes_on="sparsetopics.estimators.learning:learned_in",
     options=OF_TOPICS,
 )
 MIXTURE = partial(

@@ -178,8 +178,6 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     settings = decoded(content, RunSettings, str(file), DAMAGE)
     if "number_of_topics" in settings:
         settings["number_of_topics"].check(file, DAMAGE)
-    if "seen" in settings:
-        check_seen(settings["seen"], file, settings["n_topics"], DAMAGE)
     posteriors: dict[str, type[Model]] = {
         name: imported(each.posterior) for name, each in MODELS.items()
     }
@@ -195,6 +193,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     ids = None if topics is None else [each.id for each in topics]
     if ids is not None and not len(ids) == len(set(ids)) == model.n_topics:
         raise DAMAGE.of(f"{file}, topics", f"expected {model.n_topics:,} different ids")
+    if "seen" in settings:  # after its arrays, which prove the number of topics
+        check_seen(settings["seen"], file, model.n_topics, DAMAGE)
     vocabulary = None if model.n_words is None else load_words(path, settings)
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
 

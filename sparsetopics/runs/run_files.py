@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, NotRequired, TypedDict, cast
+from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
 import numpy as np
@@ -79,15 +79,15 @@ _COUNTED = ("lap", "n_topics", "active_topics", *(f"{name}_accepted" for name in
 LapNumbers = msgspec.defstruct("LapNumbers", [(name, Size, 0) for name in _COUNTED])
 
 
-Amount = Annotated[float, Meta(ge=0.0, le=LARGEST_NUMBER)]
-Numbers = tuple[Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)], ...]
+Number = Annotated[float, Meta(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
+Numbers = tuple[Number, ...]
 
 
 class SeenDocuments(msgspec.Struct, omit_defaults=True):
     """The documents that topics were learned from, as far as learning goes on from them."""
 
-    n_documents: Amount
-    n_tokens: Amount
+    n_documents: Number
+    n_tokens: Number
     n_steps: Size  # that the stochastic learner made, or would have made
     sums: dict[str, Numbers]  # over documents: the arrays of ``DocumentTerms``
     # Numbers of tokens, and how many documents have as many; only of an HDP that learned α
@@ -117,12 +117,6 @@ class RunSettings(ModelSettings, Provenance):
     files: tuple[FileEntry, ...]
     vocabulary_fingerprint: NotRequired[str]  # where data are words
     smoothing: NotRequired[float]  # of topics
-
-
-def kept_in(parts: Mapping[str, object]) -> KeptEntries:
-    """The entries among ``parts``, such as those of ``model.json``, that are not None."""
-    known = {name: parts.get(name) for name in KeptEntries.__annotations__}
-    return cast("KeptEntries", {name: part for name, part in known.items() if part is not None})
 
 
 def write_run(

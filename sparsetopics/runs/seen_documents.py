@@ -18,27 +18,25 @@ from sparsetopics.inference.topics import falling
 from sparsetopics.model.allocations.allocation import Allocation
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.statistics import C, DocumentLengths, DocumentTerms, Statistics, T
-from sparsetopics.runs.run_files import SeenDocuments
+from sparsetopics.runs.run_files import KeptEntries, SeenDocuments
 
 SUMS = DocumentTerms._fields[2:]
 
 
-def seen_in(
-    statistics: Statistics[C, T], allocation: Allocation[T], n_steps: int
-) -> SeenDocuments | None:
-    """The documents that topics were learned from; None for components of a mixture.
+def seen_in(statistics: Statistics[C, T], allocation: Allocation[T], n_steps: int) -> KeptEntries:
+    """The entry ``seen`` of a run of topics; nothing for components of a mixture.
 
     ``statistics`` and ``allocation`` are those that the model is made from.
     """
     components, terms = statistics
     if not isinstance(terms, DocumentTerms):
-        return None
+        return {}
     ordered = terms.with_topics(terms.by_topic[:, falling(components.sizes)])
     seen = SeenDocuments(float(terms.n_docs), float(terms.n_tokens), n_steps, _sums_of(ordered))
     if isinstance(allocation, HDPAllocation) and allocation.lengths is not None:
         tokens, n_docs = (tuple(each.tolist()) for each in allocation.lengths)
         seen.lengths = tokens, n_docs
-    return seen
+    return {"seen": seen}
 
 
 def joined_seen(seen: SeenDocuments, parents: Sequence[Sequence[int]]) -> SeenDocuments:

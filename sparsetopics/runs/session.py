@@ -24,10 +24,9 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
-from sparsetopics.runs.run_files import KeptEntries, kept_in
+from sparsetopics.runs.run_files import KeptEntries
 from sparsetopics.runs.seen_documents import seen_in
 from sparsetopics.runs.topic_path import KeepRung, RungRecorder, RungScorer, keep_no_model
-from sparsetopics.runs.topic_path_files import Scores
 
 Steps = LocalSteps[AnyComponents, BatchSums, Terms, StoredBatch]
 End = tuple[Statistics[AnyComponents, Terms], Parameters[AnyComponents, BatchSums, Terms]]
@@ -41,11 +40,6 @@ class Trained(NamedTuple):
     recorder: RungRecorder | None  # None without rungs
     kept: KeptEntries  # what the run keeps beside the model
     end: End  # what the model was made from
-
-    @property
-    def scores(self) -> Scores | None:
-        """The scores of the rungs, if there are any."""
-        return None if self.recorder is None else self.recorder.scores
 
 
 @contextmanager
@@ -100,7 +94,7 @@ def run_session(
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
     statistics, parameters = end = ends[0]
-    seen = seen_in(statistics, parameters.allocation, len(trace) * data.whole.n_batches)
-    scores = None if recorder is None else recorder.scores
-    kept = kept_in({"number_of_topics": scores, "seen": seen})
+    kept = seen_in(statistics, parameters.allocation, len(trace) * data.whole.n_batches)
+    if recorder is not None:
+        kept["number_of_topics"] = recorder.scores
     return Trained(model, trace, recorder, kept, end)

@@ -142,7 +142,7 @@ def finish_training(
             score=lap_score(plan, task.corpus, task.heldout),
             start=None if task.start is None else task.start.model, keeper=keeper, steps=steps,
         )  # fmt: skip
-    model, trace, scores = found.model, found.trace, found.scores
+    model, trace, scores = found.model, found.trace, found.kept.get("number_of_topics")
 
     def write(result: Path) -> None:
         if writer is not None and scores is not None:

@@ -202,7 +202,7 @@ DAMAGES = {
     "a sum that is no number": (("sums", "totals"), [1.0, "2", 0.0], r"seen\.sums\["),
     "no documents": (("n_documents",), 0.0, "seen: "),
     "fewer documents than a topic has": (("n_documents",), 0.5, "seen: active documents"),
-    "documents below zero": (("n_documents",), -3.0, "seen.n_documents: expected"),
+    "documents below zero": (("n_documents",), -3.0, "seen: active documents"),
     "active documents below zero": (("sums", "active_documents"), [-1.0, 1, 1], "seen: active"),
     "steps below zero": (("n_steps",), -1, "seen.n_steps: expected"),
     "lengths of no documents": (("lengths",), [[1.0, 2.0], [3.0]], "seen: lengths of no documents"),
@@ -241,4 +241,14 @@ def test_a_sum_that_is_missing_is_named(sound, tmp_path):
     reseal(run)
 
     with pytest.raises(RunError, match=r"model.json, seen: expected the sums .*frozen_slack"):
+        sparsetopics.load(run)
+
+
+def test_a_number_of_topics_that_nothing_proves_takes_no_memory(sound, tmp_path):
+    run = shutil.copytree(sound, tmp_path / "run")
+    settings = json.loads((run / "model.json").read_text())
+    (run / "model.json").write_text(json.dumps(settings | {"n_topics": 2**40}))
+    reseal(run)
+
+    with pytest.raises(RunError, match=r"model.safetensors, .*: expected shape"):
         sparsetopics.load(run)
