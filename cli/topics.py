@@ -26,10 +26,23 @@ LONGEST_NAME = 40  # characters in the table
     help="Order words by relevance: 1 puts the most probable first, 0 those that are most probable "
     "compared with all documents, and 0.6 weighs both. Default: by probability.",
 )
+@click.option(
+    "--find",
+    "wanted",
+    multiple=True,
+    metavar="WORD",
+    help="List only the topics in which WORD stands out, best first, with their shares. Can be "
+    "repeated, and one WORD may have several words, such as an n-gram.",
+)
 @names_option
 @json_option("Print JSON instead of a table.")
 def command(
-    run: Path, n_words: int, balance: float | None, names: dict[int, str], as_json: bool
+    run: Path,
+    n_words: int,
+    balance: float | None,
+    wanted: tuple[str, ...],
+    names: dict[int, str],
+    as_json: bool,
 ) -> None:
     """Print the topics of RUN with their names and most probable words, the heaviest topic first.
 
@@ -38,26 +51,38 @@ def command(
     gives another. Topics without a token, and components without a document, are left out of the
     table but not of --json.
 
+    With --find, a topic's share is p(topic | words): the weight of the topic times the probability
+    of each word in it, scaled so that the shares of all topics sum to one. Topics are listed until
+    their shares sum to 0.9, ten at most. Words are cut as the training texts were.
+
     \b
     Example:
         sparsetopics topics run --words 15
         sparsetopics topics run --relevance 0.6
         sparsetopics topics run --names names.toml
+        sparsetopics topics run --find fire
     """
+    from sparsetopics.answers.found_topics import found_topics
     from sparsetopics.answers.topic_names import topic_rows
     from sparsetopics.model.statistics import in_use
     from sparsetopics.runs.run import load_run
 
     trained = load_run(run)
     rows = topic_rows(trained, n_words, balance, names)
+    shares = found_topics(trained, wanted) if wanted else {}
     is_used = in_use(trained.model.sizes)
-    used = [row for row in rows if is_used[row.topic]]
+    used = [rows[topic] for topic in shares] or [row for row in rows if is_used[row.topic]]
     named = [shortened(printable(row.name), LONGEST_NAME) for row in used]
     width = max(map(len, ["name", *named]))
-    lines = [f"topic  weight  {'name':<{width}}  words"]
+    head = " share  " if shares else ""
+    lines = [f"topic  weight  {head}{'name':<{width}}  words"]
     for row, name in zip(used, named, strict=True):
         best = " ".join(word for word, _ in row.words)
-        lines.append(f"{row.topic:>5}  {row.weight:>6.2%}  {name:<{width}}  {best}")
+        share = f"{shares[row.topic]:>6.2%}  " if shares else ""
+        lines.append(f"{row.topic:>5}  {row.weight:>6.2%}  {share}{name:<{width}}  {best}")
+    if shares:
+        found = [row._asdict() | {"share": shares[row.topic]} for row in used]
+        return show(found, lines, as_json=as_json)
     if n_empty := len(rows) - len(used):
         lines.append(f"Left out {quantity(n_empty, 'empty topic')}; --json lists all topics.")
     show([row._asdict() for row in rows], lines, as_json=as_json)

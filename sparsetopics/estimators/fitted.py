@@ -5,7 +5,7 @@ Each method calls the function that the command of the same name calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
@@ -55,15 +55,24 @@ class FittedEstimator(Estimator):
     """
 
     def topics(
-        self, n_words: int = 10, relevance: float | None = None, *, names: GivenNames | None = None
+        self,
+        n_words: int = 10,
+        relevance: float | None = None,
+        *,
+        names: GivenNames | None = None,
+        find: Sequence[str] | None = None,
     ) -> pa.Table:
         """Return a row for each topic or component: ``topic``, ``name``, ``weight``, ``words``.
 
+        With ``find``, a list of words, these are only the topics in which the words stand out, best
+        first, with a column ``share``: p(topic | words), as ``sparsetopics topics --find`` says.
+
         ``name`` is that in ``names``, or else the three most relevant words, ``weight`` the share
         of the training data and ``words`` a list of the ``n_words`` best words, which ``top_words``
-        returns too. Raises OptionError for components of vectors, for numbers out of range, and for
-        names that cannot be used.
+        returns too. Raises OptionError for components of vectors, for numbers out of range, for
+        names that cannot be used, and for a word to find that is not in the vocabulary.
         """
+        from sparsetopics.answers.found_topics import found_topics
         from sparsetopics.answers.topic_names import topic_rows
 
         run = self._run_of_words()
@@ -72,7 +81,12 @@ class FittedEstimator(Estimator):
             Interval(0, 1).check("relevance", relevance)
         rows = topic_rows(run, int(n_words), relevance, {} if names is None else names)
         named = [row._asdict() | {"words": [word for word, _ in row.words]} for row in rows]
-        return pa.Table.from_pylist(named, TOPICS)
+        table = pa.Table.from_pylist(named, TOPICS)
+        if find is None:
+            return table
+        found = found_topics(run, find)
+        shares = pa.array(found.values(), pa.float64())
+        return table.take(pa.array(found)).append_column("share", shares)
 
     def top_words(self, n: int = 10, relevance: float | None = None) -> list[list[str]]:
         """Return the ``n`` best words of each topic or component, best first.
