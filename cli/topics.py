@@ -80,9 +80,8 @@ def command(
         best = " ".join(word for word, _ in row.words)
         share = f"{shares[row.topic]:>6.2%}  " if shares else ""
         lines.append(f"{row.topic:>5}  {row.weight:>6.2%}  {share}{name:<{width}}  {best}")
-    if shares:
-        found = [row._asdict() | {"share": shares[row.topic]} for row in used]
-        return show(found, lines, as_json=as_json)
-    if n_empty := len(rows) - len(used):
+    listed = used if shares else rows
+    if n_empty := len(listed) - len(used):
         lines.append(f"Left out {quantity(n_empty, 'empty topic')}; --json lists all topics.")
-    show([row._asdict() for row in rows], lines, as_json=as_json)
+    own = {topic: {"share": share} for topic, share in shares.items()}
+    show([row._asdict() | own.get(row.topic, {}) for row in listed], lines, as_json=as_json)

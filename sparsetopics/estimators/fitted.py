@@ -85,8 +85,7 @@ class FittedEstimator(Estimator):
         if find is None:
             return table
         found = found_topics(run, find)
-        shares = pa.array(found.values(), pa.float64())
-        return table.take(pa.array(found)).append_column("share", shares)
+        return table.take([*found]).append_column("share", [[*found.values()]])
 
     def top_words(self, n: int = 10, relevance: float | None = None) -> list[list[str]]:
         """Return the ``n`` best words of each topic or component, best first.
@@ -141,6 +140,7 @@ class FittedEstimator(Estimator):
         texts: Corpus | Iterable[str | Iterable[str] | None],
         *,
         top: int | None = None,
+        tokens: bool = False,
         tokenizer: Tokenizer = None,
     ) -> pa.Table:
         """Return the share of each topic in new texts, cut into words as the training texts were,
@@ -149,24 +149,29 @@ class FittedEstimator(Estimator):
         Texts are numbered from 0 in ``doc_id``, or have the index of a pandas Series. The other
         columns are those that ``sparsetopics infer`` writes: a list of ``proportions``
         (``responsibilities`` of a mixture), or with ``top`` a row for each of the largest topics
-        that the text has. A text without a known word has one row, with nulls.
+        that the text has. A text without a known word has one row, with nulls. With ``tokens``,
+        there is a row for each word of each text instead, in the order of the vocabulary: ``word``,
+        ``count``, its most probable ``topic`` in this text, and ``share``, the probability of that;
+        a text without a known word has no row then.
 
         ``tokenizer`` is a function, or its MODULE:NAME, which is needed if such a function cut the
-        training texts. Raises OptionError for components of vectors, and what ``Corpus.from_texts``
-        raises.
+        training texts. Raises OptionError for components of vectors, for ``tokens`` of a mixture or
+        with ``top``, and what ``Corpus.from_texts`` raises.
         """
-        from sparsetopics.answers.proportions import ShareColumns, share_tables
+        from sparsetopics.answers.proportions import share_schema, share_tables
         from sparsetopics.corpora.memory_corpus import every_text
 
         run = self._run_of_words()
         if top is not None:
             counts_from(1).check("top", top)
+        check_type("tokens", tokens, bool, "true or false")
+        words = run.words.shown if tokens else None
         if isinstance(texts, Corpus):
             corpus = self._more_rows(texts).documents
         else:
             corpus = Corpus(**vars(every_text(self._texts_of(texts), run.words, tokenizer)))
-        nothing = ShareColumns.of(run.model, top).schema.empty_table()
-        tables = share_tables(run.model, corpus, top, workers=self._n_threads)
+        nothing = share_schema(run.model, corpus, top, words).empty_table()
+        tables = share_tables(run.model, corpus, top, words, workers=self._n_threads)
         return pa.concat_tables([nothing, *tables])
 
     @naming_parameters()
