@@ -28,7 +28,6 @@ LONGEST_NAME = 40  # characters in the table
 )
 @click.option(
     "--find",
-    "wanted",
     multiple=True,
     metavar="WORD",
     help="List only the topics in which WORD stands out, best first, with their shares. Can be "
@@ -40,7 +39,7 @@ def command(
     run: Path,
     n_words: int,
     balance: float | None,
-    wanted: tuple[str, ...],
+    find: tuple[str, ...],
     names: dict[int, str],
     as_json: bool,
 ) -> None:
@@ -60,7 +59,7 @@ def command(
         sparsetopics topics run --words 15
         sparsetopics topics run --relevance 0.6
         sparsetopics topics run --names names.toml
-        sparsetopics topics run --find fire
+        sparsetopics topics run --find firefighters
     """
     from sparsetopics.answers.found_topics import found_topics
     from sparsetopics.answers.topic_names import topic_rows
@@ -69,7 +68,7 @@ def command(
 
     trained = load_run(run)
     rows = topic_rows(trained, n_words, balance, names)
-    shares = found_topics(trained, wanted) if wanted else {}
+    shares = found_topics(trained, find) if find else {}
     is_used = in_use(trained.model.sizes)
     used = [rows[topic] for topic in shares] or [row for row in rows if is_used[row.topic]]
     named = [shortened(printable(row.name), LONGEST_NAME) for row in used]

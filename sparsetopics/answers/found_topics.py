@@ -7,7 +7,6 @@ from difflib import get_close_matches
 
 import numpy as np
 
-from sparsetopics.base.wording import listed
 from sparsetopics.corpora.memory_corpus import cut_alike
 from sparsetopics.corpora.text.phrases import JOINT
 from sparsetopics.options.option import check_strings, refuse, shown
@@ -52,6 +51,6 @@ def word_ids(run: AnyRun, texts: Sequence[str]) -> list[int]:
     for word in found:
         if word not in id_of:
             near = get_close_matches(word.lower(), run.words.shown)
-            hint = f"Did you mean {listed(near, 'or')}?" if near else ""
+            hint = f"Similar words: {', '.join(near)}." if near else ""
             refuse("find", f"{shown(word)} is not in the vocabulary of the run", hint)
     return list(dict.fromkeys(id_of[word] for word in found))

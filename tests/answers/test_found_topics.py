@@ -147,7 +147,7 @@ def test_lemmas_are_found_by_any_of_their_forms():
 @pytest.mark.parametrize(
     ("vocabulary", "texts", "problem"),
     [
-        (NGRAMS, ["Fier"], "'fier' is not in the vocabulary of the run. Did you mean fire?"),
+        (NGRAMS, ["Fier"], "'fier' is not in the vocabulary of the run. Similar words: fire."),
         (NGRAMS, ["new zzz"], "'zzz' is not in the vocabulary of the run."),
         (COUNTED, ["fire"], "'fire' is not in the vocabulary of the run."),
         (COUNTED, [" "], "' ' is not in the vocabulary of the run."),
@@ -205,5 +205,5 @@ def test_people_read_the_shares_in_a_column(run_folder, tmp_path):
 def test_the_command_says_which_words_are_near(run_folder):
     message = refused(run_folder, "--find", "wordaaa")
 
-    problem = "'wordaaa' is not in the vocabulary of the run. Did you mean wordaa"
+    problem = "'wordaaa' is not in the vocabulary of the run. Similar words: wordaa"
     assert message.startswith(f"Error: --find: {problem}")
