@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,8 @@ from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
+    from pyarrow import Table
+
     from sparsetopics.answers.proportions import TopicOfText
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.corpus import AnyCorpus, Corpus
@@ -56,12 +58,17 @@ PRINTED_TOPICS = 5  # of a text, unless --top is given
     "row for each of them. Default: all topics in OUT, in one row per document; 5 if printed.",
 )
 @click.option(
+    "--tokens",
+    is_flag=True,
+    help="Give the topic of each word of each document instead of the topics of documents.",
+)
+@click.option(
     "--tokenizer",
     metavar="MODULE:NAME",
     help="Python function that cuts texts into words. Required for texts if the corpus of RUN was "
     "ingested with one.",
 )
-@spreadsheet_option(".csv", "ids")
+@spreadsheet_option(".csv", "ids and words")
 @overwrite_option("Replace the file if it exists.")
 @workplace_options
 @json_option()
@@ -73,6 +80,7 @@ def command(
     texts: tuple[str, ...],
     out: Path | None,
     top: int | None,
+    tokens: bool,
     tokenizer: str | None,
     spreadsheet_safe: bool,
     overwrite: bool,
@@ -92,18 +100,25 @@ def command(
     document has a row for each of its largest topics, the largest first. Except for the largest,
     topics with less than a hundredth of a token of the document are left out.
 
+    With --tokens, each document has a row for each of its different words, in the order of the
+    vocabulary: doc_id, word, count, topic and share. The topic is the most probable one of the word
+    in this document, and the share is its probability: the proportion of the topic in the document
+    times the probability of the word in the topic, scaled to sum to one over topics. A mixture has
+    one component for a whole document, so it is refused.
+
     If CORPUS is -, every line of the standard input is a document. Documents given by - or --text
     are numbered from 0. Their words are cut as those of the training documents were. Words outside
     the vocabulary are left out and counted. A document without any known word has a row without
-    numbers.
+    numbers, except with --tokens.
 
     \b
     Example:
         sparsetopics infer run corpus --out proportions.parquet
         sparsetopics infer run corpus --top 5 --out topics.csv
         sparsetopics infer run --text "Firefighters saved most homes"
+        sparsetopics infer run --text "Firefighters saved most homes" --tokens
     """
-    from sparsetopics.answers.proportions import topics_of_texts, write_shares
+    from sparsetopics.answers.proportions import share_tables, topics_of_texts, write_shares
     from sparsetopics.answers.table_files import table_output
     from sparsetopics.corpora.corpus import open_corpus
     from sparsetopics.execution.executors import open_broadcast_map
@@ -118,7 +133,13 @@ def command(
         refuse_run(folder, SWAPPED)
     with open_broadcast_map(where) as broadcast:
         trained = load_run(run)
-        if output is None:
+        if output is None and tokens:
+            documents = _documents(trained, texts, tokenizer)
+            tables = share_tables(
+                trained, documents, top, tokens, workers=where.threads, broadcast=broadcast
+            )
+            record, lines = _printed_tokens(documents, tables)
+        elif output is None:
             documents = _documents(trained, texts, tokenizer)
             shares = topics_of_texts(
                 trained, documents, top or PRINTED_TOPICS,
@@ -133,10 +154,10 @@ def command(
                 found = open_corpus(where.seen_from_there(folder))
                 trained.check_corpus(found, str(folder))
             write_shares(
-                output, trained, found, top,
+                output, trained, found, top, tokens,
                 workers=where.threads, broadcast=broadcast, spreadsheet_safe=spreadsheet_safe,
             )  # fmt: skip
-            record, lines = _written(trained, found, output.path, top)
+            record, lines = _written(trained, found, output.path, top, tokens=tokens)
     show(record, lines, as_json=as_json)
 
 
@@ -186,13 +207,14 @@ def _lines_of_input() -> Iterator[str]:
 
 
 def _written(
-    run: AnyRun, corpus: AnyCorpus, out: Path, top: int | None
+    run: AnyRun, corpus: AnyCorpus, out: Path, top: int | None, *, tokens: bool
 ) -> tuple[dict[str, Json], list[str]]:
     """What was written, as a record and as a line."""
     n_documents = corpus.sizes.n_docs
     n_rows = min(top or run.model.n_topics, run.model.n_topics)
     rows = "a row" if top is None or n_rows == 1 else f"up to {n_rows:,} rows"
-    line = f"Wrote {rows} for each of {quantity(n_documents, corpus.noun[:-1])} to {out}."
+    rows = "a row for each word" if tokens else f"{rows} for each"
+    line = f"Wrote {rows} of {quantity(n_documents, corpus.noun[:-1])} to {out}."
     return {f"n_{corpus.noun}": n_documents, "path": str(out)}, [line]
 
 
@@ -200,16 +222,11 @@ def _printed(
     corpus: Corpus, found: Sequence[tuple[str, list[TopicOfText]]]
 ) -> tuple[dict[str, Json], list[str]]:
     """The topics of texts as a record and as lines."""
-    record: dict[str, Json] = {
-        "n_documents": corpus.n_docs - corpus.n_skipped,
-        "n_tokens": corpus.n_tokens,
-        "n_skipped": corpus.n_skipped,
-        "n_unknown_tokens": corpus.n_unknown_tokens,
-        "documents": [
-            {"doc_id": doc_id, "topics": [topic._asdict() for topic in topics]}
-            for doc_id, topics in found
-        ],
-    }
+    record = _sizes(corpus)
+    record["documents"] = [
+        {"doc_id": doc_id, "topics": [topic._asdict() for topic in topics]}
+        for doc_id, topics in found
+    ]
     lines = ["document  topic  id         share  name: words"]
     for doc_id, topics in found:
         if not topics:
@@ -218,3 +235,21 @@ def _printed(
             place = f"{doc_id:>8}  {topic.topic:>5}  {topic.id}  {topic.share:>6.2%}"
             lines.append(f"{place}  {topic.name}: {' '.join(topic.words)}")
     return record, lines
+
+
+def _printed_tokens(corpus: Corpus, tables: Iterable[Table]) -> tuple[dict[str, Json], list[str]]:
+    """The topics of the words of texts as a record and as lines."""
+    rows = [row for table in tables for row in table.to_pylist()]
+    lines = ["document  topic  id         share  count  word"]
+    for doc_id, word, count, topic, topic_id, share in map(dict.values, rows):
+        lines.append(f"{doc_id:>8}  {topic:>5}  {topic_id}  {share:>6.2%}  {count:>5}  {word}")
+    return {**_sizes(corpus), "tokens": rows}, lines
+
+
+def _sizes(corpus: Corpus) -> dict[str, Json]:
+    return {
+        "n_documents": corpus.n_docs - corpus.n_skipped,
+        "n_tokens": corpus.n_tokens,
+        "n_skipped": corpus.n_skipped,
+        "n_unknown_tokens": corpus.n_unknown_tokens,
+    }

@@ -26,10 +26,22 @@ LONGEST_NAME = 40  # characters in the table
     help="Order words by relevance: 1 puts the most probable first, 0 those that are most probable "
     "compared with all documents, and 0.6 weighs both. Default: by probability.",
 )
+@click.option(
+    "--find",
+    multiple=True,
+    metavar="WORD",
+    help="List only the topics in which WORD stands out, best first, with their shares. Can be "
+    "repeated, and one WORD may have several words, such as an n-gram.",
+)
 @names_option
 @json_option("Print JSON instead of a table.")
 def command(
-    run: Path, n_words: int, balance: float | None, names: Path | None, as_json: bool
+    run: Path,
+    n_words: int,
+    balance: float | None,
+    find: tuple[str, ...],
+    names: Path | None,
+    as_json: bool,
 ) -> None:
     """Print the topics of RUN with their names and most probable words, the heaviest topic first.
 
@@ -39,25 +51,37 @@ def command(
     without a token, and components without a document, are left out of the table but not of
     --json.
 
+    With --find, a topic's share is p(topic | words): the weight of the topic times the probability
+    of each word in it, scaled so that the shares of all topics sum to one. Topics are listed until
+    their shares sum to 0.9, ten at most. Words are cut as the training texts were.
+
     \b
     Example:
         sparsetopics topics run --words 15
         sparsetopics topics run --relevance 0.6
         sparsetopics topics run --names names.toml
+        sparsetopics topics run --find firefighters
     """
+    from sparsetopics.answers.found_topics import found_topics
     from sparsetopics.answers.topic_names import load_named, topic_rows
     from sparsetopics.model.statistics import in_use
 
     trained = load_named(run, names)
     rows = topic_rows(trained, n_words, balance)
+    shares = found_topics(trained, find) if find else {}
     is_used = in_use(trained.model.sizes)
-    used = [row for row in rows if is_used[row.topic]]
+    used = [rows[topic] for topic in shares] or [row for row in rows if is_used[row.topic]]
     named = [shortened(printable(row.name), LONGEST_NAME) for row in used]
     width = max(map(len, ["name", *named]))
-    lines = [f"topic  id        weight  {'name':<{width}}  words"]
+    head = " share  " if shares else ""
+    lines = [f"topic  id        weight  {head}{'name':<{width}}  words"]
     for row, name in zip(used, named, strict=True):
         best = " ".join(word for word, _ in row.words)
-        lines.append(f"{row.topic:>5}  {row.id}  {row.weight:>6.2%}  {name:<{width}}  {best}")
-    if n_empty := len(rows) - len(used):
+        share = f"{shares[row.topic]:>6.2%}  " if shares else ""
+        place = f"{row.topic:>5}  {row.id}  {row.weight:>6.2%}"
+        lines.append(f"{place}  {share}{name:<{width}}  {best}")
+    listed = used if shares else rows
+    if n_empty := len(listed) - len(used):
         lines.append(f"Left out {quantity(n_empty, 'empty topic')}; --json lists all topics.")
-    show([row._asdict() for row in rows], lines, as_json=as_json)
+    own = {topic: {"share": share} for topic, share in shares.items()}
+    show([row._asdict() | own.get(row.topic, {}) for row in listed], lines, as_json=as_json)

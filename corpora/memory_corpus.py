@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.base.errors import ShapeError, SourceError, warn_user
+from sparsetopics.base.errors import ShapeError, SourceError, VocabularyError, warn_user
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.frames import Document, documents_of, table_of_frame
 from sparsetopics.corpora.ingest_options import (
@@ -53,7 +53,7 @@ from sparsetopics.corpora.store.document_rows import (
 from sparsetopics.corpora.store.shards import MemoryRowGroup, Rows
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import prune, tally_words
-from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of
+from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of, words_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKENS
 from sparsetopics.options.option import Tokenizer, check_type, refuse, shown
@@ -168,6 +168,22 @@ def every_text(
     options = document_options({"tokenizer": tokenizer}, vocabulary=vocabulary)
     blocks, names = blocks_of_texts(texts), _index_of(texts)
     return _corpus_of_blocks(blocks, "texts", options, names, keep_empty=True)
+
+
+def cut_alike(text: str, vocabulary: Vocabulary) -> list[str]:
+    """The words of a text, cut as the texts of ``vocabulary`` were, but without n-grams.
+
+    There are none if it is not known how these were cut, or if a function of the user cut them,
+    which does not run unless it is named.
+    """
+    if vocabulary.tokenizer is None:
+        return []
+    (block,) = blocks_of_texts([text])
+    with suppress(VocabularyError):
+        how = settled_tokenizer(IngestOptions(), vocabulary, lambda how: ())
+        tokens, _ = words_of(block, replace(how, ngrams=1))
+        return [tokens.words[word].as_py() for word in tokens.word_of]
+    return []
 
 
 def blocks_of_texts(texts: Iterable[Document], door: str = "") -> Iterator[TextBlock]:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from sparsetopics.answers.table_files import write_tables
 from sparsetopics.answers.topic_names import labels_of
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, VectorBatch
+from sparsetopics.base.batches import BLOCK_PAIRS, DocumentBatch, FloatArray, IntArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import plural
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
@@ -26,6 +26,7 @@ from sparsetopics.measures.top_words import top_words
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.runs.run import AnyRun
 
@@ -73,6 +74,7 @@ def share_tables(
     run: AnyRun,
     corpus: AnyCorpus,
     top: int | None = None,
+    tokens: bool = False,
     *,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
@@ -81,10 +83,35 @@ def share_tables(
 
     Rows are in the order of ``corpus``, which must be like the training data. Columns are those of
     ``ShareColumns``. Tables are made when they are needed; a cluster makes a few ahead.
+
+    With ``tokens``, there is a row for each word of each document, as
+    ``sparsetopics infer --tokens`` says. The share of topic k in word v of document d is
+    r_dvk = π_dk φ_kv / Σ_j π_dj φ_jv, where π_d are the proportions E[π_d]. Raises OptionError for
+    tokens of a mixture, and with ``top``.
     """
     groups: Sequence[AnyRowGroup] = corpus.row_groups
-    columns = ShareColumns.of(run, top)
-    return broadcast(partial(_table_of, columns, shares_of(run.model, workers=workers)), groups)
+    shares, schema = shares_of(run.model, workers=workers), share_schema(run, corpus, top, tokens)
+    if not tokens:
+        return broadcast(partial(_table_of, ShareColumns.of(run, top), shares), groups)
+    if top is not None:
+        refuse("tokens", "cannot be combined with --top", "Give one of them.")
+    if not isinstance(run.model, TopicPosterior):
+        problem = "is for topic models, but the model is a mixture"
+        refuse("tokens", problem, "Its components have whole documents, not single words.")
+    known, ids = arrow_strings(run.words.shown), arrow_strings([own.id for own in run.topics])
+    word_topic = np.ascontiguousarray(run.model.topic_word_mean.T)
+    return broadcast(partial(_tokens_of, schema, known, ids, word_topic, shares), groups)
+
+
+def share_schema(run: AnyRun, corpus: AnyCorpus, top: int | None, tokens: bool) -> pa.Schema:
+    """Names and types of the columns of ``share_tables``."""
+    if not tokens:
+        return ShareColumns.of(run, top).schema
+    count = pa.int64() if isinstance(corpus.sizes.n_tokens, int) else pa.float64()
+    texts, topic = [("doc_id", pa.string()), ("word", pa.string())], ("topic", pa.int64())
+    return pa.schema(
+        [*texts, ("count", count), topic, ("id", pa.string()), ("share", pa.float32())]
+    )
 
 
 def write_shares(
@@ -92,14 +119,15 @@ def write_shares(
     run: AnyRun,
     corpus: AnyCorpus,
     top: int | None = None,
+    tokens: bool = False,
     *,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
     spreadsheet_safe: bool = False,
 ) -> None:
     """Write ``share_tables`` to the ``table_output``, in the format of its extension."""
-    schema = ShareColumns.of(run, top).schema
-    tables = share_tables(run, corpus, top, workers=workers, broadcast=broadcast)
+    schema = share_schema(run, corpus, top, tokens)
+    tables = share_tables(run, corpus, top, tokens, workers=workers, broadcast=broadcast)
     with written(output) as path:
         suffix = output.path.suffix.lower()
         write_tables(path, suffix, schema, tables, spreadsheet_safe=spreadsheet_safe)
@@ -200,6 +228,31 @@ class ShareColumns(NamedTuple):
 def _table_of(columns: ShareColumns, shares: Shares, group: AnyRowGroup) -> pa.Table:
     batch = group.read()
     return columns.table(group.read_ids(), shares(batch), tokens_of_documents(batch))
+
+
+def _tokens_of(
+    schema: pa.Schema,
+    words: pa.Array,
+    topic_ids: pa.Array,
+    word_topic: FloatArray,
+    shares: Shares,
+    group: AnyRowGroup,
+) -> pa.Table:
+    """A row for each pair of document and word; ties go to the lower topic."""
+    batch = group.read()
+    assert isinstance(batch, DocumentBatch), "topics are over words"
+    proportions, counts = shares(batch), arrow_numbers(batch.word_counts)
+    documents = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))
+    topics, best = np.empty(batch.n_pairs, np.int64), np.empty(batch.n_pairs, np.float32)
+    for start in range(0, batch.n_pairs, BLOCK_PAIRS):  # all pairs at once would take much memory
+        some = slice(start, start + BLOCK_PAIRS)
+        joint = proportions[documents[some]] * word_topic[batch.word_ids[some]]
+        topics[some] = joint.argmax(axis=1)
+        best[some] = joint.max(axis=1) / joint.sum(axis=1)
+    ids = arrow_strings(group.read_ids()).take(arrow_numbers(documents))
+    own = [ids, words.take(arrow_numbers(batch.word_ids)), counts.cast(schema.field("count").type)]
+    found = arrow_numbers(topics)
+    return pa.table([*own, found, topic_ids.take(found), arrow_numbers(best)], schema=schema)
 
 
 def _responsibilities(model: MixturePosterior, batch: Rows) -> FloatArray:

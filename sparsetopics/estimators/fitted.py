@@ -5,7 +5,7 @@ Each method calls the function that the command of the same name calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
@@ -64,17 +64,26 @@ class FittedEstimator(Estimator):
         return [topic.id for topic in self._run_of_words().topics]
 
     def topics(
-        self, n_words: int = 10, relevance: float | None = None, *, names: GivenNames | None = None
+        self,
+        n_words: int = 10,
+        relevance: float | None = None,
+        *,
+        names: GivenNames | None = None,
+        find: Sequence[str] | None = None,
     ) -> pa.Table:
         """Return a row for each topic or component: ``topic``, ``id``, ``name``, ``weight``,
         ``words``.
 
+        With ``find``, a list of words, these are only the topics in which the words stand out, best
+        first, with a column ``share``: p(topic | words), as ``sparsetopics topics --find`` says.
+
         ``topic`` is its rank, which changes with ``partial_fit``; ``id`` stays. ``name`` is that in
         ``names`` or in the run, or else the three most relevant words, ``weight`` the share of the
         training data and ``words`` a list of the ``n_words`` best words, which ``top_words``
-        returns too. Raises OptionError for components of vectors, for numbers out of range, and for
-        names that cannot be used.
+        returns too. Raises OptionError for components of vectors, for numbers out of range, for
+        names that cannot be used, and for a word to find that is not in the vocabulary.
         """
+        from sparsetopics.answers.found_topics import found_topics
         from sparsetopics.answers.topic_names import topic_rows
 
         run = self._run_of_words(names)
@@ -83,7 +92,11 @@ class FittedEstimator(Estimator):
             Interval(0, 1).check("relevance", relevance)
         rows = topic_rows(run, int(n_words), relevance)
         named = [row._asdict() | {"words": [word for word, _ in row.words]} for row in rows]
-        return pa.Table.from_pylist(named, TOPICS)
+        table = pa.Table.from_pylist(named, TOPICS)
+        if find is None:
+            return table
+        found = found_topics(run, find)
+        return table.take([*found]).append_column("share", [[*found.values()]])
 
     def top_words(self, n: int = 10, relevance: float | None = None) -> list[list[str]]:
         """Return the ``n`` best words of each topic or component, best first.
@@ -137,6 +150,7 @@ class FittedEstimator(Estimator):
         texts: Corpus | Iterable[str | Iterable[str] | None],
         *,
         top: int | None = None,
+        tokens: bool = False,
         tokenizer: Tokenizer = None,
     ) -> pa.Table:
         """Return the share of each topic in new texts, cut into words as the training texts were,
@@ -145,24 +159,28 @@ class FittedEstimator(Estimator):
         Texts are numbered from 0 in ``doc_id``, or have the index of a pandas Series. The other
         columns are those that ``sparsetopics infer`` writes: a list of ``proportions``
         (``responsibilities`` of a mixture), or with ``top`` a row for each of the largest topics
-        that the text has. A text without a known word has one row, with nulls.
+        that the text has. A text without a known word has one row, with nulls. With ``tokens``,
+        there is a row for each word of each text instead, in the order of the vocabulary: ``word``,
+        ``count``, its most probable ``topic`` in this text, and ``share``, the probability of that;
+        a text without a known word has no row then.
 
         ``tokenizer`` is a function, or its MODULE:NAME, which is needed if such a function cut the
-        training texts. Raises OptionError for components of vectors, and what ``Corpus.from_texts``
-        raises.
+        training texts. Raises OptionError for components of vectors, for ``tokens`` of a mixture or
+        with ``top``, and what ``Corpus.from_texts`` raises.
         """
-        from sparsetopics.answers.proportions import ShareColumns, share_tables
+        from sparsetopics.answers.proportions import share_schema, share_tables
         from sparsetopics.corpora.memory_corpus import every_text
 
         run = self._run_of_words()
         if top is not None:
             counts_from(1).check("top", top)
+        check_type("tokens", tokens, bool, "true or false")
         if isinstance(texts, Corpus):
             corpus = self._more_rows(texts).documents
         else:
             corpus = Corpus(**vars(every_text(self._texts_of(texts), run.words, tokenizer)))
-        nothing = ShareColumns.of(run, top).schema.empty_table()
-        tables = share_tables(run, corpus, top, workers=self._n_threads)
+        nothing = share_schema(run, corpus, top, tokens).empty_table()
+        tables = share_tables(run, corpus, top, tokens, workers=self._n_threads)
         return pa.concat_tables([nothing, *tables])
 
     @naming_parameters()

@@ -92,8 +92,10 @@ def of_topics():
         "path": told("path", "documents-train", "--rungs", "4,2", *QUICK, "--out", "path"),
         "resume": told("resume", "lda", "--laps", 3, "--quiet"),
         "topics": told("topics", "lda"),
+        "topics --find": told("topics", "lda", "--find", make_texts(1)[0].split()[0]),
         "infer": told("infer", "hdp", "documents-heldout", "--out", "hdp.parquet"),
         "infer of texts": told("infer", "hdp", "--text", " ".join(make_texts(1))),
+        "infer --tokens": told("infer", "hdp", "--text", " ".join(make_texts(1)), "--tokens"),
         "prevalence": told("prevalence", "lda", "documents", "--by", "label"),
         "prevalence over": told("prevalence", "lda", "documents", "--over", "label:2"),
         "prevalence of both": told(*by_and_over),
@@ -194,8 +196,10 @@ def expected():
         "resume": trained,
         "repair": keys["`repair`"],
         "topics": keys["`topics`"],
+        "topics --find": keys["`topics`"] | keys["… with `--find`"],
         "infer": keys["`infer` on documents"],
         "infer of texts": keys["`infer` that prints topics of texts"],
+        "infer --tokens": keys["… with `--tokens`"],
         "prevalence": groups | {"group"},
         "prevalence over": groups | {"from", "to"},
         "prevalence of both": groups | {"group", "from", "to"},
@@ -247,6 +251,12 @@ def test_documents_of_infer_are_as_the_page_says(world):
     assert set(document) == listed()["… `documents`"]
     for topic in document["topics"]:
         assert set(topic) == listed()["… `topics`"]
+
+
+def test_words_of_infer_are_as_the_page_says(world):
+    assert world["infer --tokens"]["tokens"]
+    for row in world["infer --tokens"]["tokens"]:
+        assert set(row) == listed()["… `tokens`"]
 
 
 def test_denoise_tells_of_each_image(denoised):

@@ -94,6 +94,36 @@ def test_topics_are_those_of_the_command(model, saved):
     assert model.topics(3, 0.6, names={ids[1]: "Crime"}) == relevant
 
 
+def test_topics_of_words_are_those_of_the_command(model, saved):
+    for words in (["Cats"], ["stocks", "bonds"]):
+        table = model.topics(4, find=words)
+
+        assert table.column_names == ["topic", "name", "weight", "words", "share"]
+        given = [part for word in words for part in ("--find", word)]
+        rows = said("topics", saved, "--words", 4, *given, "--json")
+        expected = [{**row, "words": [word for word, _ in row["words"]]} for row in rows]
+        assert table.to_pylist() == expected
+    named = model.topics(find=["cats"], names=dict.fromkeys(range(model.n_components_), "Pets"))
+    assert set(named["name"].to_pylist()) == {"Pets"}
+
+
+def test_topics_of_each_word_are_those_of_the_command(models, tmp_path):
+    model = models["topics"]
+    model.save(tmp_path / "run")
+    texts = ["Cats CHASE owls. Cats!", "nothing known", None, "Banks sold stocks"]
+
+    table = model.infer(texts, tokens=True)
+
+    rows = said("infer", tmp_path / "run", *(p for t in texts for p in ("--text", t or "")),
+                "--tokens", "--json")["tokens"]  # fmt: skip
+    assert table.to_pylist() == rows
+    assert table["doc_id"].to_pylist() == ["0"] * 3 + ["3"] * 3
+    assert table["count"].to_pylist() == [2, 1, 1, 1, 1, 1]
+    assert model.infer([], tokens=True).schema == table.schema
+    documents = Corpus.from_texts(["cats chase owls"], vocabulary=model.vocabulary_)
+    assert model.infer(documents, tokens=True)["word"].to_pylist() == ["cats", "chase", "owls"]
+
+
 def test_top_words_are_those_of_the_command(model, saved):
     for relevance, option in ((None, ()), (0.6, ("--relevance", 0.6))):
         rows = said("topics", saved, "--words", 3, *option, "--json")
@@ -342,6 +372,14 @@ def test_nothing_is_asked_before_fit(tmp_path):
         (lambda m, f: m.topics(names={9: "a"}), OptionError, "names: there is no"),
         (lambda m, f: m.top_words(3, 1.5), OptionError, "relevance: must be"),
         (lambda m, f: m.infer(["cats"], top=0), OptionError, "top: must be"),
+        (lambda m, f: m.topics(find=["catz"]), OptionError, "find: 'catz' is not in .* cats"),
+        (lambda m, f: m.topics(find="cats"), OptionError, "find: must be a list"),
+        (lambda m, f: m.infer(["cats"], tokens=3), OptionError, "tokens: must be true or false"),
+        (
+            lambda m, f: m.infer(["cats"], top=1, tokens=True),
+            OptionError,
+            "tokens: cannot be combined with top",
+        ),
         (lambda m, f: m.infer(["cats"], tokenizer=3), OptionError, "tokenizer: must be"),
         (lambda m, f: m.infer("cats"), SourceError, "texts: "),
         (lambda m, f: m.evaluate([[1, 2]]), ShapeError, "X has 2 features, but LDA is"),

@@ -51,8 +51,10 @@ def run(*arguments):
 
 def write_sources(folder):
     """What people have before they begin."""
-    # One text in three has a word that examples infer the topics of.
-    texts = [text if n % 3 else f"{text} firefighters" for n, text in enumerate(make_texts(240, 0))]
+    # One text in three has words that examples infer the topics of, and find topics by.
+    texts = [
+        text if n % 3 else f"{text} firefighters homes" for n, text in enumerate(make_texts(240, 0))
+    ]
     for name in ("stories", "news-as-text", "photos", "texts"):
         (folder / name).mkdir()
     lines = with_fields(write_jsonl(folder / "news.jsonl", texts)).read_bytes()

@@ -1,0 +1,56 @@
+"""Topics in which given words stand out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import numpy as np
+
+from sparsetopics.corpora.memory_corpus import cut_alike
+from sparsetopics.corpora.text.phrases import JOINT
+from sparsetopics.options.option import check_strings, refuse, shown
+from sparsetopics.runs.run import AnyRun
+
+TINY = np.finfo(np.float64).tiny  # the weight of a topic without data, which has a logarithm
+MASS, MOST = 0.9, 10  # topics are listed until their shares add up to this; how many at most
+
+
+def found_topics(run: AnyRun, texts: Sequence[str]) -> dict[int, float]:
+    """Return the topics in which the words of ``texts`` stand out, with their shares, best first.
+
+    The share of topic k is p(k | words) ∝ w_k Π_v φ_kv, where w_k is the weight of the topic, and v
+    are the different words. Topics are listed until their shares sum to 0.9, at least one and at
+    most ten; ties go to the lower number. Raises RunError for a mixture of vectors, and OptionError
+    for a word that is not in the vocabulary.
+    """
+    words, weights = word_ids(run, texts), np.maximum(run.model.weights, TINY)
+    logs = np.log(weights) + np.log(run.model.topic_word_mean[:, words]).sum(axis=1)
+    shares = np.exp(logs - logs.max())
+    shares /= shares.sum()
+    best = np.argsort(-shares, kind="stable")
+    n_listed = 1 + int(np.searchsorted(np.cumsum(shares[best]), MASS))
+    return {topic: float(shares[topic]) for topic in best[: min(n_listed, MOST)].tolist()}
+
+
+def word_ids(run: AnyRun, texts: Sequence[str]) -> list[int]:
+    """Return the ids of the words of ``texts`` in the vocabulary of a run, each once.
+
+    A text is cut as the training texts were; one that cannot be cut so is divided at spaces. It is
+    looked up as one joint word, such as new_york, then as it is, then word by word. Lemmas are also
+    known by their commonest forms. Raises what ``found_topics`` raises.
+    """
+    check_strings("find", texts)
+    known = run.words.shown, run.words.words
+    id_of = {word: number for words in known for number, word in enumerate(words)}
+    found: list[str] = []
+    for text in texts:
+        cut = cut_alike(text, run.words) or text.split() or [text]
+        ways = ([JOINT.join(cut)], [text], cut)
+        found += next((words for words in ways if id_of.keys() >= {*words}), cut)
+    for word in found:
+        if word not in id_of:
+            near = get_close_matches(word.lower(), run.words.shown)
+            hint = f"Similar words: {', '.join(near)}." if near else ""
+            refuse("find", f"{shown(word)} is not in the vocabulary of the run", hint)
+    return list(dict.fromkeys(id_of[word] for word in found))
