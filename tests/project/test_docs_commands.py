@@ -34,6 +34,7 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
     "docs/how-to/clusters.md": {"train": "corpus", "stories": "stories"},
     "docs/how-to/denoise.md": IMAGES,
     "docs/how-to/documents.md": DOCUMENTS | RUNS | {"articles.csv": "articles.csv"},
+    "docs/how-to/edit-topics.md": DOCUMENTS | {"run": "known-run"},
     "docs/how-to/evaluate.md": DOCUMENTS | RUNS,
     "docs/how-to/export.md": DOCUMENTS | RUNS | {"factors.npy": "factors.npy"},
     "docs/how-to/ingest.md": {
