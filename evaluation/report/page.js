@@ -141,7 +141,7 @@ function startBrowser(page) {
     for (let fold = entry.element; fold; fold = fold.parentElement.closest("details")) {
       fold.open = true;
     }
-    entry.element.scrollIntoView({ block: "center" });
+    entry.element.querySelector("summary").scrollIntoView({ block: "center" });
   }
 
   for (const entry of entries) entry.element.addEventListener("toggle", () => fill(entry));
