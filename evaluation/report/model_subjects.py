@@ -84,14 +84,6 @@ def topic_subject(
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title
-    labels: Sequence[tuple[str | None, str]]
-    if run is None:
-        unigram = unigram_probabilities(topics.vocabulary.term_frequency)
-        labels = [
-            (None, name) for name in topic_names(topic_word, unigram, topics.vocabulary.shown)
-        ]
-    else:
-        labels = labels_of(run)
     return Subject(
         path=topics.name,
         kind=kind,
@@ -111,7 +103,7 @@ def topic_subject(
         heldout=None if card is None else card.heldout,
         unigram=None if card is None else card.completion.unigram_log_likelihood_per_token,
         topics=report_topics(
-            topic_word, weights, topics.vocabulary, labels, coherence, is_empty, found
+            topic_word, weights, topics.vocabulary, run, coherence, is_empty, found
         ),
         words=topics.vocabulary.shown,
         topic_map=_topic_map(topic_word[~is_empty]),
@@ -222,8 +214,7 @@ def mixture_subject(
             coherence = coherence_in(corpus, means)
             found = _examples(shares_of(model, workers=workers), means, words, corpus)
             note = examples_note(found.n_seen, found.n_docs, "documents")
-        labels = labels_of(run)
-        topics = report_topics(means, model.weights, run.words, labels, coherence, is_empty, found)
+        topics = report_topics(means, model.weights, run.words, run, coherence, is_empty, found)
     n_empty = int(is_empty.sum())
     kind = MODELS[model.name].title
     return Subject(
@@ -289,13 +280,16 @@ def report_topics(
     topic_word: FloatArray,  # (n_topics, n_words)
     weights: FloatArray | None,  # (n_topics,)
     vocabulary: Vocabulary,
-    labels: Sequence[tuple[str | None, str]],  # (n_topics,)  ids, if there are any, and names
+    run: AnyRun | None,  # whose topics they are, which have ids
     coherence: FloatArray | None,  # (n_topics,)
     is_empty: NDArray[np.bool_],  # (n_topics,)
     found: Representatives | None,
 ) -> list[ReportTopic]:
     """Return one entry per topic, with its words for every place of the page's slider."""
     unigram = unigram_probabilities(vocabulary.term_frequency)
+    labels: Sequence[tuple[str | None, str]] = [] if run is None else labels_of(run)
+    if run is None:
+        labels = [(None, name) for name in topic_names(topic_word, unigram, vocabulary.shown)]
     best = top_words(topic_word, DETAIL_WORDS)
     rows = topic_table(topic_word, weights, vocabulary.shown, labels, best)
     heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0

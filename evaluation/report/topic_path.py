@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
 
-from sparsetopics.base.errors import RunError
 from sparsetopics.base.wording import quantity
 from sparsetopics.evaluation.report.figures import curve_figure
 from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
@@ -37,16 +36,12 @@ def shown_number(scores: Scores) -> int:
     return scores.recommended or scores.rungs[len(scores.rungs) // 2].n_topics
 
 
-def topic_path_section(found: TopicPathFolder, names: Sequence[str | None]) -> TopicPathSection:
+def topic_path_section(found: TopicPathFolder, names: Mapping[int, str]) -> TopicPathSection:
     """Return what a page shows of a topic path, with ``names`` that topics of its run were given.
 
-    The runs are not read. Raises RunError if the run has another number of topics than the path
-    says.
+    The runs are not read.
     """
     scores, n_topics = found.scores, shown_number(found.scores)
-    if len(names) != n_topics:
-        problem = f"expected {quantity(n_topics, 'topic')}, but found {len(names):,}"
-        raise RunError(str(found.run(n_topics)), problem, "Train the topic path again.")
     return TopicPathSection(
         name=found.folder.name or str(found.folder),
         run=found.run(n_topics),

@@ -124,9 +124,8 @@ class Scorecard:
         return "matrix" if self.run is None else MODELS[self.run.model.name].title
 
     def _npmi_by_id(self, run: TopicRun) -> dict[str, float | None]:
-        ids = (topic.id for topic in run.topics)
-        pairs = zip(ids, self.topic_npmi.tolist(), strict=True)
-        return {topic: None if math.isnan(npmi) else npmi for topic, npmi in pairs}
+        pairs = zip(run.topics, self.topic_npmi.tolist(), strict=True)
+        return {topic.id: None if math.isnan(npmi) else npmi for topic, npmi in pairs}
 
     def as_dict(self) -> Record:
         """Return the record that ``evaluate --json`` prints; undefined scores are None.

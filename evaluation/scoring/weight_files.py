@@ -34,7 +34,7 @@ INDEX_NAMES = ("", "__index_level_0__")  # columns of row labels that pandas wri
 MOST_BYTES = 2**31 - 1  # the largest block that the CSV reader accepts
 _ROWS_AT_ONCE = 1 << 16
 LONG_TYPES = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
-LABELS = ["id", "name"]  # columns that ``export`` adds; before, --names added a name alone
+LABELS = {"id", "name"}  # columns that ``export`` adds; before, --names added a name alone
 
 _WRONG_VALUE = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value '(.*)'"
@@ -128,8 +128,7 @@ def _long_table(path: Path, read: ReadOptions, parse: ParseOptions) -> pa.Table:
 
 def _is_long(columns: Sequence[str]) -> bool:
     """Whether a table is one that ``export`` writes or has written."""
-    labels = list(columns)[len(LONG_TYPES) :]
-    return [*LONG_TYPES, *labels] == list(columns) and labels in ([], LABELS[1:], LABELS)
+    return [*columns[:3]] == list(LONG_TYPES) and LABELS.issuperset(columns[3:])
 
 
 def _of_table(table: pa.Table) -> WordWeights:

@@ -189,9 +189,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     arrays = check_file(path, settings, ARRAYS_FILE)
     reader = StoredReader(file, content, settings, arrays, DAMAGE)
     model = posteriors[name].from_stored(name, reader)
-    topics = settings.get("topics")
-    ids = None if topics is None else [each.id for each in topics]
-    if ids is not None and not len(ids) == len(set(ids)) == model.n_topics:
+    ids = [topic.id for topic in settings.get("topics", ())]
+    if "topics" in settings and not len(ids) == len(set(ids)) == model.n_topics:
         raise DAMAGE.of(f"{file}, topics", f"expected {model.n_topics:,} different ids")
     if "seen" in settings:  # after its arrays, which prove the number of topics
         check_seen(settings["seen"], file, model.n_topics, DAMAGE)
@@ -212,14 +211,9 @@ def recorded_options(run: Run[Model]) -> TrainingOptions:
     Raises RunError unless they are options of training.
     """
     name, where = run.model.name, f"{run.path / SETTINGS_FILE}, options"
-    # The default local update is that of topics, which a mixture does not have.
-    usual: Nested = {"local": {"update": "mean-field"}} if MODELS[name].of_items else {}
-    record = {
-        "n_topics": run.model.n_topics,
-        **usual,
-        **run.settings.get("options", {}),
-        "model": name,
-    }
+    record: Nested = {"n_topics": run.model.n_topics, **run.settings.get("options", {})}
+    if not MODELS[name].of_items:  # for which the other defaults are
+        record["model"] = name
     if not MODELS[name].learns_number:
         record.pop("moves", None)  # in earlier versions, LDA had a move that no model has now
     return decoded(record, TrainingOptions, where, DAMAGE)

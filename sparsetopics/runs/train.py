@@ -246,15 +246,14 @@ def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None
 
 def _first_start(plan: RunPlan, corpus: AnyCorpus) -> AnyRun | None:
     """The run that resumed training began with, to take ids and names of topics from."""
-    if plan.first_start is None:
-        return None
-    try:
-        run = load_run(plan.at(plan.first_start))
-        run.check_corpus(corpus, str(plan.corpus))
-    except SparsetopicsError as error:
-        warn_user(f"Topics get new ids, since those of --start cannot be read: {error}")
-        return None
-    return run
+    if plan.first_start is not None:
+        try:
+            run = load_run(plan.at(plan.first_start))
+            run.check_corpus(corpus, str(plan.corpus))
+            return run
+        except SparsetopicsError as error:
+            warn_user(f"Topics get new ids, since those of --start cannot be read: {error}")
+    return None
 
 
 def _provenance(plan: RunPlan, corpus: AnyCorpus) -> Provenance:
