@@ -69,7 +69,7 @@ def topic_subject(
     if isinstance(topics, Run):
         topics = topics_of_run(topics)
     run, topic_word = topics.run, topics.topic_word
-    trace, weights = ((), None) if run is None else (run.trace, run.model.weights)
+    trace = () if run is None else run.trace
     # Which topics have no data is not known of a matrix.
     is_empty = np.zeros(len(topic_word), bool) if run is None else run.model.sizes < LEAST_SIZE
     coherence = None if card is None else card.topic_npmi
@@ -102,9 +102,7 @@ def topic_subject(
         training=training_numbers(trace, "token"),
         heldout=None if card is None else card.heldout,
         unigram=None if card is None else card.completion.unigram_log_likelihood_per_token,
-        topics=report_topics(
-            topic_word, weights, topics.vocabulary, run, coherence, is_empty, found
-        ),
+        topics=report_topics(topic_word, topics.vocabulary, run, coherence, is_empty, found),
         words=topics.vocabulary.shown,
         topic_map=_topic_map(topic_word[~is_empty]),
         n_empty=int(is_empty.sum()),
@@ -214,7 +212,7 @@ def mixture_subject(
             coherence = coherence_in(corpus, means)
             found = _examples(shares_of(model, workers=workers), means, words, corpus)
             note = examples_note(found.n_seen, found.n_docs, "documents")
-        topics = report_topics(means, model.weights, run.words, run, coherence, is_empty, found)
+        topics = report_topics(means, run.words, run, coherence, is_empty, found)
     n_empty = int(is_empty.sum())
     kind = MODELS[model.name].title
     return Subject(
@@ -278,7 +276,6 @@ def _mixture_columns(card: MixtureCard) -> dict[str, str]:
 
 def report_topics(
     topic_word: FloatArray,  # (n_topics, n_words)
-    weights: FloatArray | None,  # (n_topics,)
     vocabulary: Vocabulary,
     run: AnyRun | None,  # whose topics they are, which have ids
     coherence: FloatArray | None,  # (n_topics,)
@@ -290,6 +287,7 @@ def report_topics(
     labels: Sequence[tuple[str | None, str]] = [] if run is None else labels_of(run)
     if run is None:
         labels = [(None, name) for name in topic_names(topic_word, unigram, vocabulary.shown)]
+    weights = None if run is None else run.model.weights
     best = top_words(topic_word, DETAIL_WORDS)
     rows = topic_table(topic_word, weights, vocabulary.shown, labels, best)
     heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0

@@ -196,10 +196,9 @@ def _topics_with_words(found: Sequence[TopicIdentity], run: AnyRun) -> dict[str,
     for place, topic in enumerate(found):
         given = set(topic.words[:NAME_WORDS])
         own = [known[word] for word in given if word in known]
-        if own:
-            most = sums[:, min(len(given), sums.shape[1]) - 1]
-            shares[place] = topic_word[:, own].sum(axis=1) / most
-            n_words[place] = np.isin(best, own).sum(axis=1)
+        most = sums[:, min(len(given), sums.shape[1]) - 1]
+        shares[place] = topic_word[:, own].sum(axis=1) / most
+        n_words[place] = np.isin(best, own).sum(axis=1)
     return _clear_pairs(shares, (shares >= LEAST_SHARE) & (n_words >= LEAST_WORDS), found)
 
 
@@ -218,17 +217,15 @@ def _same_topics(other: AnyRun, run: AnyRun) -> dict[str, int]:
 
 
 def _clear_pairs(
-    values: FloatArray, may_be_one: NDArray[np.bool_], topics: Sequence[TopicIdentity]
+    values: FloatArray, is_pair: NDArray[np.bool_], topics: Sequence[TopicIdentity]
 ) -> dict[str, int]:
     """The column that each row, a topic, goes with: values near one say that they are the same.
 
     The value of a pair must be at most half as far from one as those of its row and its column.
     Then a neighbour is not taken for a topic that is missing, since that has other neighbours.
     """
-    is_pair = may_be_one
     for axis in (0, 1):
-        others = np.insert(values, [0, 0], 0.0, axis=axis)  # zero: no other
-        ranked = np.sort(others, axis=axis)
+        ranked = np.sort(np.insert(values, [0, 0], 0.0, axis=axis), axis=axis)  # zero: no other
         best, second = ranked.take([-1], axis=axis), ranked.take([-2], axis=axis)
         is_pair = is_pair & (values == best) & (1.0 - second >= CLEARER * (1.0 - best) + ROUNDING)
     return {topics[row].id: column for row, column in np.argwhere(is_pair).tolist()}

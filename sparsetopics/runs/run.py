@@ -38,7 +38,7 @@ from sparsetopics.runs.run_files import (
     write_run,
 )
 from sparsetopics.runs.seen_documents import check_seen
-from sparsetopics.runs.topic_identity import TopicIdentity, carried, first_identities
+from sparsetopics.runs.topic_identity import TopicIdentity, first_identities, heirs, inherited
 from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
 
 P_co = TypeVar("P_co", bound=Model, covariant=True)
@@ -84,8 +84,13 @@ class Run(Generic[P_co]):
         return replace(self, settings={**self.settings, "topics": tuple(topics)})
 
     def carried(self, model: Model) -> tuple[TopicIdentity, ...]:
-        """The ids and names of the topics of a model that learned on from this run."""
-        return carried(self.topics, self.model.topic_word_mean, model)
+        """The ids and names of the topics of a model that learned on from this run.
+
+        A topic with less than half of the probability of each old one is new. An old topic that
+        none continues is listed with the one that has at least half of its probability, if any has.
+        """
+        parents = heirs(self.model.topic_word_mean, model.topic_word_mean)
+        return inherited(self.topics, parents, model)
 
     def of(self, kind: type[P]) -> Run[P] | None:
         """Return this run if its model is of ``kind``, otherwise None."""

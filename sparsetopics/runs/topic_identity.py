@@ -59,18 +59,6 @@ def first_identities(model: Model) -> tuple[TopicIdentity, ...]:
     return tuple(map(TopicIdentity, new_ids(model, range(model.n_topics), ())))
 
 
-def carried(
-    before: Sequence[TopicIdentity], old: FloatArray, model: Model
-) -> tuple[TopicIdentity, ...]:
-    """The identities of the topics of ``model``, which learned on from the topics ``old``.
-
-    ``old`` are probabilities, (n_before, n_words), of topics with the identities ``before``. A
-    topic with less than half of the probability of each of them is new. An old topic that none
-    continues is listed with the one that has at least half of its probability, if any has.
-    """
-    return inherited(before, heirs(old, model.topic_word_mean), model)
-
-
 def inherited(
     before: Sequence[TopicIdentity], parents: Sequence[Sequence[int]], model: Model
 ) -> tuple[TopicIdentity, ...]:

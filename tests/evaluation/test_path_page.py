@@ -448,9 +448,7 @@ def test_names_are_those_of_the_run_in_detail(save_path, tmp_path):
     assert sum("Crime" in branch.cells for branch in page.branches) == 1
     assert page.source.count('<b class="topic-name">Crime</b>') == 2  # in the tree and in the list
     (tmp_path / "names.toml").write_text('bbbbbbbb = "a"')
-    with pytest.raises(
-        OptionError, match="bbbbbbbb: there is no topic 'bbbbbbbb'"
-    ):
+    with pytest.raises(OptionError, match="bbbbbbbb: there is no topic 'bbbbbbbb'"):
         write_run_report(tmp_path / "other.html", [folder], names=tmp_path / "names.toml")
 
 

@@ -23,13 +23,7 @@ from sparsetopics.runs.checkpoints import RunKeeper
 from sparsetopics.runs.plan import RunPlan, plan_topic_path
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run, save_run
-from sparsetopics.runs.topic_identity import (
-    TopicIdentity,
-    carried,
-    first_identities,
-    heirs,
-    inherited,
-)
+from sparsetopics.runs.topic_identity import TopicIdentity, first_identities, heirs, inherited
 from sparsetopics.runs.train import train_run
 from worlds.collections_on_disk import write_jsonl
 
@@ -45,6 +39,10 @@ def lda(counts):
     """A model whose words are so likely as they were counted, or nearly."""
     counts = np.asarray(counts, np.float64)
     return TopicPosterior("lda", counts + 1e-9, np.full(len(counts), 0.1), 1e-9)
+
+
+def carried(before, old, model):
+    return inherited(before, heirs(old, model.topic_word_mean), model)
 
 
 # --- which topic continues which ------------------------------------------------------------------

@@ -14,15 +14,8 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.runs.run import AnyRun
 
-TOPICS = pa.schema(
-    [
-        ("topic", pa.int64()),
-        ("word", pa.string()),
-        ("probability", pa.float64()),
-        ("id", pa.string()),
-        ("name", pa.string()),
-    ]
-)
+WORDS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
+TOPICS = WORDS.append(pa.field("id", pa.string())).append(pa.field("name", pa.string()))
 NORMALS = pa.schema(
     [
         ("component", pa.int64()),
