@@ -87,17 +87,9 @@ def component_table(
     pictures = _pictures(run, own_examples)
     has_means = LIKELIHOODS[model.likelihood_name].has_means
     columns = _distinctive(model.normals, model.weights, names) if has_means else [[]] * n_rows
-    return [
-        ComponentRow(
-            k,
-            float(model.weights[k]),
-            float(model.sizes[k]),
-            pictures[k],
-            columns[k],
-            own_examples[k],
-        )
-        for k in range(n_rows)
-    ]
+    weights, sizes = model.weights[:n_rows].tolist(), model.sizes[:n_rows].tolist()
+    rows = zip(weights, sizes, pictures, columns[:n_rows], own_examples, strict=True)
+    return [ComponentRow(k, *row) for k, row in enumerate(rows)]
 
 
 def _distinctive(

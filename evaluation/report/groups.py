@@ -87,10 +87,8 @@ def group_section(
     by, over = groups.grouping.by, None if over_time is None else over_time.grouping.over
     titles = [title for title, field in (("groups", by), ("time", over)) if field is not None]
     rows, left_out = heat_map(groups, names)
-    n_left_out = (over_time or groups).n_left_out
-    documents = (
-        f"{quantity(n_left_out, 'document')} without a value left out." if n_left_out else ""
-    )
+    n_out = (over_time or groups).n_left_out
+    documents = f"{quantity(n_out, 'document')} without a value left out." if n_out else ""
     return GroupSection(
         title=" and ".join(titles).capitalize(),
         by=by,

@@ -21,18 +21,10 @@ from sparsetopics.evaluation.report.components import (
     example_items,
 )
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
-from sparsetopics.evaluation.report.subject import (
-    NumberChoice,
-    ReportTopic,
-    Subject,
-    Tile,
-    Trace,
-    minus,
-    number,
-)
+from sparsetopics.evaluation.report.subject import ReportTopic, Subject, Tile, Trace, minus, number
 from sparsetopics.evaluation.report.topic_browser import browser_words
 from sparsetopics.evaluation.report.topic_map import TopicMap, map_topics
-from sparsetopics.evaluation.report.topic_path import score_curve
+from sparsetopics.evaluation.report.topic_path import number_choice
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 from sparsetopics.evaluation.scoring.topic_scores import (
@@ -107,22 +99,8 @@ def topic_subject(
         topic_map=_topic_map(topic_word[~is_empty]),
         n_empty=int(is_empty.sum()),
         examples_note=note,
-        number_choice=None if run is None else _number_choice(run),
+        number_choice=None if run is None else number_choice(run),
     )
-
-
-def _number_choice(run: TopicRun) -> NumberChoice | None:
-    """Return how the number of topics was validated; None if it was not."""
-    scores = run.settings.get("number_of_topics")
-    if scores is None or scores.scored_on is None:
-        return None
-    number = run.model.n_topics
-    low, high = scores.as_good_around(number)
-    advice = (
-        f"{number:,} topics were chosen; from {low:,} to {high:,} predict as well. {scores.limits}"
-    )
-    curve = score_curve(scores, number)
-    return None if curve is None else NumberChoice(scores.scored_on, advice, curve)
 
 
 def _topic_map(topic_word: FloatArray) -> TopicMap | None:
@@ -174,13 +152,10 @@ def _topic_tiles(npmi: float | None, diversity: float, card: Scorecard | None) -
     if card is not None:
         score, unigram = card.completion, card.completion.unigram_log_likelihood_per_token
         likelihood, note = score.log_likelihood_per_token, _note(score.standard_error, card)
+        gain = minus(f"{score.gain:+.3f}")
         tiles = [
             Tile("Log-likelihood / token", number(likelihood, 3), note),
-            Tile(
-                "Unigram (no topics)",
-                number(unigram, 3),
-                f"topics gain {minus(f'{score.gain:+.3f}')}",
-            ),
+            Tile("Unigram (no topics)", number(unigram, 3), f"topics gain {gain}"),
             Tile("Perplexity", number(score.perplexity, 0), f"unigram {np.exp(-unigram):,.0f}"),
         ]
     if npmi is not None:

@@ -10,9 +10,11 @@ from markupsafe import Markup
 
 from sparsetopics.base.wording import quantity
 from sparsetopics.evaluation.report.figures import curve_figure
+from sparsetopics.evaluation.report.subject import NumberChoice
 from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
 from sparsetopics.measures.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
 from sparsetopics.measures.paired import Estimate
+from sparsetopics.runs.run import TopicRun
 from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder
 
 SHOWN_LOSS = 0.1  # nats below the best
@@ -82,3 +84,15 @@ def score_curve(scores: Scores, n_topics: int) -> Markup | None:
     shown = {n: score for n, score in known.items() if score.mean >= least or low <= n <= high}
     nearest = min(shown, key=lambda number: abs(number - n_topics))
     return Markup(curve_figure(shown, nearest, (low, high)))
+
+
+def number_choice(run: TopicRun) -> NumberChoice | None:
+    """Return how the number of topics was validated; None if it was not."""
+    scores = run.settings.get("number_of_topics")
+    if scores is None or scores.scored_on is None:
+        return None
+    n = run.model.n_topics
+    low, high = scores.as_good_around(n)
+    advice = f"{n:,} topics were chosen; from {low:,} to {high:,} predict as well. {scores.limits}"
+    curve = score_curve(scores, n)
+    return None if curve is None else NumberChoice(scores.scored_on, advice, curve)

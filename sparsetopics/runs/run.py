@@ -43,6 +43,7 @@ from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
 
 P_co = TypeVar("P_co", bound=Model, covariant=True)
 P = TypeVar("P", bound=Model)
+Trace = Sequence[LapEntry]  # one entry per lap
 SWAPPED = "Are the run and the corpus swapped? The run comes first."
 
 
@@ -54,7 +55,7 @@ class Run(Generic[P_co]):
     model: P_co
     vocabulary: Vocabulary | None  # None for a mixture of vectors
     settings: RunSettings
-    trace: Sequence[LapEntry]  # one entry per lap
+    trace: Trace
 
     def __repr__(self) -> str:
         return short_repr(self, "path", "model", "n_laps")
@@ -136,11 +137,7 @@ MixtureRun = Run[MixturePosterior]
 
 
 def save_run(
-    folder: Path,
-    model: Model,
-    vocabulary: Vocabulary | None,
-    provenance: Provenance,
-    trace: Sequence[LapEntry],
+    folder: Path, model: Model, vocabulary: Vocabulary | None, provenance: Provenance, trace: Trace
 ) -> None:
     """Write a run into ``folder``, which exists and is staged by the caller.
 
@@ -158,11 +155,7 @@ def save_run(
 
 
 def run_in_memory(
-    name: str,
-    model: Model,
-    vocabulary: Vocabulary | None,
-    provenance: Provenance,
-    trace: Sequence[LapEntry],
+    name: str, model: Model, vocabulary: Vocabulary | None, provenance: Provenance, trace: Trace
 ) -> AnyRun:
     """Return the run that ``load_run`` would read after ``save_run``; ``name`` is its path."""
     settings = decoded(run_record(model.stored(), provenance), RunSettings, name, DAMAGE)

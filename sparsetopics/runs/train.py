@@ -131,10 +131,7 @@ def finish_training(
         keeper.keeps_last = plan.keep_state
         hooks.on_writing()
 
-    with (
-        open_executor(plan.workers) as executor,
-        _open_steps(plan, folder, data.whole) as steps,
-    ):
+    with open_executor(plan.workers) as executor, _open_steps(plan, folder, data.whole) as steps:
         found = run_session(
             data, plan.options, rng, executor, folder.memo,
             hooks._replace(on_lap=on_lap, on_writing=on_writing),
