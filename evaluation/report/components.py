@@ -113,10 +113,7 @@ def _distinctive(
     ]
 
 
-def _pictures(
-    run: MixtureRun,
-    examples: Sequence[Sequence[Example]],  # for each component that gets pictures
-) -> list[list[Picture]]:
+def _pictures(run: MixtureRun, examples: Sequence[Sequence[Example]]) -> list[list[Picture]]:
     """Return pictures of the first ``len(examples)`` components.
 
     For image patches these are the leading eigenvectors of each covariance, patches drawn from the
@@ -155,11 +152,8 @@ def _patches(
     return pictures
 
 
-def _strip(
-    caption: str,
-    patches: FloatArray,  # (n_patches, side²)
-) -> Picture:
-    """Draw patches side by side, each scaled so that zero is mid-grey."""
+def _strip(caption: str, patches: FloatArray) -> Picture:
+    """Draw patches, (n_patches, side²), side by side, each scaled so that zero is mid-grey."""
     side = math.isqrt(patches.shape[1])
     # A patch of zeros has no largest value to divide by, and stays mid-grey.
     largest = np.maximum(np.abs(patches).max(axis=1, keepdims=True), np.finfo(float).tiny)

@@ -63,9 +63,8 @@ def tree_view(
     cut = [rung.n_topics for rung in tree.rungs].index(n_topics)
     tree = _with_names(tree, cut, names)
     heaviest = max(topic.weight for topic in tree.rungs[cut].topics)
-    rows = [
-        _row(tree, branch, cut, heaviest, n_ends) for branch, n_ends in _in_order(branches_of(tree))
-    ]
+    branches = _in_order(branches_of(tree))
+    rows = [_row(tree, branch, cut, heaviest, n_ends) for branch, n_ends in branches]
     return TreeView(rows, cut, _tree_data(tree, recommended))
 
 
