@@ -93,11 +93,9 @@ def score_figure(
     A dotted line is the score of topic models without topics, ``unigram``.
     """
     with styled_axes(5.2, 0.9 + 0.42 * len(names)) as (figure, axes):
-        for place, (score, number) in enumerate(zip(scores, colours, strict=True)):
+        for place, (score, own) in enumerate(zip(scores, colours, strict=True)):
             error = 2 * score.standard_error
-            axes.errorbar(
-                score.mean, place, xerr=error, color=colour(number), marker="o", capsize=4
-            )
+            axes.errorbar(score.mean, place, xerr=error, color=colour(own), marker="o", capsize=4)
         dotted = ""
         if unigram is not None:
             axes.axvline(unigram, color=INK, linestyle=":", linewidth=1.2)

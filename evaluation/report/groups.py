@@ -198,11 +198,8 @@ def _lines(found: Prevalence) -> tuple[dict[str | None, IntArray], int]:
         members.setdefault(group.name, []).append(number)
     n_documents = {name: found.means.n_documents[own].sum() for name, own in members.items()}
     largest = sorted(members, key=lambda name: -n_documents[name])[:MOST_LINES]
-    lines = {
-        name: np.array(own[-MOST_PERIODS:], np.int64)
-        for name, own in members.items()
-        if name in largest
-    }
+    recent = {name: own[-MOST_PERIODS:] for name, own in members.items() if name in largest}
+    lines = {name: np.array(own, np.int64) for name, own in recent.items()}
     return lines, len(members) - len(lines)
 
 

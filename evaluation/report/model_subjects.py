@@ -37,6 +37,7 @@ from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.top_words import top_words, topic_diversity, topic_table
 from sparsetopics.options.registry import MODELS
+from sparsetopics.runs.checkpoints import HELDOUT_SCORE
 from sparsetopics.runs.run import AnyRun, MixtureRun, Run, TopicRun
 
 DETAIL_WORDS = 30  # listed for each topic
@@ -299,9 +300,7 @@ def training_numbers(trace: Trace, datum: str) -> dict[str, str]:
     numbers = {
         f"ELBO per training {datum}": last_known(trace, "elbo_per_token"),
         f"criterion per training {datum}": last_known(trace, "criterion_per_token"),
-        f"held-out log-likelihood per {datum}": last_known(
-            trace, "heldout_log_likelihood_per_token"
-        ),
+        f"held-out log-likelihood per {datum}": last_known(trace, HELDOUT_SCORE),
     }
     known = {name: number(value, 4) for name, value in numbers.items() if value is not None}
     last_lap = last_known(trace, "lap")

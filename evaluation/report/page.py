@@ -185,11 +185,8 @@ def _family(members: Sequence[Shown]) -> Family:
 def _table(members: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Table:
     """Return a table with the columns that any of the models has."""
     heads = list(dict.fromkeys(head for own in columns for head in own))
-    rows = [
-        (each, [own.get(head, DASH) for head in heads])
-        for each, own in zip(members, columns, strict=True)
-    ]
-    return Table(heads, rows)
+    cells = [[own.get(head, DASH) for head in heads] for own in columns]
+    return Table(heads, list(zip(members, cells, strict=True)))
 
 
 def _differences(subjects: Sequence[Subject]) -> list[Estimate | None]:
@@ -246,9 +243,7 @@ def _laps(entries: Trace) -> list[float]:
 
 def _accepted_moves(subject: Subject) -> Markup | None:
     """Return a figure of the moves accepted in each lap; None if there were none."""
-    counts = {
-        kind: [int(entry.get(f"{kind}_accepted") or 0) for entry in subject.trace]
-        for kind in MOVE_COUNTS
-    }
+    laps = subject.trace
+    counts = {kind: [int(lap.get(f"{kind}_accepted") or 0) for lap in laps] for kind in MOVE_COUNTS}
     made = {kind: own for kind, own in counts.items() if any(own)}
-    return Markup(figures.moves_figure(_laps(subject.trace), made)) if made else None
+    return Markup(figures.moves_figure(_laps(laps), made)) if made else None

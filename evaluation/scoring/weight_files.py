@@ -153,9 +153,8 @@ def _of_long(table: pa.Table) -> WordWeights:
     n_topics, n_words = int(topics.max(initial=-1)) + 1, len(words.dictionary)
     # A small hostile file may name many topics and words: check before allocating the matrix.
     if n_topics * n_words > max(MOST_ENTRIES, 100 * len(table)):
-        raise ValueError(
-            f"too few weights ({len(table):,}) for {n_topics:,} topics and {n_words:,} words"
-        )
+        problem = f"too few weights ({len(table):,}) for {n_topics:,} topics and {n_words:,} words"
+        raise ValueError(problem)
     weights = np.zeros((n_topics, n_words))
     weights[topics, np.asarray(words.indices)] = np.asarray(table["probability"])
     return WordWeights(weights, words.dictionary.to_pylist())

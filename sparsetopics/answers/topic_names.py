@@ -119,17 +119,33 @@ def load_named(path: Path, names: Path | None = None) -> AnyRun:
 def with_names_of(run: Run[P], names: Path) -> Run[P]:
     """Return a run with the names in a file or in another run.
 
-    Raises OptionError for names that cannot be read or fit no topic, RunError for another run that
-    cannot be read. Warns about names that fit no topic if others do.
+    They are those of topics with the same ids, or else of topics that are clearly similar. Raises
+    OptionError for names that cannot be read or fit no topic, RunError for another run that cannot
+    be read. Warns about names that fit no topic if others do.
     """
-    if not names.is_dir():
+    if names.is_dir():
+        other = load_run(names)
+        found = [topic for topic in other.topics if topic.name is not None]
+        if not found:
+            refuse("names", f"no topic of {names} was given a name")
+        similar = _same_topics(other, run)
+    else:
         found = read_names(names, run)
-        return _with_names_like(run, found, _topics_with_words(found, run), names)
-    other = load_run(names)
-    found = [topic for topic in other.topics if topic.name is not None]
-    if not found:
-        refuse("names", f"no topic of {names} was given a name")
-    return _with_names_like(run, found, _same_topics(other, run), names)
+        similar = _topics_with_words(found, run)
+    topics = list(run.topics)
+    same = {topic.id: place for place, topic in enumerate(topics)}
+    taken = {same[topic.id] for topic in found if topic.id in same}
+    places = {id_: place for id_, place in similar.items() if place not in taken} | same
+    left = [shown(topic.name) for topic in found if topic.id not in places]
+    if left:
+        said = f"{names}: no topic of {run.path} is like {listed(left)}"
+        if len(left) == len(found):
+            refuse("names", said, "Name the topics of this run: `sparsetopics export --to names`.")
+        warn_user(f"{said}. These names are left out.")
+    for topic in found:
+        if (place := places.get(topic.id)) is not None:
+            topics[place] = replace(topic, id=topics[place].id, former_ids=topics[place].former_ids)
+    return run.with_topics(topics)
 
 
 def read_names(path: Path, run: AnyRun) -> list[TopicIdentity]:
@@ -156,30 +172,6 @@ def read_names(path: Path, run: AnyRun) -> list[TopicIdentity]:
             "`sparsetopics export --to names` writes ids."
         )
     return found
-
-
-def _with_names_like(
-    run: Run[P], found: Sequence[TopicIdentity], similar: Mapping[str, int], where: Path
-) -> Run[P]:
-    """Name topics with the same ids, and those that are ``similar`` to the topics with other ids.
-
-    Raises OptionError if no name fits, and warns about those that do not if others do.
-    """
-    topics = list(run.topics)
-    same = {topic.id: place for place, topic in enumerate(topics)}
-    taken = {same[topic.id] for topic in found if topic.id in same}
-    places = {id_: place for id_, place in similar.items() if place not in taken} | same
-    left = [str(topic.name) for topic in found if topic.id not in places]
-    if left:
-        said = f"{where}: no topic of {run.path} is like {listed([shown(name) for name in left])}"
-        if len(left) == len(found):
-            refuse("names", said, "Name the topics of this run: `sparsetopics export --to names`.")
-        warn_user(f"{said}. These names are left out.")
-    for topic in found:
-        if (place := places.get(topic.id)) is not None:
-            own = {"id": topics[place].id, "former_ids": topics[place].former_ids}
-            topics[place] = replace(topic, **own)
-    return run.with_topics(topics)
 
 
 def _topics_with_words(found: Sequence[TopicIdentity], run: AnyRun) -> dict[str, int]:

@@ -124,9 +124,8 @@ class Run(Generic[P_co]):
         """Raise VocabularyError unless word ids mean the same words as in the training."""
         if found.fingerprint != self.words.fingerprint:
             trained = f"the {quantity(len(self.words), 'word')} that {self.path} was trained with"
-            problem = (
-                f"expected {trained}, but found another vocabulary ({quantity(len(found), 'word')})"
-            )
+            n_words = quantity(len(found), "word")
+            problem = f"expected {trained}, but found another vocabulary ({n_words})"
             hint = "Ingest the documents again with --vocabulary and the training corpus."
             raise VocabularyError(where, problem, hint)
 
@@ -225,9 +224,8 @@ def load_words(folder: Path, settings: RunSettings) -> Vocabulary:
     try:
         vocabulary = Vocabulary.read(folder)
     except CorpusFormatError as error:
-        raise RunError(
-            str(folder), f"the run has no sound vocabulary ({reason_of(error)})"
-        ) from error
+        problem = f"the run has no sound vocabulary ({reason_of(error)})"
+        raise RunError(str(folder), problem) from error
     known = settings.get("n_words"), settings.get("vocabulary_fingerprint")
     if (len(vocabulary), vocabulary.fingerprint) != known:
         n_words = quantity(len(vocabulary), "word")

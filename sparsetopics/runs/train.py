@@ -154,9 +154,8 @@ def finish_training(
     folder.publish(write, plan.rung_names)
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
-    result = result_of(model.name, model.n_topics, trace)._replace(
-        seconds=seconds, smoothing=model.smoothing
-    )
+    result = result_of(model.name, model.n_topics, trace)
+    result = result._replace(seconds=seconds, smoothing=model.smoothing)
     if not scores or not plan.options.is_validated:
         return result
     if scores.limits:
