@@ -87,17 +87,9 @@ def component_table(
     pictures = _pictures(run, own_examples)
     has_means = LIKELIHOODS[model.likelihood_name].has_means
     columns = _distinctive(model.normals, model.weights, names) if has_means else [[]] * n_rows
-    return [
-        ComponentRow(
-            k,
-            float(model.weights[k]),
-            float(model.sizes[k]),
-            pictures[k],
-            columns[k],
-            own_examples[k],
-        )
-        for k in range(n_rows)
-    ]
+    weights, sizes = model.weights[:n_rows].tolist(), model.sizes[:n_rows].tolist()
+    rows = zip(weights, sizes, pictures, columns[:n_rows], own_examples, strict=True)
+    return [ComponentRow(k, *row) for k, row in enumerate(rows)]
 
 
 def _distinctive(
@@ -121,10 +113,7 @@ def _distinctive(
     ]
 
 
-def _pictures(
-    run: MixtureRun,
-    examples: Sequence[Sequence[Example]],  # for each component that gets pictures
-) -> list[list[Picture]]:
+def _pictures(run: MixtureRun, examples: Sequence[Sequence[Example]]) -> list[list[Picture]]:
     """Return pictures of the first ``len(examples)`` components.
 
     For image patches these are the leading eigenvectors of each covariance, patches drawn from the
@@ -163,11 +152,8 @@ def _patches(
     return pictures
 
 
-def _strip(
-    caption: str,
-    patches: FloatArray,  # (n_patches, side²)
-) -> Picture:
-    """Draw patches side by side, each scaled so that zero is mid-grey."""
+def _strip(caption: str, patches: FloatArray) -> Picture:
+    """Draw patches, (n_patches, side²), side by side, each scaled so that zero is mid-grey."""
     side = math.isqrt(patches.shape[1])
     # A patch of zeros has no largest value to divide by, and stays mid-grey.
     largest = np.maximum(np.abs(patches).max(axis=1, keepdims=True), np.finfo(float).tiny)

@@ -93,11 +93,9 @@ def score_figure(
     A dotted line is the score of topic models without topics, ``unigram``.
     """
     with styled_axes(5.2, 0.9 + 0.42 * len(names)) as (figure, axes):
-        for place, (score, number) in enumerate(zip(scores, colours, strict=True)):
+        for place, (score, own) in enumerate(zip(scores, colours, strict=True)):
             error = 2 * score.standard_error
-            axes.errorbar(
-                score.mean, place, xerr=error, color=colour(number), marker="o", capsize=4
-            )
+            axes.errorbar(score.mean, place, xerr=error, color=colour(own), marker="o", capsize=4)
         dotted = ""
         if unigram is not None:
             axes.axvline(unigram, color=INK, linestyle=":", linewidth=1.2)
@@ -148,16 +146,13 @@ def _spaced(sizes: Sequence[int], first: int) -> set[int]:
     return kept
 
 
-def trend_figure(
-    lines: Sequence[FloatArray],  # (4, n_places) each
-    ticks: Mapping[float, str],
-) -> str:
+def trend_figure(lines: Sequence[FloatArray], ticks: Mapping[float, str]) -> str:
     """Draw shares as lines in percent, with bands for their intervals, as SVG text.
 
-    The rows of a line are its places, which are times or bins of numbers, the shares there, and the
-    lower and upper ends of their intervals, NaN where these are not known. ``ticks`` are labels of
-    places on the horizontal axis. Lines have the colours 0, 1, … The scale is made for the lines,
-    so that bands of a few documents, which may be wide, go beyond it.
+    The rows of a line, (4, n_places), are its places, which are times or bins of numbers, the
+    shares there, and the lower and upper ends of their intervals, NaN where these are not known.
+    ``ticks`` are labels of places on the horizontal axis. Lines have the colours 0, 1, … The scale
+    is made for the lines, so that bands of a few documents, which may be wide, go beyond it.
     """
     top = 100 * max(line[1].max() for line in lines)
     opacity = 0.2 if len(lines) == 1 else 0.12

@@ -87,10 +87,8 @@ def group_section(
     by, over = groups.grouping.by, None if over_time is None else over_time.grouping.over
     titles = [title for title, field in (("groups", by), ("time", over)) if field is not None]
     rows, left_out = heat_map(groups, names)
-    n_left_out = (over_time or groups).n_left_out
-    documents = (
-        f"{quantity(n_left_out, 'document')} without a value left out." if n_left_out else ""
-    )
+    n_out = (over_time or groups).n_left_out
+    documents = f"{quantity(n_out, 'document')} without a value left out." if n_out else ""
     return GroupSection(
         title=" and ".join(titles).capitalize(),
         by=by,
@@ -200,11 +198,8 @@ def _lines(found: Prevalence) -> tuple[dict[str | None, IntArray], int]:
         members.setdefault(group.name, []).append(number)
     n_documents = {name: found.means.n_documents[own].sum() for name, own in members.items()}
     largest = sorted(members, key=lambda name: -n_documents[name])[:MOST_LINES]
-    lines = {
-        name: np.array(own[-MOST_PERIODS:], np.int64)
-        for name, own in members.items()
-        if name in largest
-    }
+    recent = {name: own[-MOST_PERIODS:] for name, own in members.items() if name in largest}
+    lines = {name: np.array(own, np.int64) for name, own in recent.items()}
     return lines, len(members) - len(lines)
 
 

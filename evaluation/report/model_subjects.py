@@ -21,18 +21,10 @@ from sparsetopics.evaluation.report.components import (
     example_items,
 )
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
-from sparsetopics.evaluation.report.subject import (
-    NumberChoice,
-    ReportTopic,
-    Subject,
-    Tile,
-    Trace,
-    minus,
-    number,
-)
+from sparsetopics.evaluation.report.subject import ReportTopic, Subject, Tile, Trace, minus, number
 from sparsetopics.evaluation.report.topic_browser import browser_words
 from sparsetopics.evaluation.report.topic_map import TopicMap, map_topics
-from sparsetopics.evaluation.report.topic_path import score_curve
+from sparsetopics.evaluation.report.topic_path import number_choice
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 from sparsetopics.evaluation.scoring.topic_scores import (
@@ -45,6 +37,7 @@ from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.top_words import top_words, topic_diversity, topic_table
 from sparsetopics.options.registry import MODELS
+from sparsetopics.runs.checkpoints import HELDOUT_SCORE
 from sparsetopics.runs.run import AnyRun, MixtureRun, Run, TopicRun
 
 DETAIL_WORDS = 30  # listed for each topic
@@ -69,7 +62,7 @@ def topic_subject(
     if isinstance(topics, Run):
         topics = topics_of_run(topics)
     run, topic_word = topics.run, topics.topic_word
-    trace, weights = ((), None) if run is None else (run.trace, run.model.weights)
+    trace = () if run is None else run.trace
     # Which topics have no data is not known of a matrix.
     is_empty = np.zeros(len(topic_word), bool) if run is None else run.model.sizes < LEAST_SIZE
     coherence = None if card is None else card.topic_npmi
@@ -84,14 +77,6 @@ def topic_subject(
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title
-    labels: Sequence[tuple[str | None, str]]
-    if run is None:
-        unigram = unigram_probabilities(topics.vocabulary.term_frequency)
-        labels = [
-            (None, name) for name in topic_names(topic_word, unigram, topics.vocabulary.shown)
-        ]
-    else:
-        labels = labels_of(run)
     return Subject(
         path=topics.name,
         kind=kind,
@@ -110,29 +95,13 @@ def topic_subject(
         training=training_numbers(trace, "token"),
         heldout=None if card is None else card.heldout,
         unigram=None if card is None else card.completion.unigram_log_likelihood_per_token,
-        topics=report_topics(
-            topic_word, weights, topics.vocabulary, labels, coherence, is_empty, found
-        ),
+        topics=report_topics(topic_word, topics.vocabulary, run, coherence, is_empty, found),
         words=topics.vocabulary.shown,
         topic_map=_topic_map(topic_word[~is_empty]),
         n_empty=int(is_empty.sum()),
         examples_note=note,
-        number_choice=None if run is None else _number_choice(run),
+        number_choice=None if run is None else number_choice(run),
     )
-
-
-def _number_choice(run: TopicRun) -> NumberChoice | None:
-    """Return how the number of topics was validated; None if it was not."""
-    scores = run.settings.get("number_of_topics")
-    if scores is None or scores.scored_on is None:
-        return None
-    number = run.model.n_topics
-    low, high = scores.as_good_around(number)
-    advice = (
-        f"{number:,} topics were chosen; from {low:,} to {high:,} predict as well. {scores.limits}"
-    )
-    curve = score_curve(scores, number)
-    return None if curve is None else NumberChoice(scores.scored_on, advice, curve)
 
 
 def _topic_map(topic_word: FloatArray) -> TopicMap | None:
@@ -184,13 +153,10 @@ def _topic_tiles(npmi: float | None, diversity: float, card: Scorecard | None) -
     if card is not None:
         score, unigram = card.completion, card.completion.unigram_log_likelihood_per_token
         likelihood, note = score.log_likelihood_per_token, _note(score.standard_error, card)
+        gain = minus(f"{score.gain:+.3f}")
         tiles = [
             Tile("Log-likelihood / token", number(likelihood, 3), note),
-            Tile(
-                "Unigram (no topics)",
-                number(unigram, 3),
-                f"topics gain {minus(f'{score.gain:+.3f}')}",
-            ),
+            Tile("Unigram (no topics)", number(unigram, 3), f"topics gain {gain}"),
             Tile("Perplexity", number(score.perplexity, 0), f"unigram {np.exp(-unigram):,.0f}"),
         ]
     if npmi is not None:
@@ -222,8 +188,7 @@ def mixture_subject(
             coherence = coherence_in(corpus, means)
             found = _examples(shares_of(model, workers=workers), means, words, corpus)
             note = examples_note(found.n_seen, found.n_docs, "documents")
-        labels = labels_of(run)
-        topics = report_topics(means, model.weights, run.words, labels, coherence, is_empty, found)
+        topics = report_topics(means, run.words, run, coherence, is_empty, found)
     n_empty = int(is_empty.sum())
     kind = MODELS[model.name].title
     return Subject(
@@ -287,15 +252,18 @@ def _mixture_columns(card: MixtureCard) -> dict[str, str]:
 
 def report_topics(
     topic_word: FloatArray,  # (n_topics, n_words)
-    weights: FloatArray | None,  # (n_topics,)
     vocabulary: Vocabulary,
-    labels: Sequence[tuple[str | None, str]],  # (n_topics,)  ids, if there are any, and names
+    run: AnyRun | None,  # whose topics they are, which have ids
     coherence: FloatArray | None,  # (n_topics,)
     is_empty: NDArray[np.bool_],  # (n_topics,)
     found: Representatives | None,
 ) -> list[ReportTopic]:
     """Return one entry per topic, with its words for every place of the page's slider."""
     unigram = unigram_probabilities(vocabulary.term_frequency)
+    labels: Sequence[tuple[str | None, str]] = [] if run is None else labels_of(run)
+    if run is None:
+        labels = [(None, name) for name in topic_names(topic_word, unigram, vocabulary.shown)]
+    weights = None if run is None else run.model.weights
     best = top_words(topic_word, DETAIL_WORDS)
     rows = topic_table(topic_word, weights, vocabulary.shown, labels, best)
     heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0
@@ -332,9 +300,7 @@ def training_numbers(trace: Trace, datum: str) -> dict[str, str]:
     numbers = {
         f"ELBO per training {datum}": last_known(trace, "elbo_per_token"),
         f"criterion per training {datum}": last_known(trace, "criterion_per_token"),
-        f"held-out log-likelihood per {datum}": last_known(
-            trace, "heldout_log_likelihood_per_token"
-        ),
+        f"held-out log-likelihood per {datum}": last_known(trace, HELDOUT_SCORE),
     }
     known = {name: number(value, 4) for name, value in numbers.items() if value is not None}
     last_lap = last_known(trace, "lap")

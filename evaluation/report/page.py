@@ -185,11 +185,8 @@ def _family(members: Sequence[Shown]) -> Family:
 def _table(members: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Table:
     """Return a table with the columns that any of the models has."""
     heads = list(dict.fromkeys(head for own in columns for head in own))
-    rows = [
-        (each, [own.get(head, DASH) for head in heads])
-        for each, own in zip(members, columns, strict=True)
-    ]
-    return Table(heads, rows)
+    cells = [[own.get(head, DASH) for head in heads] for own in columns]
+    return Table(heads, list(zip(members, cells, strict=True)))
 
 
 def _differences(subjects: Sequence[Subject]) -> list[Estimate | None]:
@@ -240,17 +237,13 @@ def _series(subject: Subject, key: str) -> figures.Line:
 
 def _laps(entries: Trace) -> list[float]:
     """Return the lap of each entry, or its place if it does not say."""
-    return [
-        place if (lap := entry.get("lap")) is None else lap
-        for place, entry in enumerate(entries, start=1)
-    ]
+    laps = [entry.get("lap") for entry in entries]
+    return [place if lap is None else lap for place, lap in enumerate(laps, start=1)]
 
 
 def _accepted_moves(subject: Subject) -> Markup | None:
     """Return a figure of the moves accepted in each lap; None if there were none."""
-    counts = {
-        kind: [int(entry.get(f"{kind}_accepted") or 0) for entry in subject.trace]
-        for kind in MOVE_COUNTS
-    }
+    laps = subject.trace
+    counts = {kind: [int(lap.get(f"{kind}_accepted") or 0) for lap in laps] for kind in MOVE_COUNTS}
     made = {kind: own for kind, own in counts.items() if any(own)}
-    return Markup(figures.moves_figure(_laps(subject.trace), made)) if made else None
+    return Markup(figures.moves_figure(_laps(laps), made)) if made else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sparsetopics.answers.prevalence import prevalence
-from sparsetopics.answers.topic_names import load_named, names_of
+from sparsetopics.answers.topic_names import labels_of, load_named
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
@@ -162,9 +162,10 @@ def run_report(
             run.check_corpus(corpus, corpus_name)
             if grouping is not None:
                 groups = _groups(run, corpus, grouping, workers)
+        names = {place: topic.name for place, topic in enumerate(run.topics) if topic.name}
         if topic_path is not None:
-            section = topic_path_section(topic_path, [topic.name for topic in run.topics])
-        has_given_names |= any(topic.name for topic in run.topics)
+            section = topic_path_section(topic_path, names)
+        has_given_names |= bool(names)
         subjects.append(_subject_of(run)(run, corpus, workers=workers))
     has_words = any(subject.topics for subject in subjects)
     examples = "" if corpus is None else corpus_name
@@ -192,7 +193,7 @@ def _groups(run: AnyRun, corpus: AnyCorpus, grouping: Grouping, workers: int) ->
     if grouping.over is not None and grouping.by is not None:
         alone = replace(grouping, over=None)
         found = prevalence(run.model, corpus, words, alone, workers=workers)
-    return group_section(found, over_time, names_of(run))
+    return group_section(found, over_time, [name for _, name in labels_of(run)])
 
 
 def _topic_path(runs: Sequence[Path]) -> TopicPathFolder | None:

@@ -25,12 +25,11 @@ class BrowserWords(NamedTuple):
     log_lifts: FloatArray  # (n_kept,)  log φ_kv / p_v
 
 
-def browser_words(
-    probabilities: FloatArray,  # (n_words,)  φ_kv of one topic
-    unigram: FloatArray,  # (n_words,)  p_v of all documents
-    n_words: int,
-) -> BrowserWords:
-    """Return all words that are among the ``n_words`` most relevant for some λ = 0, 0.05, …, 1."""
+def browser_words(probabilities: FloatArray, unigram: FloatArray, n_words: int) -> BrowserWords:
+    """Return all words that are among the ``n_words`` most relevant for some λ = 0, 0.05, …, 1.
+
+    Words have the ``probabilities`` φ_kv in the topic and the ``unigram`` p_v in all documents.
+    """
     logs = np.log(probabilities)
     lifts = logs - np.log(unigram)
     leading = [_largest(relevance(logs, lifts, step / STEPS), n_words) for step in range(STEPS + 1)]

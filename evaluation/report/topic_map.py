@@ -91,13 +91,10 @@ def classical_scaling(distances: FloatArray) -> TopicMap:
     return TopicMap(places, float(values[-2:].sum()) / total if total > 0 else 1.0)
 
 
-def map_figure(
-    places: FloatArray,  # (n_topics, 2)
-    topics: Sequence[TopicRow],  # (n_topics,)
-    number: int,  # of the run on the page, and of the colour
-) -> str:
+def map_figure(places: FloatArray, topics: Sequence[TopicRow], number: int) -> str:
     """Draw topics as discs whose area is their weight, as SVG text; a click leads to the topic.
 
+    ``places`` are (n_topics, 2), and ``number`` is that of the run on the page and of the colour.
     The heaviest topics are labelled with their numbers and names where there is room, or else with
     the beginnings of their names, with their numbers alone, or not at all.
     """
@@ -198,12 +195,8 @@ def _are_apart(one: Label, other: Label) -> bool:
     return beside or abs(one.y - other.y) >= one.half_height + other.half_height
 
 
-def _has_room(
-    label: Label,
-    points: FloatArray,  # (n_discs, 2)
-    radii: FloatArray,  # (n_discs,)
-) -> bool:
-    """Whether a label is within the figure and covers none of these discs."""
+def _has_room(label: Label, points: FloatArray, radii: FloatArray) -> bool:
+    """Whether a label is within the figure and covers no disc at ``points``, (n_discs, 2)."""
     extent = np.array([label.half_width, label.half_height])
     middle = np.array([label.x, label.y])
     corner = 72 * np.array(MAP_INCHES)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
 
-from sparsetopics.base.errors import RunError
 from sparsetopics.base.wording import quantity
 from sparsetopics.evaluation.report.figures import curve_figure
+from sparsetopics.evaluation.report.subject import NumberChoice
 from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
 from sparsetopics.measures.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
 from sparsetopics.measures.paired import Estimate
+from sparsetopics.runs.run import TopicRun
 from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder
 
 SHOWN_LOSS = 0.1  # nats below the best
@@ -37,16 +38,12 @@ def shown_number(scores: Scores) -> int:
     return scores.recommended or scores.rungs[len(scores.rungs) // 2].n_topics
 
 
-def topic_path_section(found: TopicPathFolder, names: Sequence[str | None]) -> TopicPathSection:
+def topic_path_section(found: TopicPathFolder, names: Mapping[int, str]) -> TopicPathSection:
     """Return what a page shows of a topic path, with ``names`` that topics of its run were given.
 
-    The runs are not read. Raises RunError if the run has another number of topics than the path
-    says.
+    The runs are not read.
     """
     scores, n_topics = found.scores, shown_number(found.scores)
-    if len(names) != n_topics:
-        problem = f"expected {quantity(n_topics, 'topic')}, but found {len(names):,}"
-        raise RunError(str(found.run(n_topics)), problem, "Train the topic path again.")
     return TopicPathSection(
         name=found.folder.name or str(found.folder),
         run=found.run(n_topics),
@@ -87,3 +84,15 @@ def score_curve(scores: Scores, n_topics: int) -> Markup | None:
     shown = {n: score for n, score in known.items() if score.mean >= least or low <= n <= high}
     nearest = min(shown, key=lambda number: abs(number - n_topics))
     return Markup(curve_figure(shown, nearest, (low, high)))
+
+
+def number_choice(run: TopicRun) -> NumberChoice | None:
+    """Return how the number of topics was validated; None if it was not."""
+    scores = run.settings.get("number_of_topics")
+    if scores is None or scores.scored_on is None:
+        return None
+    n = run.model.n_topics
+    low, high = scores.as_good_around(n)
+    advice = f"{n:,} topics were chosen; from {low:,} to {high:,} predict as well. {scores.limits}"
+    curve = score_curve(scores, n)
+    return None if curve is None else NumberChoice(scores.scored_on, advice, curve)

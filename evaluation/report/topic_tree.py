@@ -6,7 +6,7 @@ became part of, and below it those that it is made of. Rungs are numbered from t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -57,24 +57,21 @@ class TreeView(NamedTuple):
 
 
 def tree_view(
-    tree: TopicTree, n_topics: int, recommended: int | None, names: Sequence[str | None]
+    tree: TopicTree, n_topics: int, recommended: int | None, names: Mapping[int, str]
 ) -> TreeView:
     """Return the tree, cut at the rung of ``n_topics`` topics, which may have been given names."""
     cut = [rung.n_topics for rung in tree.rungs].index(n_topics)
     tree = _with_names(tree, cut, names)
     heaviest = max(topic.weight for topic in tree.rungs[cut].topics)
-    rows = [
-        _row(tree, branch, cut, heaviest, n_ends) for branch, n_ends in _in_order(branches_of(tree))
-    ]
+    branches = _in_order(branches_of(tree))
+    rows = [_row(tree, branch, cut, heaviest, n_ends) for branch, n_ends in branches]
     return TreeView(rows, cut, _tree_data(tree, recommended))
 
 
-def _with_names(tree: TopicTree, cut: int, names: Sequence[str | None]) -> TopicTree:
+def _with_names(tree: TopicTree, cut: int, names: Mapping[int, str]) -> TopicTree:
     """Return the tree with the names of the topics of one rung replaced."""
     rungs, own = list(tree.rungs), tree.rungs[cut].topics
-    named = tuple(
-        replace(topic, name=name or topic.name) for topic, name in zip(own, names, strict=True)
-    )
+    named = tuple(replace(topic, name=names.get(k, topic.name)) for k, topic in enumerate(own))
     rungs[cut] = replace(rungs[cut], topics=named)
     return replace(tree, rungs=tuple(rungs))
 

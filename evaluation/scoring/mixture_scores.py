@@ -106,10 +106,7 @@ AnyCard: TypeAlias = Scorecard | MixtureCard
 
 
 def score_mixture(
-    run: MixtureRun,
-    items: AnyCorpus,
-    counted_in: AnyCorpus | None = None,
-    how: Scoring = USUAL,
+    run: MixtureRun, items: AnyCorpus, counted_in: AnyCorpus | None = None, how: Scoring = USUAL
 ) -> MixtureCard:
     """Score ``items`` by their mean log density and, if any has a label, by agreement.
 

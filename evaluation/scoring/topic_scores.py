@@ -124,9 +124,8 @@ class Scorecard:
         return "matrix" if self.run is None else MODELS[self.run.model.name].title
 
     def _npmi_by_id(self, run: TopicRun) -> dict[str, float | None]:
-        ids = (topic.id for topic in run.topics)
-        pairs = zip(ids, self.topic_npmi.tolist(), strict=True)
-        return {topic: None if math.isnan(npmi) else npmi for topic, npmi in pairs}
+        pairs = zip(run.topics, self.topic_npmi.tolist(), strict=True)
+        return {topic.id: None if math.isnan(npmi) else npmi for topic, npmi in pairs}
 
     def as_dict(self) -> Record:
         """Return the record that ``evaluate --json`` prints; undefined scores are None.
@@ -169,20 +168,17 @@ def _mean_of_known(scores: FloatArray | None) -> float | None:
 
 
 def score_topics(
-    topics: FixedTopics | TopicRun,
-    heldout: AnyCorpus,
-    coherence_documents: AnyCorpus,
-    how: Scoring = USUAL,
+    topics: FixedTopics | TopicRun, heldout: AnyCorpus, counted_in: AnyCorpus, how: Scoring = USUAL
 ) -> Scorecard:
     """Score ``topics``: completion of ``heldout``, coherence, and diversity.
 
-    Coherence is counted in ``coherence_documents``, and also in windows of texts if ``how`` has
+    Coherence is counted in ``counted_in``, and also in windows of texts if ``how`` has
     these. The same seed splits the documents alike for all models, so that their scores can be
     compared.
     Raises CorpusError if there is no document to score.
     """
     assert not isinstance(heldout, VectorCorpus), "topics are over words"
-    assert not isinstance(coherence_documents, VectorCorpus), "so are these"
+    assert not isinstance(counted_in, VectorCorpus), "so are these"
     if isinstance(topics, Run):
         topics = topics_of_run(topics, how.concentration)
     topic_word, alpha = topics.topic_word, topics.doc_concentration
@@ -192,7 +188,7 @@ def score_topics(
         seed=how.seed, workers=how.workers, broadcast=how.broadcast,
     )  # fmt: skip
     coherent_words = top_words(topic_word, COHERENCE_WORDS)
-    counts = coherence.count_cooccurrence(coherence_documents.batches(), coherent_words)
+    counts = coherence.count_cooccurrence(counted_in.batches(), coherent_words)
     words, texts = topics.vocabulary.words, how.texts
     names = [[words[word] for word in best] for best in coherent_words]
     c_v, c_npmi = (None, None) if texts is None else coherence.text_coherence(names, texts)

@@ -34,7 +34,7 @@ INDEX_NAMES = ("", "__index_level_0__")  # columns of row labels that pandas wri
 MOST_BYTES = 2**31 - 1  # the largest block that the CSV reader accepts
 _ROWS_AT_ONCE = 1 << 16
 LONG_TYPES = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
-LABELS = ["id", "name"]  # columns that ``export`` adds; before, --names added a name alone
+LABELS = {"id", "name"}  # columns that ``export`` adds; before, --names added a name alone
 
 _WRONG_VALUE = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value '(.*)'"
@@ -128,8 +128,7 @@ def _long_table(path: Path, read: ReadOptions, parse: ParseOptions) -> pa.Table:
 
 def _is_long(columns: Sequence[str]) -> bool:
     """Whether a table is one that ``export`` writes or has written."""
-    labels = list(columns)[len(LONG_TYPES) :]
-    return [*LONG_TYPES, *labels] == list(columns) and labels in ([], LABELS[1:], LABELS)
+    return [*columns[:3]] == list(LONG_TYPES) and LABELS.issuperset(columns[3:])
 
 
 def _of_table(table: pa.Table) -> WordWeights:
@@ -154,9 +153,8 @@ def _of_long(table: pa.Table) -> WordWeights:
     n_topics, n_words = int(topics.max(initial=-1)) + 1, len(words.dictionary)
     # A small hostile file may name many topics and words: check before allocating the matrix.
     if n_topics * n_words > max(MOST_ENTRIES, 100 * len(table)):
-        raise ValueError(
-            f"too few weights ({len(table):,}) for {n_topics:,} topics and {n_words:,} words"
-        )
+        problem = f"too few weights ({len(table):,}) for {n_topics:,} topics and {n_words:,} words"
+        raise ValueError(problem)
     weights = np.zeros((n_topics, n_words))
     weights[topics, np.asarray(words.indices)] = np.asarray(table["probability"])
     return WordWeights(weights, words.dictionary.to_pylist())

@@ -42,7 +42,7 @@ from sparsetopics.runs.run import (
 )
 from sparsetopics.runs.run_files import EDITS_FILE, Provenance
 from sparsetopics.runs.seen_documents import joined_seen
-from sparsetopics.runs.topic_identity import TopicIdentity, joined, new_ids
+from sparsetopics.runs.topic_identity import inherited
 
 HEAD = "# Edits of topics, for `sparsetopics edit RUN --edits edits.toml --out RUN2`\n"
 Watch = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
@@ -168,14 +168,7 @@ def edited(
 def _taken(run: TopicRun, edited: Edited) -> TopicRun:
     """The run with an edited model, whose topics take the identities of those they come from."""
     model, parents = edited
-    known = {each for topic in run.topics for each in (topic.id, *topic.former_ids)}
-    new = new_ids(model, range(model.n_topics), known)
-    topics, taken = list[TopicIdentity](), set[int]()
-    for heir, *others in parents:
-        own = TopicIdentity(next(new)) if heir in taken else run.topics[heir]
-        topics.append(joined(own, [run.topics[place] for place in others]))
-        taken.add(heir)
-    settings = run.with_topics(topics).settings
+    settings = run.with_topics(inherited(run.topics, parents, model)).settings
     if "seen" in settings:
         settings["seen"] = joined_seen(settings["seen"], parents)
     return replace(run, model=model, settings=settings)

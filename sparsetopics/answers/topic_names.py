@@ -7,11 +7,9 @@ same ids, or else those with nearly the same words.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -19,32 +17,22 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import OptionError, warn_user
-from sparsetopics.base.safe_reading import read_toml, shown_toml
+from sparsetopics.base.safe_reading import read_toml
 from sparsetopics.base.sealed_files import Refusal, decoded
 from sparsetopics.base.wording import listed, quantity
-from sparsetopics.inference.course import Model
 from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import relevant_words, topic_names
-from sparsetopics.measures.similar_topics import ROUNDING, jensen_shannon_similarity, likely_pairs
+from sparsetopics.measures.similar_topics import ROUNDING, jensen_shannon_similarity, similarities
 from sparsetopics.measures.top_words import TopicRow, top_words, topic_table
 from sparsetopics.options.option import check_type, refuse, shown
-from sparsetopics.runs.run import AnyRun, Run, load_run
-from sparsetopics.runs.topic_identity import (
-    ID_LENGTH,
-    LETTERS,
-    NAME_WORDS,
-    TopicIdentity,
-    problem_of_name,
-)
+from sparsetopics.runs.run import AnyRun, P, Run, load_run
+from sparsetopics.runs.topic_identity import NAME_WORDS, TopicIdentity, problem_of_name
 
-P = TypeVar("P", bound=Model)
 GivenNames = Mapping[int | str, str]  # by number or id of the topic
 LEAST_SIMILARITY = 0.8  # Jensen–Shannon, of topics of two runs that are the same
 LEAST_WORDS = 6  # of the ten words of a name that a topic must have among its own ten
 LEAST_SHARE = 0.9  # of the probability of its ten best words that it must give to those of a name
 CLEARER = 2.0  # how many times as far from one another pair must be
-_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-_KEY = re.compile(rf"[{LETTERS}]{{{ID_LENGTH}}}|{_NUMBER.pattern}")
 _UNREADABLE = Refusal(OptionError, "Write a name and words, as `sparsetopics export --to names`")
 
 
@@ -63,20 +51,15 @@ def topic_rows(run: AnyRun, n_words: int, balance: float | None = None) -> list[
     return topic_table(topic_word, run.model.weights, words, labels_of(run), best)
 
 
-def names_of(run: AnyRun) -> list[str]:
-    """Return the name of each topic of a run, (n_topics,): that it was given, or its best words.
+def labels_of(run: AnyRun) -> list[tuple[str, str]]:
+    """Return the id and the name of each topic of a run, (n_topics,).
 
-    Raises RunError for a mixture of vectors.
+    The name is that which the topic was given, or its best words. Raises RunError for a mixture of
+    vectors.
     """
     words = run.words.shown  # first: it refuses a mixture of vectors
     usual = topic_names(run.model.topic_word_mean, _unigram(run), words)
-    return [topic.name or own for topic, own in zip(run.topics, usual, strict=True)]
-
-
-def labels_of(run: AnyRun) -> list[tuple[str, str]]:
-    """Return the id and the name of each topic of a run, (n_topics,), as ``names_of`` does."""
-    names = names_of(run)  # first: it refuses a mixture of vectors
-    return [(topic.id, name) for topic, name in zip(run.topics, names, strict=True)]
+    return [(topic.id, topic.name or own) for topic, own in zip(run.topics, usual, strict=True)]
 
 
 def _unigram(run: AnyRun) -> FloatArray:
@@ -95,15 +78,15 @@ def place_of(run: AnyRun, topic: int | str, option: str) -> int:
 
     Raises OptionError if it is not there.
     """
-    ids = [each.id for each in run.topics]
-    if isinstance(topic, str) and _NUMBER.fullmatch(topic):
-        topic = int(topic)
-    if isinstance(topic, Integral) and 0 <= topic < len(ids):
+    places = {each.id: place for place, each in enumerate(run.topics)}
+    places |= {str(place): place for place in places.values()}
+    if isinstance(topic, Integral) and 0 <= topic < run.model.n_topics:
         return int(topic)
-    if topic not in ids:
-        problem = f"there is no topic {shown(topic)}: the model has {quantity(len(ids), 'topic')}"
+    if not isinstance(topic, str) or topic not in places:
+        n_topics = quantity(run.model.n_topics, "topic")
+        problem = f"there is no topic {shown(topic)}: the model has {n_topics}"
         refuse(option, problem, "`sparsetopics topics` prints ids, and numbers from 0.")
-    return ids.index(str(topic))
+    return places[topic]
 
 
 def with_names(run: Run[P], given: GivenNames, named_by: str | None = None) -> Run[P]:
@@ -116,15 +99,11 @@ def with_names(run: Run[P], given: GivenNames, named_by: str | None = None) -> R
     topics, words = list(run.topics), words_of_names(run)
     for topic, name in given.items():
         place = place_of(run, topic, "names")
-        _check_name("names", name)
+        check_type("names", name, str, "a string")
+        if problem := problem_of_name(name):
+            refuse("names", problem, "Leave a topic out to keep its name.")
         topics[place] = replace(topics[place], name=name, words=words[place], named_by=named_by)
     return run.with_topics(topics)
-
-
-def _check_name(where: str, name: str) -> None:
-    check_type(where, name, str, "a string")
-    if problem := problem_of_name(name):
-        refuse(where, problem, "Leave a topic out to keep its name.")
 
 
 # --- names of other runs --------------------------------------------------------------------------
@@ -140,72 +119,59 @@ def load_named(path: Path, names: Path | None = None) -> AnyRun:
 def with_names_of(run: Run[P], names: Path) -> Run[P]:
     """Return a run with the names in a file or in another run.
 
-    Raises OptionError for names that cannot be read or fit no topic, RunError for another run that
-    cannot be read. Warns about names that fit no topic if others do.
+    They are those of topics with the same ids, or else of topics that are clearly similar. Raises
+    OptionError for names that cannot be read or fit no topic, RunError for another run that cannot
+    be read. Warns about names that fit no topic if others do.
     """
     if names.is_dir():
         other = load_run(names)
         found = [topic for topic in other.topics if topic.name is not None]
         if not found:
             refuse("names", f"no topic of {names} was given a name")
-        return _with_names_like(run, found, _same_topics(other, run), names)
-    given, found = read_names(names)
-    run = with_names(run, given) if given else run
-    return _with_names_like(run, found, _topics_with_words(found, run), names) if found else run
-
-
-def read_names(path: Path) -> tuple[dict[int | str, str], list[TopicIdentity]]:
-    """Return the names in a TOML file, and those that have words, to be found by them.
-
-    Warns about numbers of topics. Raises OptionError, with file and key, for a key that is neither
-    an id nor a number, and for a name that cannot be used.
-    """
-    given: dict[int | str, str] = {}
-    found = []
-    for key, value in read_toml(path).items():
-        where = f"{path}, {key}"
-        if isinstance(value, dict):
-            found.append(decoded({**value, "id": key}, TopicIdentity, where, _UNREADABLE))
-            if found[-1].name is None:
-                refuse(where, "the name is missing", "Leave a topic out to keep its name.")
-            continue
-        if not isinstance(value, str):
-            refuse(where, f"a name must be a string, but is {shown_toml(value)}")
-        _check_name(where, value)
-        if _KEY.fullmatch(key) is None:
-            problem = "a key must be the id of a topic, or its number"
-            refuse(where, problem, "`sparsetopics export --to names` writes such a file.")
-        given[int(key) if key.isdigit() else key] = value
-    if any(isinstance(key, int) for key in given):
-        warn_user(
-            f"{path} names topics by numbers, which change when a run learns on. "
-            "`sparsetopics export --to names` writes ids."
-        )
-    return given, found
-
-
-def _with_names_like(
-    run: Run[P], found: Sequence[TopicIdentity], similar: Mapping[str, int], where: Path
-) -> Run[P]:
-    """Name topics with the same ids, and those that are ``similar`` to the topics with other ids.
-
-    Raises OptionError if no name fits, and warns about those that do not if others do.
-    """
+        similar = _same_topics(other, run)
+    else:
+        found = read_names(names, run)
+        similar = _topics_with_words(found, run)
     topics = list(run.topics)
     same = {topic.id: place for place, topic in enumerate(topics)}
     taken = {same[topic.id] for topic in found if topic.id in same}
     places = {id_: place for id_, place in similar.items() if place not in taken} | same
-    left = [str(topic.name) for topic in found if topic.id not in places]
+    left = [shown(topic.name) for topic in found if topic.id not in places]
     if left:
-        said = f"{where}: no topic of {run.path} is like {listed([shown(name) for name in left])}"
+        said = f"{names}: no topic of {run.path} is like {listed(left)}"
         if len(left) == len(found):
             refuse("names", said, "Name the topics of this run: `sparsetopics export --to names`.")
         warn_user(f"{said}. These names are left out.")
     for topic in found:
         if (place := places.get(topic.id)) is not None:
-            own = {"id": topics[place].id, "former_ids": topics[place].former_ids}
-            topics[place] = replace(topic, **own)
+            topics[place] = replace(topic, id=topics[place].id, former_ids=topics[place].former_ids)
     return run.with_topics(topics)
+
+
+def read_names(path: Path, run: AnyRun) -> list[TopicIdentity]:
+    """Return the names in a TOML file for topics of ``run``, or with words for topics like those.
+
+    Warns about numbers of topics. Raises OptionError, with file and key, for a topic that is not
+    there and for a name that cannot be used, and RunError for a mixture of vectors.
+    """
+    topics, words, found = run.topics, words_of_names(run), []
+    content = read_toml(path)
+    for key, value in content.items():
+        where = f"{path}, {key}"
+        if isinstance(value, dict):
+            entry = {**value, "id": key}
+        else:
+            place = place_of(run, key, where)
+            entry = {"id": topics[place].id, "name": value, "words": [*words[place]]}
+        found.append(decoded(entry, TopicIdentity, where, _UNREADABLE))
+        if found[-1].name is None:
+            refuse(where, "the name is missing", "Leave a topic out to keep its name.")
+    if any(map(str.isdecimal, content)):
+        warn_user(
+            f"{path} names topics by numbers, which change when a run learns on. "
+            "`sparsetopics export --to names` writes ids."
+        )
+    return found
 
 
 def _topics_with_words(found: Sequence[TopicIdentity], run: AnyRun) -> dict[str, int]:
@@ -222,10 +188,9 @@ def _topics_with_words(found: Sequence[TopicIdentity], run: AnyRun) -> dict[str,
     for place, topic in enumerate(found):
         given = set(topic.words[:NAME_WORDS])
         own = [known[word] for word in given if word in known]
-        if own:
-            most = sums[:, min(len(given), sums.shape[1]) - 1]
-            shares[place] = topic_word[:, own].sum(axis=1) / most
-            n_words[place] = np.isin(best, own).sum(axis=1)
+        most = sums[:, min(len(given), sums.shape[1]) - 1]
+        shares[place] = topic_word[:, own].sum(axis=1) / most
+        n_words[place] = np.isin(best, own).sum(axis=1)
     return _clear_pairs(shares, (shares >= LEAST_SHARE) & (n_words >= LEAST_WORDS), found)
 
 
@@ -233,29 +198,26 @@ def _same_topics(other: AnyRun, run: AnyRun) -> dict[str, int]:
     """The topics of ``run`` that are most similar to those of another run, and they to them."""
     words = {word: k for k, word in enumerate(run.words.words)}  # first, as in ``labels_of``
     ours = run.model.topic_word_mean
-    known = [(k, words[word]) for k, word in enumerate(other.words.words) if word in words]
     theirs = np.zeros((other.model.n_topics, ours.shape[1]))
-    if known:
-        old, new = np.array(known).T
-        theirs[:, new] = other.model.topic_word_mean[:, old]
-    similarity = np.zeros((len(theirs), len(ours)))
+    old = [k for k, word in enumerate(other.words.words) if word in words]
+    new = [words[other.words.words[k]] for k in old]
+    theirs[:, new] = other.model.topic_word_mean[:, old]
     # A pair that is less similar makes no other unclear.
-    for k, j in likely_pairs(theirs, ours, 1.0 - CLEARER * (1.0 - LEAST_SIMILARITY)).tolist():
-        similarity[k, j] = jensen_shannon_similarity(theirs[k], ours[j])
+    least = 1.0 - CLEARER * (1.0 - LEAST_SIMILARITY)
+    similarity = similarities(theirs, ours, jensen_shannon_similarity, least)
     return _clear_pairs(similarity, similarity >= LEAST_SIMILARITY, other.topics)
 
 
 def _clear_pairs(
-    values: FloatArray, may_be_one: NDArray[np.bool_], topics: Sequence[TopicIdentity]
+    values: FloatArray, is_pair: NDArray[np.bool_], topics: Sequence[TopicIdentity]
 ) -> dict[str, int]:
     """The column that each row, a topic, goes with: values near one say that they are the same.
 
     The value of a pair must be at most half as far from one as those of its row and its column.
     Then a neighbour is not taken for a topic that is missing, since that has other neighbours.
     """
-    is_pair = may_be_one
     for axis in (0, 1):
-        ranked = np.sort(np.insert(values, 0, 0.0, axis=axis), axis=axis)  # zero: no other
+        ranked = np.sort(np.insert(values, [0, 0], 0.0, axis=axis), axis=axis)  # zero: no other
         best, second = ranked.take([-1], axis=axis), ranked.take([-2], axis=axis)
         is_pair = is_pair & (values == best) & (1.0 - second >= CLEARER * (1.0 - best) + ROUNDING)
     return {topics[row].id: column for row, column in np.argwhere(is_pair).tolist()}

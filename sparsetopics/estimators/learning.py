@@ -65,6 +65,7 @@ class Learned(NamedTuple, Generic[C, P, T]):
     is_start: bool = False  # no data were seen: the statistics are those of seeds
 
 
+LearnedTopics = Learned[WordCounts, PairCounts, DocumentTerms]
 AnyLearned = Learned[AnyComponents, BatchSums, Terms]  # only the options say of which model
 # Takes what was learned, new data, where to compute and where to keep summaries of batches.
 TakesMore = Callable[[AnyLearned, Source[StoredBatch], TrainingOptions, Executor, Memo], AnyLearned]
@@ -113,9 +114,7 @@ def learn(
     return found, learned, models
 
 
-def learned_in(
-    model: TopicPosterior, seen: SeenDocuments
-) -> Learned[WordCounts, PairCounts, DocumentTerms]:
+def learned_in(model: TopicPosterior, seen: SeenDocuments) -> LearnedTopics:
     """What a model was learned from, as far as learning goes on from it.
 
     An estimator that was loaded has nothing else, so one that was fitted uses nothing else.
@@ -168,49 +167,41 @@ def learn_more(
 
 
 def memoize_more(
-    before: Learned[C, P, T],
-    source: Source[B],
-    options: TrainingOptions,
-    executor: Executor,
-    memo: Memo,
+    old: Learned[C, P, T], new: Source[B], options: TrainingOptions, executor: Executor, memo: Memo
 ) -> Learned[C, P, T]:
     """Add the summaries of new data, which are visited several times, to the total."""
     learner: MemoizedLearner[B, C, P, T] = MemoizedLearner(
         memo, executor, options.keeps_better, False, keep_assignments=False
     )
-    prior = before.prior
-    if before.is_start:
-        state = learner.init(before.statistics)
-    else:  # a copy, since steps change it in place, and ``before`` must survive a failure
-        state = MemoizedState(None, before.statistics.accumulator(), {})
+    prior = old.prior
+    if old.is_start:
+        state = learner.init(old.statistics)
+    else:  # a copy, since steps change it in place, and ``old`` must survive a failure
+        state = MemoizedState(None, old.statistics.accumulator(), {})
     # These visits are not laps, which would begin a new sum over all batches: those of the earlier
     # data are gone.
     for _ in range(VISITS):
-        state, prior = _visit_all(learner, state, prior, source, options, executor)
+        state, prior = _visit_all(learner, state, prior, new, options, executor)
         state = state._replace(start=None)
         prior = prior.updated(learner.terms(state))
-    return Learned(state.total, _with_lengths(prior, source), before.n_steps)
+    return Learned(state.total, _with_lengths(prior, new), old.n_steps)
 
 
 def step_more(
-    before: Learned[C, P, T],
-    source: Source[B],
-    options: TrainingOptions,
-    executor: Executor,
-    memo: Memo,
+    old: Learned[C, P, T], new: Source[B], options: TrainingOptions, executor: Executor, memo: Memo
 ) -> Learned[C, P, T]:
     """Make a stochastic step for each batch, as if the collection had all data seen so far."""
-    (components, terms), prior = before.statistics, before.prior
-    n_docs = source.n_docs
-    if not before.is_start:
+    (components, terms), prior = old.statistics, old.prior
+    n_docs = new.n_docs
+    if not old.is_start:
         n_docs += round(terms.n_docs)
         growth = n_docs / terms.n_docs
         components, terms = components.scaled(growth), scaled(terms, growth)
     learner: StochasticLearner[B, C, P, T] = StochasticLearner(n_docs, options.step_sizes)
     state = learner.init(Statistics(components, terms))
-    if not before.is_start:
-        state = state._replace(terms=terms, n_steps=before.n_steps)
-    state, prior = _visit_all(learner, state, prior, source, options, executor)
+    if not old.is_start:
+        state = state._replace(terms=terms, n_steps=old.n_steps)
+    state, prior = _visit_all(learner, state, prior, new, options, executor)
     assert state.terms is not None, "after a step"
     return Learned(Statistics(state.components, state.terms), prior, state.n_steps)
 

@@ -71,7 +71,6 @@ def _arguments(run: Run[Model]) -> dict[str, object]:
     """
     options, where = recorded_options(run), f"{run.path / SETTINGS_FILE}, options"
     batches = decoded(run.settings.get("options", {}), Batching, where, DAMAGE).batches
-    arguments: dict[str, object] = {"n_batches": batches}
-    if run.model.likelihood_name is not None:
-        arguments["likelihood"] = run.model.likelihood_name
-    return arguments | arguments_of(options) | {"random_state": run.settings.get("seed")}
+    likelihood, seed = run.model.likelihood_name, run.settings.get("seed")
+    own = {} if likelihood is None else {"likelihood": likelihood}
+    return {"n_batches": batches, **own, **arguments_of(options), "random_state": seed}

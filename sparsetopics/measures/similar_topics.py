@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray
 
+Measure = Callable[[FloatArray, FloatArray], float]  # of two topics, each (n_words,)
 ROUNDING = 1e-6  # more than the sums of a product of matrices may be off, on any processor
 
 
-def likely_pairs(ours: FloatArray, theirs: FloatArray, least: float) -> IntArray:
-    """Return pairs of rows, (n_pairs, 2), of which no others share or resemble ``least``.
+def similarities(old: FloatArray, new: FloatArray, measure: Measure, least: float) -> FloatArray:
+    """Return how similar rows are, (n_old, n_new); what is below ``least`` may be zero.
 
-    Rows are probabilities of the same words. For each word, min(p, q) ≤ its part of the
-    Jensen–Shannon similarity ≤ √(pq), so Σ √(pq) of a pair bounds what it shares and how similar it
-    is. One product of matrices has it for all pairs.
+    Rows are probabilities of the same words, and ``measure`` is one of the two below. For a word,
+    min(p, q) ≤ its part of the Jensen–Shannon similarity ≤ √(pq), so Σ √(pq) of a pair bounds what
+    it shares and how similar it is. One product of matrices has it for all pairs.
     """
-    bounds = np.sqrt(ours) @ np.sqrt(theirs).T
-    return np.argwhere(bounds >= least - ROUNDING)
+    bounds = np.sqrt(old) @ np.sqrt(new).T
+    found = np.zeros(bounds.shape)
+    for k, j in np.argwhere(bounds >= least - ROUNDING).tolist():
+        found[k, j] = measure(old[k], new[j])
+    return found
 
 
 def shared_probability(p: FloatArray, q: FloatArray) -> float:

@@ -38,11 +38,12 @@ from sparsetopics.runs.run_files import (
     write_run,
 )
 from sparsetopics.runs.seen_documents import check_seen
-from sparsetopics.runs.topic_identity import TopicIdentity, carried, first_identities
+from sparsetopics.runs.topic_identity import TopicIdentity, first_identities, heirs, inherited
 from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
 
 P_co = TypeVar("P_co", bound=Model, covariant=True)
 P = TypeVar("P", bound=Model)
+Trace = Sequence[LapEntry]  # one entry per lap
 SWAPPED = "Are the run and the corpus swapped? The run comes first."
 
 
@@ -54,7 +55,7 @@ class Run(Generic[P_co]):
     model: P_co
     vocabulary: Vocabulary | None  # None for a mixture of vectors
     settings: RunSettings
-    trace: Sequence[LapEntry]  # one entry per lap
+    trace: Trace
 
     def __repr__(self) -> str:
         return short_repr(self, "path", "model", "n_laps")
@@ -84,8 +85,13 @@ class Run(Generic[P_co]):
         return replace(self, settings={**self.settings, "topics": tuple(topics)})
 
     def carried(self, model: Model) -> tuple[TopicIdentity, ...]:
-        """The ids and names of the topics of a model that learned on from this run."""
-        return carried(self.topics, self.model.topic_word_mean, model)
+        """The ids and names of the topics of a model that learned on from this run.
+
+        A topic with less than half of the probability of each old one is new. An old topic that
+        none continues is listed with the one that has at least half of its probability, if any has.
+        """
+        parents = heirs(self.model.topic_word_mean, model.topic_word_mean)
+        return inherited(self.topics, parents, model)
 
     def of(self, kind: type[P]) -> Run[P] | None:
         """Return this run if its model is of ``kind``, otherwise None."""
@@ -118,9 +124,8 @@ class Run(Generic[P_co]):
         """Raise VocabularyError unless word ids mean the same words as in the training."""
         if found.fingerprint != self.words.fingerprint:
             trained = f"the {quantity(len(self.words), 'word')} that {self.path} was trained with"
-            problem = (
-                f"expected {trained}, but found another vocabulary ({quantity(len(found), 'word')})"
-            )
+            n_words = quantity(len(found), "word")
+            problem = f"expected {trained}, but found another vocabulary ({n_words})"
             hint = "Ingest the documents again with --vocabulary and the training corpus."
             raise VocabularyError(where, problem, hint)
 
@@ -131,11 +136,7 @@ MixtureRun = Run[MixturePosterior]
 
 
 def save_run(
-    folder: Path,
-    model: Model,
-    vocabulary: Vocabulary | None,
-    provenance: Provenance,
-    trace: Sequence[LapEntry],
+    folder: Path, model: Model, vocabulary: Vocabulary | None, provenance: Provenance, trace: Trace
 ) -> None:
     """Write a run into ``folder``, which exists and is staged by the caller.
 
@@ -153,11 +154,7 @@ def save_run(
 
 
 def run_in_memory(
-    name: str,
-    model: Model,
-    vocabulary: Vocabulary | None,
-    provenance: Provenance,
-    trace: Sequence[LapEntry],
+    name: str, model: Model, vocabulary: Vocabulary | None, provenance: Provenance, trace: Trace
 ) -> AnyRun:
     """Return the run that ``load_run`` would read after ``save_run``; ``name`` is its path."""
     settings = decoded(run_record(model.stored(), provenance), RunSettings, name, DAMAGE)
@@ -189,9 +186,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     arrays = check_file(path, settings, ARRAYS_FILE)
     reader = StoredReader(file, content, settings, arrays, DAMAGE)
     model = posteriors[name].from_stored(name, reader)
-    topics = settings.get("topics")
-    ids = None if topics is None else [each.id for each in topics]
-    if ids is not None and not len(ids) == len(set(ids)) == model.n_topics:
+    ids = [topic.id for topic in settings.get("topics", ())]
+    if "topics" in settings and not len(ids) == len(set(ids)) == model.n_topics:
         raise DAMAGE.of(f"{file}, topics", f"expected {model.n_topics:,} different ids")
     if "seen" in settings:  # after its arrays, which prove the number of topics
         check_seen(settings["seen"], file, model.n_topics, DAMAGE)
@@ -212,14 +208,9 @@ def recorded_options(run: Run[Model]) -> TrainingOptions:
     Raises RunError unless they are options of training.
     """
     name, where = run.model.name, f"{run.path / SETTINGS_FILE}, options"
-    # The default local update is that of topics, which a mixture does not have.
-    usual: Nested = {"local": {"update": "mean-field"}} if MODELS[name].of_items else {}
-    record = {
-        "n_topics": run.model.n_topics,
-        **usual,
-        **run.settings.get("options", {}),
-        "model": name,
-    }
+    record: Nested = {"n_topics": run.model.n_topics, **run.settings.get("options", {})}
+    if not MODELS[name].of_items:  # for which the other defaults are
+        record["model"] = name
     if not MODELS[name].learns_number:
         record.pop("moves", None)  # in earlier versions, LDA had a move that no model has now
     return decoded(record, TrainingOptions, where, DAMAGE)
@@ -233,9 +224,8 @@ def load_words(folder: Path, settings: RunSettings) -> Vocabulary:
     try:
         vocabulary = Vocabulary.read(folder)
     except CorpusFormatError as error:
-        raise RunError(
-            str(folder), f"the run has no sound vocabulary ({reason_of(error)})"
-        ) from error
+        problem = f"the run has no sound vocabulary ({reason_of(error)})"
+        raise RunError(str(folder), problem) from error
     known = settings.get("n_words"), settings.get("vocabulary_fingerprint")
     if (len(vocabulary), vocabulary.fingerprint) != known:
         n_words = quantity(len(vocabulary), "word")

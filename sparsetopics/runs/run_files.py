@@ -119,13 +119,11 @@ class RunSettings(ModelSettings, Provenance):
     smoothing: NotRequired[float]  # of topics
 
 
-def write_run(
-    folder: Path, stored: Stored, provenance: Provenance, trace: Sequence[LapEntry]
-) -> None:
+def write_run(folder: Path, stored: Stored, facts: Provenance, trace: Sequence[LapEntry]) -> None:
     """Write the files of a run beside its vocabulary, which the caller has written.
 
     Equal arrays give equal bytes in ``model.safetensors``. Entries of ``stored`` win over those of
-    ``provenance``.
+    ``facts``.
     """
     arrays = stored.arrays.items()
     doubles = {name: np.ascontiguousarray(array, np.float64) for name, array in arrays}
@@ -137,7 +135,7 @@ def write_run(
     lines = [json.dumps(entry) + "\n" for entry in trace]
     (folder / TRACE_FILE).write_text("".join(lines), encoding="utf-8")
     listed = [FileEntry.of(folder / name) for name in LISTED_FILES if (folder / name).exists()]
-    write_sealed(folder / SETTINGS_FILE, run_record(stored, provenance, listed), indent=2)
+    write_sealed(folder / SETTINGS_FILE, run_record(stored, facts, listed), indent=2)
 
 
 def run_record(

@@ -13,11 +13,17 @@ import numpy as np
 from msgspec.structs import replace
 
 from sparsetopics.base.sealed_files import Refusal
-from sparsetopics.base.soundness import check_like, require
 from sparsetopics.inference.topics import falling
 from sparsetopics.model.allocations.allocation import Allocation
 from sparsetopics.model.allocations.hdp import HDPAllocation
-from sparsetopics.model.statistics import C, DocumentLengths, DocumentTerms, Statistics, T
+from sparsetopics.model.statistics import (
+    C,
+    DocumentLengths,
+    DocumentTerms,
+    Statistics,
+    T,
+    check_terms,
+)
 from sparsetopics.runs.run_files import KeptEntries, SeenDocuments
 
 SUMS = DocumentTerms._fields[2:]
@@ -54,7 +60,7 @@ def joined_seen(seen: SeenDocuments, parents: Sequence[Sequence[int]]) -> SeenDo
 
 def terms_of(seen: SeenDocuments) -> DocumentTerms:
     """The sums over documents."""
-    sums = (np.array(seen.sums[name]) for name in SUMS)
+    sums = (np.array(seen.sums.get(name, ())) for name in SUMS)
     return DocumentTerms(seen.n_documents, seen.n_tokens, *sums)
 
 
@@ -70,9 +76,6 @@ def lengths_of(seen: SeenDocuments) -> DocumentLengths | None:
 def check_seen(seen: SeenDocuments, where: Path, n_topics: int, damage: Refusal) -> None:
     """RunError, as ``damage`` words it, for numbers that no documents give ``n_topics`` topics."""
     with damage.reading(f"{where}, seen"):
-        require(seen.sums.keys() == {*SUMS}, f"expected the sums {', '.join(SUMS)}")
-        terms = terms_of(seen)
-        check_like(terms, DocumentTerms.zeros(n_topics), "sums")
-        terms.check()
+        check_terms(terms_of(seen), DocumentTerms.zeros(n_topics))
         if (lengths := lengths_of(seen)) is not None:
             lengths.check()

@@ -14,12 +14,13 @@ from typing import Annotated
 import msgspec
 import numpy as np
 from msgspec import Meta
+from msgspec.structs import replace
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import printable
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.relevance import LONGEST_NAME
-from sparsetopics.measures.similar_topics import likely_pairs, shared_probability
+from sparsetopics.measures.similar_topics import shared_probability, similarities
 
 ID_LENGTH = 8
 # Without digits no program takes an id for a number, and without vowels nobody for a word.
@@ -40,8 +41,7 @@ class TopicIdentity(msgspec.Struct, frozen=True, omit_defaults=True):
     former_ids: tuple[TopicId, ...] = ()  # of topics that became part of it
 
     def __post_init__(self) -> None:
-        problem = "" if self.name is None else problem_of_name(self.name)
-        if problem:
+        if self.name is not None and (problem := problem_of_name(self.name)):
             raise ValueError(problem)
 
 
@@ -59,51 +59,42 @@ def first_identities(model: Model) -> tuple[TopicIdentity, ...]:
     return tuple(map(TopicIdentity, new_ids(model, range(model.n_topics), ())))
 
 
-def carried(
-    before: Sequence[TopicIdentity], old: FloatArray, model: Model
+def inherited(
+    before: Sequence[TopicIdentity], parents: Sequence[Sequence[int]], model: Model
 ) -> tuple[TopicIdentity, ...]:
-    """The identities of the topics of ``model``, which learned on from the topics ``old``.
+    """The identities of the topics of ``model``, of which each comes from some topics ``before``.
 
-    ``old`` are probabilities, (n_before, n_words), of topics with the identities ``before``. A
-    topic with less than half of the probability of each of them is new. An old topic that none
-    continues is listed with the one that has at least half of its probability, if any has.
+    A topic has the identity of the first of its parents, unless another topic has it already, and
+    lists the other parents. A topic without parents is new.
     """
-    parents, merged = heirs(old, model.topic_word_mean)
     known = {each for own in before for each in (own.id, *own.former_ids)}
-    new = iter(new_ids(model, np.flatnonzero(parents < 0).tolist(), known))
+    firsts = [tuple(of[:1]) for of in parents]
+    is_new = [not first or first in firsts[:place] for place, first in enumerate(firsts)]
+    new = new_ids(model, np.flatnonzero(is_new).tolist(), known)
     found = []
-    for topic, parent in enumerate(parents.tolist()):
-        own = before[parent] if parent >= 0 else TopicIdentity(next(new))
-        found.append(
-            joined(own, [before[place] for place in np.flatnonzero(merged == topic).tolist()])
-        )
+    for of, is_other in zip(parents, is_new, strict=True):
+        own = TopicIdentity(next(new)) if is_other else before[of[0]]
+        former = [each for k in of[1:] for each in (before[k].id, *before[k].former_ids)]
+        found.append(replace(own, former_ids=(*own.former_ids, *former)))
     return tuple(found)
 
 
-def joined(heir: TopicIdentity, others: Sequence[TopicIdentity]) -> TopicIdentity:
-    """The identity of a topic that ``others`` became part of."""
-    former = [each for own in others for each in (own.id, *own.former_ids)]
-    return msgspec.structs.replace(heir, former_ids=(*heir.former_ids, *former))
+def heirs(old: FloatArray, new: FloatArray) -> list[list[int]]:
+    """Return the old topics that each new one continues, first its heir's, then those merged.
 
-
-def heirs(old: FloatArray, new: FloatArray) -> tuple[IntArray, IntArray]:
-    """Say which old topic each new one continues, and which new one each other old one went into.
-
-    Both are probabilities, (n_old, n_words) and (n_new, n_words). The results are (n_new,) numbers
-    of old topics and (n_old,) numbers of new ones; −1 stands for none. Pairs that share most
-    probability come first.
+    Both are probabilities, (n_old, n_words) and (n_new, n_words). Pairs that share most probability
+    come first. A new topic without an old one has an empty list.
     """
-    pairs = likely_pairs(old, new, LEAST_KEPT)
-    shared = np.array([shared_probability(old[k], new[j]) for k, j in pairs])
-    parents, merged = np.full(len(new), -1), np.full(len(old), -1)
-    order = [place for place in np.argsort(-shared, kind="stable") if shared[place] >= LEAST_KEPT]
-    for k, j in pairs[order].tolist():
-        if parents[j] < 0 and k not in parents:
-            parents[j] = k
-    for k, j in pairs[order].tolist():
-        if merged[k] < 0 and k not in parents:
-            merged[k] = j
-    return parents, merged
+    shared = similarities(old, new, shared_probability, LEAST_KEPT)
+    pairs = np.argwhere(shared >= LEAST_KEPT)
+    pairs = pairs[np.argsort(-shared[tuple(pairs.T)], kind="stable")]
+    parents, taken = [list[int]() for _ in new], set[int]()
+    for may_merge in (False, True):
+        for k, j in pairs.tolist():
+            if k not in taken and (may_merge or not parents[j]):
+                parents[j].append(k)
+                taken.add(k)
+    return parents
 
 
 def new_ids(model: Model, places: Sequence[int], known: Collection[str]) -> Iterator[str]:
@@ -113,17 +104,13 @@ def new_ids(model: Model, places: Sequence[int], known: Collection[str]) -> Iter
         digest.update(np.ascontiguousarray(array, np.float64).data)
     taken = set(known)
     for place in places:
-        texts = (f"{digest.hexdigest()} {place} {trial}".encode() for trial in count())
-        ids = (_letters(hashlib.sha256(text).digest()) for text in texts)
-        found = next(each for each in ids if each not in taken)
+        trials = (_letters(f"{digest.hexdigest()} {place} {trial}") for trial in count())
+        found = next(each for each in trials if each not in taken)
         taken.add(found)
         yield found
 
 
-def _letters(digest: bytes) -> str:
-    """An id made of the first bytes of a digest."""
-    number, letters = int.from_bytes(digest[:8]), ""
-    while len(letters) < ID_LENGTH:
-        number, letter = divmod(number, len(LETTERS))
-        letters += LETTERS[letter]
-    return letters
+def _letters(text: str) -> str:
+    """An id made of the digest of a text."""
+    number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+    return "".join(LETTERS[number // len(LETTERS) ** n % len(LETTERS)] for n in range(ID_LENGTH))

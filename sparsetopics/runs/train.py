@@ -131,10 +131,7 @@ def finish_training(
         keeper.keeps_last = plan.keep_state
         hooks.on_writing()
 
-    with (
-        open_executor(plan.workers) as executor,
-        _open_steps(plan, folder, data.whole) as steps,
-    ):
+    with open_executor(plan.workers) as executor, _open_steps(plan, folder, data.whole) as steps:
         found = run_session(
             data, plan.options, rng, executor, folder.memo,
             hooks._replace(on_lap=on_lap, on_writing=on_writing),
@@ -157,9 +154,8 @@ def finish_training(
     folder.publish(write, plan.rung_names)
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
-    result = result_of(model.name, model.n_topics, trace)._replace(
-        seconds=seconds, smoothing=model.smoothing
-    )
+    result = result_of(model.name, model.n_topics, trace)
+    result = result._replace(seconds=seconds, smoothing=model.smoothing)
     if not scores or not plan.options.is_validated:
         return result
     if scores.limits:
@@ -246,15 +242,14 @@ def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None
 
 def _first_start(plan: RunPlan, corpus: AnyCorpus) -> AnyRun | None:
     """The run that resumed training began with, to take ids and names of topics from."""
-    if plan.first_start is None:
-        return None
-    try:
-        run = load_run(plan.at(plan.first_start))
-        run.check_corpus(corpus, str(plan.corpus))
-    except SparsetopicsError as error:
-        warn_user(f"Topics get new ids, since those of --start cannot be read: {error}")
-        return None
-    return run
+    if plan.first_start is not None:
+        try:
+            run = load_run(plan.at(plan.first_start))
+            run.check_corpus(corpus, str(plan.corpus))
+            return run
+        except SparsetopicsError as error:
+            warn_user(f"Topics get new ids, since those of --start cannot be read: {error}")
+    return None
 
 
 def _provenance(plan: RunPlan, corpus: AnyCorpus) -> Provenance:

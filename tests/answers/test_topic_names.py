@@ -15,7 +15,6 @@ from sparsetopics.answers.exports.exporting import export_run
 from sparsetopics.answers.topic_names import (
     labels_of,
     load_named,
-    names_of,
     place_of,
     read_names,
     topic_rows,
@@ -45,6 +44,10 @@ def run(*arguments, status=0):
     return result.stderr if status else result.stdout
 
 
+def names_of(topics):
+    return [name for _, name in labels_of(topics)]
+
+
 @pytest.fixture
 def names_file(tmp_path):
     def write(text):
@@ -68,50 +71,61 @@ def named(run_folder, names_file):
 
 
 # --- files of names -------------------------------------------------------------------------------
-def test_a_file_gives_names_by_id(names_file):
-    path = names_file(f'{ID} = \'Cats & "dogs"\'\n"cccccccc" = "日本"\n')
+def test_a_file_gives_names_by_id(run_folder, named, names_file):
+    trained = load_run(run_folder)
+    expected = with_names(trained, {1: 'Cats & "dogs"', 3: "日本"}).topics
 
-    assert read_names(path) == ({ID: 'Cats & "dogs"', "cccccccc": "日本"}, [])
-    assert read_names(names_file("# none yet\n")) == ({}, [])
-    assert read_names(names_file(f'\ufeff{ID} = "Crime"\n')) == ({ID: "Crime"}, [])  # with a BOM
+    assert read_names(named({1: 'Cats & "dogs"', 3: "日本"}), trained) == [expected[1], expected[3]]
+    assert read_names(names_file("# none yet\n"), trained) == []
+    (found,) = read_names(names_file(f'\ufeff{expected[0].id} = "Crime"\n'), trained)  # with a BOM
+    assert found.name == "Crime"
 
 
-def test_a_file_gives_names_with_words(names_file):
+def test_a_file_without_names_changes_nothing(run_folder, names_file):
+    assert load_named(run_folder, names_file("# none yet\n")).topics == load_run(run_folder).topics
+
+
+def test_a_file_gives_names_with_words(run_folder, names_file):
     path = names_file(
         f'{ID} = {{name = "Cats", words = ["cat", "purr"]}}\n[cccccccc]\nname = "日本"'
     )
 
     expected = [TopicIdentity(ID, "Cats", ("cat", "purr")), TopicIdentity("cccccccc", "日本")]
-    assert read_names(path) == ({}, expected)
+    assert read_names(path, load_run(run_folder)) == expected
 
 
-def test_a_file_by_number_still_works_with_a_warning(names_file):
-    path = names_file('3 = "Crime"\n0 = "Cats"\n"1" = "日本"\n')
+def test_a_file_by_number_still_works_with_a_warning(run_folder, names_file):
+    path, trained = names_file('3 = "Crime"\n0 = "Cats"\n"1" = "日本"\n'), load_run(run_folder)
 
     with pytest.warns(
         SparsetopicsWarning, match="names topics by numbers, which change when a run"
     ):
-        assert read_names(path) == ({3: "Crime", 0: "Cats", 1: "日本"}, [])
+        found = read_names(path, trained)
+
+    named = with_names(trained, {3: "Crime", 0: "Cats", 1: "日本"}).topics
+    assert found == [named[3], named[0], named[1]]
 
 
 @pytest.mark.parametrize(
     ("text", "place", "problem"),
     [
-        ("3 = 4", ", 3: ", "a name must be a string, but is 4."),
-        (f"{ID} = true", f", {ID}: ", "a name must be a string, but is true."),
-        ('3 = ["a"]', ", 3: ", "a name must be a string, but is an array."),
+        ("3 = 4", ", 3, name: ", "expected a string"),
+        ("3 = true", ", 3, name: ", "expected a string"),
+        ('3 = ["a"]', ", 3, name: ", "expected a string"),
         ('3.1 = "a"', ", 3", ""),
-        (f'{ID} = " "', f", {ID}: ", "a name must not be empty. Leave a topic out to keep"),
+        ('3 = " "', ", 3: ", "a name must not be empty."),
         (f'3 = "{"x" * 201}"', ", 3: ", "a name has at most 200 characters, but this has 201."),
         ('3 = "\\u001b[31mred"', ", 3: ", "a name must be printable"),
         ('3 = "two\\nlines"', ", 3: ", "a name must be printable"),
-        (f'{ID} = "\\u202eleft"', f", {ID}: ", "a name must be printable"),
-        ('crime = "a"', ", crime: ", "a key must be the id of a topic, or its number."),
-        ('03 = "a"', ", 03: ", "a key must be the id of a topic, or its number"),
-        ('-1 = "a"', ", -1: ", "a key must be the id of a topic, or its number"),
-        ('"٣" = "a"', ", ٣: ", "a key must be the id of a topic, or its number"),
-        ('bbbbbbb = "a"', ", bbbbbbb: ", "a key must be the id of a topic, or its number"),
-        (f'{ID}b = "a"', f", {ID}b: ", "a key must be the id of a topic, or its number"),
+        ('3 = "\\u202eleft"', ", 3: ", "a name must be printable"),
+        (f'{ID} = "a"', f", {ID}: ", "there is no topic"),
+        ('4 = "a"', ", 4: ", "there is no topic"),
+        ('crime = "a"', ", crime: ", "there is no topic"),
+        ('03 = "a"', ", 03: ", "there is no topic"),
+        ('-1 = "a"', ", -1: ", "there is no topic"),
+        ('"٣" = "a"', ", ٣: ", "there is no topic"),
+        ('bbbbbbb = "a"', ", bbbbbbb: ", "there is no topic"),
+        (f'{ID}b = "a"', f", {ID}b: ", "there is no topic"),
         (f'"{ID}\\n" = "a"', f", {ID}", ""),
         ('[names]\n3 = "a"', ", names", ""),
         (f'{ID} = {{name = "a", words = "b"}}', f", {ID}, words", ""),
@@ -126,11 +140,11 @@ def test_a_file_by_number_still_works_with_a_warning(names_file):
         ("3 = Crime", ": ", "is not valid TOML"),
     ],
 )
-def test_wrong_names_are_refused_with_their_place(names_file, text, place, problem):
+def test_wrong_names_are_refused_with_their_place(run_folder, names_file, text, place, problem):
     path = names_file(text)
 
     with pytest.raises(OptionError) as error:
-        read_names(path)
+        read_names(path, load_run(run_folder))
 
     assert str(error.value).startswith(f"{path}{place}{problem}")
     assert str(error.value).isprintable()
@@ -184,9 +198,8 @@ def test_names_that_cannot_be_used_are_refused(run_folder, given):
 def test_export_writes_a_file_to_edit(run_folder, model, vocabulary, tmp_path):
     run("export", run_folder, "--to", "names", "--out", tmp_path / "all.toml")
 
-    given, found = read_names(tmp_path / "all.toml")
-    assert given == {}
     trained, words = load_run(run_folder), vocabulary.words
+    found = read_names(tmp_path / "all.toml", trained)
     best = np.argsort(-model.topic_word_mean, axis=1, kind="stable")[:, :10]
     for topic, own, name, row in zip(found, trained.topics, names_of(trained), best, strict=True):
         assert topic == TopicIdentity(own.id, name, tuple(words[word] for word in row))
@@ -201,7 +214,7 @@ def test_a_file_with_some_names_is_completed(run_folder, named, tmp_path):
 
     expected = names_of(load_run(run_folder))
     expected[2] = 'Crime \\ "and" <b>'
-    _, found = read_names(tmp_path / "all.toml")
+    found = read_names(tmp_path / "all.toml", load_run(run_folder))
     assert [topic.name for topic in found] == expected
     assert names_of(load_named(run_folder, tmp_path / "all.toml")) == expected
 
@@ -230,7 +243,7 @@ def test_any_words_make_a_file_that_can_be_read(tmp_path):
     export_run(tmp_path / "run", "names", tmp_path / "names.toml")
 
     trained = load_run(tmp_path / "run")
-    _, found = read_names(tmp_path / "names.toml")
+    found = read_names(tmp_path / "names.toml", trained)
     best = np.argsort(-rows, axis=1, kind="stable")
     assert [topic.words for topic in found] == [tuple(words[w] for w in own) for own in best]
     ids = [topic.id for topic in trained.topics]
@@ -402,7 +415,7 @@ def test_names_are_for_one_run(run_folder, hdp_folder, named, names_file, tmp_pa
 
     assert said == "Error: --names: is for the topics of one run, but 2 runs are given.\n"
     said = run("topics", run_folder, "--names", names_file(f'{ID} = "Crime"'), status=1)
-    assert said.startswith(f"Error: --names: there is no topic '{ID}': the model has 4 topics.")
+    assert f"names.toml, {ID}: there is no topic '{ID}': the model has 4 topics." in said
 
 
 @pytest.mark.filterwarnings("default")
@@ -422,10 +435,7 @@ def test_a_file_by_number_warns_and_names_the_topics(run_folder, names_file):
     names_file('4 = "Crime"')
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 1
-    assert result.stderr.splitlines()[0] == warning
-    assert result.stderr.splitlines()[1].startswith(
-        "Error: --names: there is no topic 4: the model"
-    )
+    assert f"{given}, 4: there is no topic '4': the model has 4 topics." in result.stderr
 
 
 def test_a_mixture_of_documents_has_names_too(document_mixture_folder, names_file):

@@ -197,7 +197,7 @@ def test_rungs_of_a_topic_path_and_mixtures_learn_no_more(tmp_path):
 
 
 DAMAGES = {
-    "a sum of other topics": (("sums", "summed_digamma"), [1.0], "seen: sums.summed_digamma has"),
+    "a sum of other topics": (("sums", "summed_digamma"), [1.0], "seen: terms.summed_digamma has"),
     "a sum that is not finite": (("sums", "totals"), [1.0, 1e300, 0.0], r"seen\.sums\["),
     "a sum that is no number": (("sums", "totals"), [1.0, "2", 0.0], r"seen\.sums\["),
     "no documents": (("n_documents",), 0.0, "seen: "),
@@ -240,7 +240,7 @@ def test_a_sum_that_is_missing_is_named(sound, tmp_path):
     (run / "model.json").write_text(json.dumps(settings))
     reseal(run)
 
-    with pytest.raises(RunError, match=r"model.json, seen: expected the sums .*frozen_slack"):
+    with pytest.raises(RunError, match=r"model.json, seen: terms.frozen_slack"):
         sparsetopics.load(run)
 
 

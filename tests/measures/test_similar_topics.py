@@ -8,8 +8,8 @@ from scipy.spatial.distance import jensenshannon
 
 from sparsetopics.measures.similar_topics import (
     jensen_shannon_similarity,
-    likely_pairs,
     shared_probability,
+    similarities,
 )
 
 CONCENTRATIONS = [0.01, 0.3, 1.0, 30.0]
@@ -75,15 +75,20 @@ def two_models(draw):
 def test_no_pair_that_is_similar_is_left_out(models, least):
     ours, theirs = models
 
-    found = {tuple(pair) for pair in likely_pairs(ours, theirs, least).tolist()}
-
-    for k, p in enumerate(ours):
-        for j, q in enumerate(theirs):
-            for measure in (shared_probability, jensen_shannon_similarity):
-                assert (k, j) in found or measure(p, q) < least
+    for measure in (shared_probability, jensen_shannon_similarity):
+        found = similarities(ours, theirs, measure, least)
+        for k, p in enumerate(ours):
+            for j, q in enumerate(theirs):
+                assert found[k, j] == measure(p, q) or (
+                    found[k, j] == 0.0 and measure(p, q) < least
+                )
 
 
 def test_pairs_that_share_little_are_left_out():
     topics = np.kron(np.eye(6), np.full((1, 7), 1 / 7))  # of words of their own
 
-    assert likely_pairs(topics, topics[::-1], 0.5).tolist() == [[k, 5 - k] for k in range(6)]
+    asked = []
+    found = similarities(topics, topics[::-1], lambda p, q: asked.append(p) or 0.75, 0.5)
+
+    assert found.tolist() == (0.75 * np.eye(6)[::-1]).tolist()
+    assert len(asked) == 6

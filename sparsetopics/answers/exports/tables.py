@@ -9,20 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from sparsetopics.answers.table_files import write_tables
-from sparsetopics.answers.topic_names import names_of
+from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.runs.run import AnyRun
 
-TOPICS = pa.schema(
-    [
-        ("topic", pa.int64()),
-        ("word", pa.string()),
-        ("probability", pa.float64()),
-        ("id", pa.string()),
-        ("name", pa.string()),
-    ]
-)
+WORDS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
+TOPICS = WORDS.append(pa.field("id", pa.string())).append(pa.field("name", pa.string()))
 NORMALS = pa.schema(
     [
         ("component", pa.int64()),
@@ -59,12 +52,11 @@ def _long_table(run: AnyRun) -> tuple[pa.Schema, Iterator[pa.Table]]:
 def _topic_rows(run: AnyRun) -> Iterator[pa.Table]:
     """Yield all words of each topic, the most probable first, ties by word id."""
     words = pa.array(run.words.words, pa.string())
-    names, topic_word = names_of(run), run.model.topic_word_mean
-    for topic, (probabilities, own) in enumerate(zip(topic_word, run.topics, strict=True)):
+    labeled = zip(labels_of(run), run.model.topic_word_mean, strict=True)
+    for topic, (label, probabilities) in enumerate(labeled):
         order = np.argsort(-probabilities, kind="stable")
         columns = [np.full(len(order), topic), words.take(pa.array(order)), probabilities[order]]
-        labels = [pa.repeat(label, len(order)) for label in (own.id, names[topic])]
-        yield pa.table([*columns, *labels], schema=TOPICS)
+        yield pa.table([*columns, *(pa.repeat(own, len(order)) for own in label)], schema=TOPICS)
 
 
 def _normal_rows(model: MixturePosterior) -> Iterator[pa.Table]:

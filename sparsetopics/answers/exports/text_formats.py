@@ -12,7 +12,7 @@ from pyarrow.csv import WriteOptions, write_csv
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
-from sparsetopics.answers.topic_names import names_of, words_of_names
+from sparsetopics.answers.topic_names import labels_of, words_of_names
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OutputError
 from sparsetopics.base.showing import shortened
@@ -69,8 +69,8 @@ def write_topic_matrix(path: Path, run: AnyRun) -> None:
 def write_names(path: Path, run: AnyRun) -> None:
     """Write a file for ``read_names`` with the name of each topic and ten words, by its id."""
     lines = ["# Names of topics, for --names. Words find a topic again in a run with other ids.\n"]
-    rows = zip(run.topics, names_of(run), words_of_names(run), run.model.weights, strict=True)
-    for topic, name, words, weight in rows:
+    rows = zip(run.topics, labels_of(run), words_of_names(run), run.model.weights, strict=True)
+    for topic, (_, name), words, weight in rows:
         quoted = toml(shortened(printable(name), LONGEST_NAME))  # escapes may make it too long
         own = ", ".join(map(toml, topic.words or words))
         lines.append(f"\n# {weight:.2%}\n{topic.id} = {{name = {quoted}, words = [{own}]}}\n")
