@@ -20,7 +20,11 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import printable
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.relevance import LONGEST_NAME
-from sparsetopics.measures.similar_topics import shared_probability, similarities
+from sparsetopics.measures.similar_topics import (
+    jensen_shannon_similarity,
+    shared_probability,
+    similarities,
+)
 
 ID_LENGTH = 8
 # Without digits no program takes an id for a number, and without vowels nobody for a word.
@@ -82,12 +86,14 @@ def inherited(
 def heirs(old: FloatArray, new: FloatArray) -> list[list[int]]:
     """Return the old topics that each new one continues, first its heir's, then those merged.
 
-    Both are probabilities, (n_old, n_words) and (n_new, n_words). Pairs that share most probability
-    come first. A new topic without an old one has an empty list.
+    Both are probabilities, (n_old, n_words) and (n_new, n_words). Of the pairs that share half of
+    their probability, the most similar come first. A new topic without an old one has an empty
+    list.
     """
     shared = similarities(old, new, shared_probability, LEAST_KEPT)
     pairs = np.argwhere(shared >= LEAST_KEPT)
-    pairs = pairs[np.argsort(-shared[tuple(pairs.T)], kind="stable")]
+    likeness = np.array([jensen_shannon_similarity(old[k], new[j]) for k, j in pairs])
+    pairs = pairs[np.argsort(-likeness, kind="stable")]
     parents, taken = [list[int]() for _ in new], set[int]()
     for may_merge in (False, True):
         for k, j in pairs.tolist():

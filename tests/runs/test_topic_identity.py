@@ -16,6 +16,7 @@ from sparsetopics.answers.topic_names import labels_of, with_names
 from sparsetopics.base.errors import RunError, SparsetopicsWarning
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.measures.similar_topics import jensen_shannon_similarity
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from sparsetopics.runs import train as trained_runs
@@ -47,9 +48,11 @@ def carried(before, old, model):
 
 # --- which topic continues which ------------------------------------------------------------------
 def greedy_heirs(old, new):
-    """All pairs, those that share most first, then by the old and by the new number."""
+    """Pairs that share half, the most similar first, then by the old and by the new number."""
     shared = {(k, j): np.minimum(p, q).sum() for k, p in enumerate(old) for j, q in enumerate(new)}
-    pairs = sorted((pair for pair in shared if shared[pair] >= 0.5), key=lambda p: (-shared[p], p))
+    likeness = {(k, j): jensen_shannon_similarity(old[k], new[j]) for k, j in shared}
+    pairs = [pair for pair in shared if shared[pair] >= 0.5]
+    pairs.sort(key=lambda pair: (-likeness[pair], pair))
     parents, merged = {}, {}
     for k, j in pairs:
         if j not in parents and k not in parents.values():
