@@ -190,6 +190,7 @@ def relearned(run: TopicRun, corpus: Corpus, laps: int, workers: int, hooks: Run
     assert isinstance(made.model, TopicPosterior), "it started from one"
     settings: RunSettings = {**run.settings, **made.kept, "corpus": facts_of(corpus)}
     settings["topics"] = run.carried(made.model)
+    settings.pop("number_of_topics", None)  # chosen by other documents
     laps_made = [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
     return replace(run, model=made.model, settings=settings, trace=[*run.trace, *laps_made])
 

@@ -84,7 +84,9 @@ class EditableTopics(FittedEstimator):
         """A copy of this estimator with the topics of a run."""
         from sparsetopics.runs.run_files import KeptEntries
 
-        new = copy(self).set_params(n_components=run.model.n_topics)
+        n_topics = run.model.n_topics
+        sparsity = self.sparsity and min(self.sparsity, n_topics)
+        new = copy(self).set_params(n_components=n_topics, sparsity=sparsity)
         facts, kept = run.settings["corpus"], convert(run.settings, KeptEntries)
         new._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
         return new
