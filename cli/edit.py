@@ -107,7 +107,8 @@ def command(
     call = None if namer is None else load_function(namer, "namer", "from words to a name")
     trained = load_run(run, TopicPosterior)
     edits = edits.by_ids(trained)
-    documents, scored = trained.documents_at(corpus), trained.documents_at(heldout)
+    documents = None if corpus is None else trained.documents_at(corpus)
+    scored = None if heldout is None else trained.documents_at(heldout)
     with show_progress(TrainingOptions(1), quiet=quiet) as hooks:
         found: AnyRun = edited(trained, edits, documents, workers, hooks)
     if names is not None:
@@ -123,9 +124,8 @@ def command(
     with written(output) as scratch:
         save_run(scratch, found.model, found.vocabulary, found.settings, found.trace)
         edits.with_names_of(found, trained).write(scratch)
-    score = {"heldout_before": before, "heldout_after": after}
-    told = {"run": str(out), "n_topics": found.model.n_topics, **score}
-    show(told, lines, as_json=as_json)
+    told = {"run": str(out), "n_topics": found.model.n_topics}
+    show(told | {"heldout_before": before, "heldout_after": after}, lines, as_json=as_json)
 
 
 def _named(given: str) -> tuple[str, str]:

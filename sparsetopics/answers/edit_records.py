@@ -46,9 +46,9 @@ class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def with_names_of(self, after: AnyRun, before: AnyRun) -> Edits:
         """The same edits with all names that topics have now and had not before."""
-        known = {(topic.id, topic.name) for topic in before.topics}
-        new = [topic for topic in after.topics if (topic.id, topic.name) not in known]
-        names = {topic.id: topic.name for topic in new if topic.name is not None}
+        old = {(topic.id, topic.name) for topic in before.topics}
+        new = [topic for topic in after.topics if topic.name and (topic.id, topic.name) not in old]
+        names = {topic.id: topic.name or "" for topic in new}
         return msgspec.structs.replace(self, rename=names)
 
     def write(self, folder: Path) -> None:

@@ -36,7 +36,6 @@ from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptio
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.data import divided, facts_of
 from sparsetopics.runs.run import TopicRun, option_record, recorded_options
-from sparsetopics.runs.run_files import RunSettings
 from sparsetopics.runs.seen_documents import joined_seen
 from sparsetopics.runs.session import run_session, workshop
 from sparsetopics.runs.topic_identity import TopicIdentity, joined, new_ids
@@ -188,8 +187,8 @@ def relearned(run: TopicRun, corpus: Corpus, laps: int, workers: int, hooks: Run
     with workshop(workers) as where:
         made = run_session(data, options, rng, *where, hooks, scorer=None, start=run.model)
     assert isinstance(made.model, TopicPosterior), "it started from one"
-    settings: RunSettings = {**run.settings, **made.kept, "corpus": facts_of(corpus)}
-    settings["topics"] = run.carried(made.model)
+    settings = run.with_topics(run.carried(made.model)).settings
+    settings["corpus"], settings["seen"] = facts_of(corpus), made.kept["seen"]
     settings.pop("number_of_topics", None)  # chosen by other documents
     laps_made = [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
     return replace(run, model=made.model, settings=settings, trace=[*run.trace, *laps_made])
@@ -218,11 +217,11 @@ def split_topic(run: TopicRun, topic: int, corpus: Corpus, workers: int) -> Topi
             refuse("split", f"fewer than {FEWEST_DOCUMENTS} documents use topic {topic}")
         n_batches = min(FEWEST_BATCHES, own.n_docs)
         batches = [own[first::n_batches] for first in range(n_batches)]
-        sizes = own.n_docs, own.n_tokens, model.n_words
-        source = Batches(*sizes, n_batches, True, batches.__getitem__)
+        sizes = own.n_docs, own.n_tokens, model.n_words, n_batches
         prior = TopicPrior(word_concentration=eta)
         of_two = TrainingOptions(2, SPLIT_LAPS, prior=prior, smoothing=eta)
         rng = np.random.default_rng(run.settings.get("seed"))
+        source = Batches(*sizes, True, batches.__getitem__)
         two = train(source, of_two, scratch, executor, rng)
     assert isinstance(two, TopicPosterior), "LDA"
     tokens = two.topic_word_mean * two.sizes[:, None]  # of each word in each of the two
