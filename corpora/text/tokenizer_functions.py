@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 _LOCK = Lock()  # one thread at a time, because a function may be written for one only
 
 
-def name_of(function: Callable[..., object]) -> str:
+def name_of(function: Callable[..., Result]) -> str:
     """``MODULE:NAME`` of a function where it is defined; of other objects, that of the class."""
     named = function if hasattr(function, "__qualname__") else type(function)
     return f"{getattr(named, '__module__', 'builtins')}:{named.__qualname__}"

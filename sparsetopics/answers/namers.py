@@ -78,7 +78,7 @@ def _answer(ask: Callable[[], str]) -> tuple[str, str]:
         return "", f"no answer in {SECONDS:g} s"
 
 
-def _problem_of(name: object) -> str:
+def _problem_of(name: str) -> str:  # or whatever the function returns
     if not isinstance(name, str):
         return f"returned {type(name).__name__}, not a string"
     has_markup = re.search("<[^>]*>|`", name)
