@@ -6,10 +6,13 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.base.outputs import output_folder, written
+from sparsetopics.base.own_folders import RUN
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
 from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import (
+    Decorator,
     json_option,
     names_option,
     overwrite_option,
@@ -17,49 +20,29 @@ from sparsetopics.cli.shared_options import (
     row_option,
     threads_option,
 )
+from sparsetopics.corpora.text.tokenizer_functions import load_function
 from sparsetopics.options.option import refuse
 from sparsetopics.options.table import OPTION
+from sparsetopics.options.training import TrainingOptions
+
+
+def _edit_option(name: str, metavar: str, text: str) -> Decorator:
+    return click.option(f"--{name}", type=TEXT, multiple=True, metavar=metavar, help=text)
 
 
 @click.command()
 @click.argument("run", type=NAMED_PATH)
 @click.option("--out", type=NEW_PATH, required=True, help="Run folder to write.")
-@click.option(
-    "--merge", type=TEXT, multiple=True, metavar="ID,ID",
-    help="Make one topic of these. It keeps the id and the name of the heaviest.",
-)  # fmt: skip
-@click.option(
-    "--split", type=TEXT, multiple=True, metavar="ID",
-    help="Make two topics of one, by the documents of --corpus. The heavier one keeps the id.",
-)  # fmt: skip
-@click.option(
-    "--drop", type=TEXT, multiple=True, metavar="ID",
-    help="Remove a topic. A lap over --corpus gives its words to the others.",
-)  # fmt: skip
-@click.option(
-    "--rename", type=TEXT, multiple=True, metavar="ID=NAME", help="Name a topic.",
-)  # fmt: skip
+@_edit_option("merge", "ID,ID", "Make one topic of these, with the id and name of the heaviest.")
+@_edit_option("drop", "ID", "Remove a topic. A lap gives its words to the others.")
+@_edit_option("split", "ID", "Make two topics of one. The part more like it keeps id and name.")
+@_edit_option("rename", "ID=NAME", "Name a topic.")
 @names_option
-@click.option(
-    "--namer", type=TEXT, metavar="MODULE:FUNCTION",
-    help="Python function that makes a name for each topic of its best words, the words that set "
-    "it apart, three documents of --corpus, and the name of its theme or None. A topic keeps its "
-    "name if the function fails or takes more than a minute.",
-)  # fmt: skip
-@click.option(
-    "--edits", "record", type=NAMED_PATH, metavar="FILE.toml",
-    help="Do again what this file says, such as the edits.toml of a run that was edited.",
-)  # fmt: skip
-@click.option("--corpus", type=NAMED_PATH, help="Documents for --split, --drop, --laps, --namer.")
-@row_option(
-    OPTION["laps"],
-    "Passes over --corpus after the edits, which give each word to the topics that explain it "
-    "best. Default: 1 with --split or --drop, otherwise none.",
-)
-@click.option(
-    "--heldout", type=NAMED_PATH,
-    help="Corpus to score before and after the edits, as `sparsetopics evaluate` does.",
-)  # fmt: skip
+@click.option("--namer", type=TEXT, metavar="MODULE:FUNCTION", help="Function that names topics.")
+@click.option("--edits", "record", type=NAMED_PATH, help="Do again what this edits.toml says.")
+@click.option("--corpus", type=NAMED_PATH, help="Documents for --drop, --split, --laps, --namer.")
+@row_option(OPTION["laps"], "Passes over --corpus. Default: 1 with --drop or --split, else none.")
+@click.option("--heldout", type=NAMED_PATH, help="Corpus to score before and after the edits.")
 @overwrite_option("Replace the run folder if it exists.")
 @threads_option
 @quiet_option()
@@ -68,8 +51,8 @@ def command(
     run: Path,
     out: Path,
     merge: tuple[str, ...],
-    split: tuple[str, ...],
     drop: tuple[str, ...],
+    split: tuple[str, ...],
     rename: tuple[str, ...],
     names: Path | None,
     namer: str | None,
@@ -85,8 +68,15 @@ def command(
     """Write RUN with edited topics to a new run folder; RUN stays as it is.
 
     Topics are named by their ids, as `sparsetopics topics` prints them. Edits are made in this
-    order: merge, split, drop, laps, names. Counts of merged topics add up, so --merge and
-    --rename need no documents. Each of the options for edits can be repeated.
+    order: merge, drop, split, laps, names. Each of the options for edits can be repeated.
+
+    Counts of merged topics add up, so --merge and --rename need no documents. A topic is split by
+    the documents that use it. --laps give each word to the topics that explain it best, among them
+    the words of a topic that is dropped.
+
+    The function of --namer makes a name for each topic of its best words, the words that set it
+    apart, three documents of --corpus, and the name of its theme or None. A topic keeps its name if
+    the function fails or takes more than a minute.
 
     OUT also gets a file edits.toml with what was done. As ids stay when a run learns on, --edits
     can do the same to the run of another night.
@@ -98,29 +88,49 @@ def command(
         sparsetopics edit run --split bcdfghjk --corpus train --heldout test --out split
         sparsetopics edit tuesday --edits merged/edits.toml --out tuesday-merged
     """
-    from sparsetopics.answers.editing import Edits, edit_run, read_edits
+    from sparsetopics.answers.edit_records import Edits, read_edits
+    from sparsetopics.answers.editing import edited
+    from sparsetopics.answers.namers import named_by
+    from sparsetopics.answers.topic_names import with_names, with_names_of
     from sparsetopics.cli.train_progress import show_progress
+    from sparsetopics.model.topic_posterior import TopicPosterior
+    from sparsetopics.runs.data import completion_score
+    from sparsetopics.runs.run import AnyRun, load_run, save_run
 
+    output = output_folder(out, RUN, overwrite=overwrite, inputs=[run, corpus, heldout])
     groups = tuple(tuple(group.split(",")) for group in merge)
-    edits = Edits(groups, split, drop, laps, dict(map(_name_of, rename)))
+    edits = Edits(groups, drop, split, laps, dict(map(_named, rename)))
+    if record is not None and edits != Edits():
+        refuse("edits", "cannot be combined with other edits", "Write them into the file.")
     if record is not None:
-        if edits != Edits():
-            refuse("edits", "cannot be combined with other edits", "Write them into the file.")
         edits = read_edits(record)
-    found = edit_run(
-        run, out, edits,
-        names=names, namer=namer, corpus=corpus, heldout=heldout, overwrite=overwrite,
-        workers=workers, watch=lambda options: show_progress(options, quiet=quiet),
-    )  # fmt: skip
-    lines = [f"Wrote {out} with {quantity(found.n_topics, 'topic')}."]
-    if found.before is not None:
-        change = f"{found.before:.4f} before, {found.after:.4f} after"
-        lines.insert(0, f"Held-out score, nats per token: {change}.")
-    scores = {"heldout_before": found.before, "heldout_after": found.after}
-    show({"run": str(out), "n_topics": found.n_topics, **scores}, lines, as_json=as_json)
+    elif edits == Edits() and names is None and namer is None:
+        refuse("edit", "there is nothing to do", "Give --merge, --drop, --split or --rename.")
+    call = None if namer is None else load_function(namer, "namer", "from words to a name")
+    trained = load_run(run, TopicPosterior)
+    edits = edits.by_ids(trained)
+    documents = None if corpus is None else trained.documents_at(corpus)
+    scored = None if heldout is None else trained.documents_at(heldout)
+    with show_progress(TrainingOptions(1), quiet=quiet) as hooks:
+        found: AnyRun = edited(trained, edits, documents, workers, hooks)
+    if names is not None:
+        found = with_names_of(found, names)
+    if call is not None:
+        found = named_by(found, call, documents, workers, hooks.say)
+    found = with_names(found, edits.rename)
+    lines = [f"Wrote {out} with {quantity(found.model.n_topics, 'topic')}."]
+    before = after = None
+    if scored is not None:
+        before, after = map(completion_score(scored, scored, workers), (trained.model, found.model))
+        lines.insert(0, f"Held-out score, nats per token: {before:.4f} before, {after:.4f} after.")
+    with written(output) as scratch:
+        save_run(scratch, found.model, found.vocabulary, found.settings, found.trace)
+        edits.with_names_of(found, trained).write(scratch)
+    told = {"run": str(out), "n_topics": found.model.n_topics}
+    show(told | {"heldout_before": before, "heldout_after": after}, lines, as_json=as_json)
 
 
-def _name_of(given: str) -> tuple[str, str]:
+def _named(given: str) -> tuple[str, str]:
     topic, is_named, name = given.partition("=")
     if not is_named:
         refuse("rename", f"must be ID=NAME, but is {given}")

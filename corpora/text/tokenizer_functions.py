@@ -24,6 +24,12 @@ Result = TypeVar("Result")
 _LOCK = Lock()  # one thread at a time, because a function may be written for one only
 
 
+def name_of(function: Callable[..., Result]) -> str:
+    """``MODULE:NAME`` of a function where it is defined; of other objects, that of the class."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{getattr(named, '__module__', 'builtins')}:{named.__qualname__}"
+
+
 class GivenFunction(str):
     """The name of a function that was passed as an object, so it need not be imported."""
 
@@ -32,8 +38,7 @@ class GivenFunction(str):
     @classmethod
     def of(cls, function: TokenizerFunction) -> GivenFunction:
         """The function under the name ``MODULE:NAME`` that it has where it is defined."""
-        named = function if hasattr(function, "__qualname__") else type(function)
-        given = cls(f"{getattr(named, '__module__', 'builtins')}:{named.__qualname__}")
+        given = cls(name_of(function))
         given.function = function
         return given
 

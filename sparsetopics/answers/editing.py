@@ -1,242 +1,222 @@
-"""Edits that people make to the topics of a run: join, divide, drop and name them.
+"""Edits of the topics of a run, which are joined, divided or dropped, and laps after that.
 
-What was done is a record by the ids of topics, so that it can be done again to the run of another
-night.
+Counts stay exact: those of joined topics are the sum of the old ones, and those of divided topics
+add up to the old ones. The sum of all α_k (for an HDP, of all weights) stays, and so does the
+smoothing σ. Topics of the edited model are in falling order of weight. Only a lap gives the words
+of a dropped topic to the others.
+
+All give the same bits for the same run and corpus, whatever the number of workers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import NamedTuple
+from itertools import chain
 
-import msgspec
+import numpy as np
 
-from sparsetopics.answers.namers import NAMER_TAKES, named_by
-from sparsetopics.answers.topic_names import place_of, with_names, with_names_of
-from sparsetopics.base.errors import OptionError
-from sparsetopics.base.outputs import output_folder, written
-from sparsetopics.base.own_folders import RUN
-from sparsetopics.base.safe_reading import read_toml
-from sparsetopics.base.sealed_files import PositiveSize, Refusal, decoded
+from sparsetopics.answers.edit_records import Edits
+from sparsetopics.answers.topic_names import place_of
+from sparsetopics.base.batches import DocumentBatch, FloatArray
+from sparsetopics.corpora.batching import FEWEST_BATCHES, Batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.text.tokenizer_functions import load_function
-from sparsetopics.inference.topic_edits import Edited, with_joined_topics, without_topic
+from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.moves.word_evidence import words_of_topic
+from sparsetopics.inference.training import train
+from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.allocations.sticks import reweighted
+from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.option import refuse
-from sparsetopics.options.training import TrainingOptions
+from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
-from sparsetopics.runs.data import completion_score, facts_of
-from sparsetopics.runs.plan import toml
-from sparsetopics.runs.relearning import relearned, relearning_options, split_topic
-from sparsetopics.runs.run import (
-    TopicRun,
-    load_run,
-    option_record,
-    recorded_options,
-    refuse_run,
-    run_in_memory,
-    save_run,
-)
-from sparsetopics.runs.run_files import EDITS_FILE, Provenance
+from sparsetopics.runs.data import divided, facts_of
+from sparsetopics.runs.run import TopicRun, option_record, recorded_options
 from sparsetopics.runs.seen_documents import joined_seen
+from sparsetopics.runs.session import run_session, workshop
 from sparsetopics.runs.topic_identity import inherited
 
-HEAD = "# Edits of topics, for `sparsetopics edit RUN --edits edits.toml --out RUN2`\n"
-Watch = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
-_UNREADABLE = Refusal(OptionError, "Write it as `sparsetopics edit` does")
-
-
-class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to do, in the order of the fields. Topics have numbers or ids; records have ids."""
-
-    merge: tuple[tuple[str | int, ...], ...] = ()  # groups, each of which becomes a topic
-    split: tuple[str | int, ...] = ()  # each becomes two
-    drop: tuple[str | int, ...] = ()
-    laps: PositiveSize | None = None  # over the corpus; None: one if topics are split or dropped
-    rename: Mapping[str | int, str] = {}
-    named_by: Mapping[str, str] = {}  # the functions that made some of these names
-
-    def by_ids(self, run: TopicRun) -> Edits:
-        """The same edits by the ids of a run; OptionError for topics that are not there."""
-
-        def ids(option: str, topics: Sequence[str | int]) -> tuple[str, ...]:
-            return tuple(run.topics[place_of(run, topic, option)].id for topic in topics)
-
-        return Edits(
-            tuple(ids("merge", group) for group in self.merge),
-            ids("split", self.split),
-            ids("drop", self.drop),
-            self.laps or (1 if self.split or self.drop else None),
-            self.rename,
-            self.named_by,
-        )
-
-    def with_names_of(self, after: TopicRun, before: TopicRun) -> Edits:
-        """The same edits with all names that topics have now and had not before."""
-        known = {(topic.id, topic.name, topic.named_by) for topic in before.topics}
-        new = [
-            topic for topic in after.topics if (topic.id, topic.name, topic.named_by) not in known
-        ]
-        names = {topic.id: topic.name for topic in new if topic.name is not None}
-        functions = {topic.id: topic.named_by for topic in new if topic.named_by is not None}
-        return msgspec.structs.replace(self, rename=names, named_by=functions)
-
-    def write(self, folder: Path) -> None:
-        """Write the record into the folder of a run."""
-        lists = {"merge": self.merge, "split": self.split, "drop": self.drop}
-        lines = [f"{name} = {_listed(value)}\n" for name, value in lists.items() if value]
-        lines += [f"laps = {self.laps}\n"] if self.laps else []
-        for table, values in (("rename", self.rename), ("named_by", self.named_by)):
-            lines += [f"\n[{table}]\n"] if values else []
-            lines += [f"{topic} = {toml(value)}\n" for topic, value in values.items()]
-        text = "".join([HEAD, *lines])
-        (folder / EDITS_FILE).write_text(text, encoding="utf-8", newline="\n")
-
-
-def read_edits(path: Path) -> Edits:
-    """Read a record of edits; OptionError for anything else."""
-    return decoded(read_toml(path), Edits, path, _UNREADABLE)
-
-
-def _listed(value: object) -> str:  # a string or nested tuples of them
-    return f"[{', '.join(map(_listed, value))}]" if isinstance(value, tuple) else toml(str(value))
+QUANTA = 2.0**20  # of a token, in which shares of words are whole
+SAMPLE_DOCUMENTS = 4_000  # at most, that decide how a topic is divided: those with most of it
+SPLIT_LAPS = 40  # over these documents: two topics of very different sizes part slowly
+FEWEST_DOCUMENTS = 4  # that use a topic which is to be divided
+Parents = list[list[int]]  # the old topics that each new one comes from, in rising order
 
 
 def edited(
-    run: TopicRun,
-    edits: Edits,
-    corpus: Corpus | None = None,
-    *,
-    workers: int = 1,
-    hooks: RunHooks = RunHooks(),  # noqa: B008 - immutable
+    run: TopicRun, edits: Edits, corpus: Corpus | None, workers: int, hooks: RunHooks
 ) -> TopicRun:
     """Return a run with edited topics, which are not named yet; ``run`` stays as it is.
 
-    Topics that are joined add up their counts, and have the identity of the heaviest of them. Of
-    the two parts of a topic, the heavier one keeps its identity. ``laps`` over the ``corpus`` then
-    give each word to the topics that explain it best. Same bits for any number of ``workers``.
-    Raises OptionError for edits that cannot be made, and if a corpus is needed.
+    ``edits`` are by its ids. Topics that are joined add up their counts, and have the identity of
+    the heaviest of them. Laps over the ``corpus`` then give each word to the topics that explain it
+    best. Of the two parts of a topic, the one that is more like it keeps its identity. Same bits
+    for any number of ``workers``. Raises OptionError for edits that cannot be made, and if a corpus
+    is needed.
     """
-    if corpus is None and edits.laps:
-        refuse("corpus", "is needed to split or drop topics and for laps", "Name the documents.")
-    for group in edits.merge:
-        if len(set(group)) < 2:
-            refuse("merge", "must name two or more different topics, as in --merge ID,ID")
-    found, trace, seed = run, list(run.trace), run.settings.get("seed")
+    found = run
     if edits.merge:
         groups = [[place_of(run, topic, "merge") for topic in group] for group in edits.merge]
-        found = _taken(run, with_joined_topics(run.model, groups))
-    options = recorded_options(run)
-    for topic in edits.split:
-        assert corpus is not None, "it was checked above"
-        parts = split_topic(
-            found.model, place_of(found, topic, "split"), corpus, options,
-            seed=seed, workers=workers, hooks=hooks,
-        )  # fmt: skip
-        found = _taken(found, parts)
+        found = with_joined_topics(run, groups)
+    if not edits.laps:
+        return found
+    if corpus is None:
+        refuse("corpus", "is needed to split or drop topics, and for laps")
     for topic in edits.drop:
-        found = _taken(found, without_topic(found.model, place_of(found, topic, "drop")))
-    if corpus is not None and edits.laps:
-        made = relearned(
-            found.model, corpus, options, edits.laps, seed=seed, workers=workers, hooks=hooks
-        )
-        assert isinstance(made.model, TopicPosterior), "it started from one"
-        provenance: Provenance = {
-            **msgspec.convert(found.settings, Provenance),
-            **made.kept,
-            "corpus": facts_of(corpus),
-        }
-        provenance["topics"] = found.carried(made.model)
-        found = replace(found, model=made.model)
-        trace += [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
-    elif found is run:
-        return run
+        found = without_topic(found, place_of(found, topic, "drop"))
+    whole = found
+    for topic in edits.split:
+        found = split_topic(found, place_of(found, topic, "split"), corpus, workers)
+    found = relearned(found, corpus, edits.laps, workers, hooks)
+    return found.with_topics(whole.carried(found.model))
+
+
+def with_joined_topics(run: TopicRun, groups: Sequence[Sequence[int]]) -> TopicRun:
+    """The run with each group of topics as one topic, which has the sum of their counts and α_k.
+
+    No topic is in two groups.
+    """
+    others = [[topic] for topic in range(run.model.n_topics) if topic not in chain(*groups)]
+    parents, counts = sorted([*map(sorted, groups), *others]), run.model.exact_counts
+    return _edited(run, np.array([counts[of].sum(axis=0) for of in parents]), parents)
+
+
+def with_divided_topic(run: TopicRun, topic: int, shares: FloatArray) -> TopicRun:
+    """The run with two topics in place of one, each with half of its α_k.
+
+    ``shares`` (n_words,) says which part of each word's tokens the first of them gets, from 0 to 1.
+    Raises OptionError if one of the two gets no token.
+    """
+    numbers = np.insert(np.arange(run.model.n_topics), topic, topic)
+    counts = run.model.exact_counts[numbers]
+    counts[topic] = np.floor(shares * counts[topic] * QUANTA) / QUANTA
+    counts[topic + 1] -= counts[topic]
+    if not counts[topic : topic + 2].any(axis=1).all():
+        refuse("split", f"topic {topic} cannot be divided, because one part would have no words")
+    return _edited(run, counts, [[number] for number in numbers.tolist()])
+
+
+def without_topic(run: TopicRun, topic: int) -> TopicRun:
+    """The run without a topic and its counts; the others share its α_k in proportion to theirs.
+
+    Raises OptionError if the topic is the only one of the model.
+    """
+    if run.model.n_topics == 1:
+        refuse("drop", f"topic {topic} is the only topic of the model")
+    parents = [[number] for number in range(run.model.n_topics) if number != topic]
+    return _edited(run, np.delete(run.model.exact_counts, topic, axis=0), parents)
+
+
+def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
+    """The run with these ``counts``, (n_topics, n_words), in falling order of weight.
+
+    ``parents`` are the old topics, in rising order, that each topic comes from. It has the identity
+    of the first of them, unless a heavier topic has it.
+    """
+    order, old = np.argsort(-counts.sum(axis=1), kind="stable"), run.model
+    parents, sticks = [parents[topic] for topic in order], old.sticks
+    if sticks is None:
+        concentration = _shared(old.doc_concentration, parents)
     else:
-        provenance = msgspec.convert(found.settings, Provenance)
-    provenance.pop("number_of_topics", None)  # which edits have changed
-    own = replace(options, n_topics=found.model.n_topics, lower_rungs=())
-    provenance["options"] = {**provenance.get("options", {}), **option_record(own)}
-    result = run_in_memory(str(run.path), found.model, run.vocabulary, provenance, trace)
-    topics = result.of(TopicPosterior)
-    assert topics is not None, "edits keep the kind of model"
-    return topics
-
-
-def _taken(run: TopicRun, edited: Edited) -> TopicRun:
-    """The run with an edited model, whose topics take the identities of those they come from."""
-    model, parents = edited
-    settings = run.with_topics(inherited(run.topics, parents, model)).settings
+        weights = _shared(sticks.global_topic_weights, parents)
+        sticks = reweighted(weights, sticks.concentrations[[of[0] for of in parents]], sticks)
+        concentration = sticks.doc_concentration * sticks.global_topic_weights
+    eta, sigma = old.word_concentration, old.smoothing
+    model = TopicPosterior(old.name, counts[order] + eta, concentration, eta, sticks, sigma)
+    found = replace(run.with_topics(inherited(run.topics, parents, model)), model=model)
+    settings, options = found.settings, option_record(options_of_edited(found))
+    settings["options"] = {**settings.get("options", {}), **options}
+    settings.pop("number_of_topics", None)  # which edits change
     if "seen" in settings:
         settings["seen"] = joined_seen(settings["seen"], parents)
-    return replace(run, model=model, settings=settings)
+    return found
 
 
-class EditedRun(NamedTuple):
-    """What became of a run."""
+def _shared(weights: FloatArray, parents: Parents) -> FloatArray:
+    """The new weights, with the same sum as the old ones; topics of one parent share it equally."""
+    used, n_children = np.unique(list(chain.from_iterable(parents)), return_counts=True)
+    parts = np.zeros_like(weights)
+    parts[used] = weights[used] / n_children
+    sums = np.array([parts[of].sum() for of in parents], np.float64)
+    sums *= weights.sum() / weights[used].sum()
+    return sums
 
-    n_topics: int
-    edits: Edits
-    before: float | None  # held-out log-likelihood, nats per token; None without documents
-    after: float | None
 
+# --- with documents -------------------------------------------------------------------------------
+def options_of_laps(run: TopicRun, laps: int) -> TrainingOptions:
+    """The options of a run for ``laps`` from its topics, which keep their number.
 
-def edit_run(
-    path: Path,
-    out: Path,
-    edits: Edits,
-    *,
-    names: Path | None = None,
-    namer: str | None = None,
-    corpus: Path | None = None,
-    heldout: Path | None = None,
-    overwrite: bool = False,
-    workers: int = 1,
-    watch: Watch = lambda options: nullcontext(RunHooks()),
-) -> EditedRun:
-    """Write the run at ``path`` with edited topics to ``out``, and a record of the edits.
-
-    ``names``, a file or another run, and ``namer``, a MODULE:FUNCTION, name topics after all other
-    edits but ``rename``. ``watch`` makes hooks that show the progress. Raises OutputError,
-    RunError, VocabularyError or ShapeError, and OptionError for edits that cannot be made.
+    There are no moves and no validation. Concentrations are those that the model ended with.
     """
-    output = output_folder(out, RUN, overwrite=overwrite, inputs=[path, corpus, heldout])
-    call = None if namer is None else load_function(namer, "namer", NAMER_TAKES)
-    run = load_run(path, TopicPosterior)
-    edits = edits.by_ids(run)
-    documents, scored = (
-        None if folder is None else _documents(run, folder) for folder in (corpus, heldout)
-    )
-    options = relearning_options(run.model, recorded_options(run), edits.laps or 1)
-    with watch(options) as hooks:
-        found = edited(run, edits, documents, workers=workers, hooks=hooks)
-        if names is not None:
-            found = with_names_of(found, names)
-        if call is not None and namer is not None:
-            found = named_by(found, call, namer, documents, workers=workers, say=hooks.say)
-        found = with_names(found, edits.rename)
-    edits = edits.with_names_of(found, run)
-    if edits == Edits():
-        refuse("edit", "nothing is to be done", "Give --merge, --split, --drop or --rename.")
-    score = None if scored is None else completion_score(scored, scored, workers)
-    scores = (None if score is None else score(each.model) for each in (run, found))
-    with written(output) as scratch:
-        save_run(
-            scratch,
-            found.model,
-            found.vocabulary,
-            msgspec.convert(found.settings, Provenance),
-            found.trace,
-        )
-        edits.write(scratch)
-    return EditedRun(found.model.n_topics, edits, *scores)
+    model, options = run.model, options_of_edited(run)
+    local, total, gamma = options.local, model.doc_concentration.sum(), None
+    if (sticks := model.sticks) is not None:
+        total, gamma = sticks.doc_concentration, sticks.top_concentration
+        local = replace(local, own_counts=None)
+    # Twelve digits, because a sum of equal parts may differ from the α that was given.
+    prior = TopicPrior(float(f"{total:.12g}"), model.word_concentration, gamma)
+    return replace(options, laps=laps, local=local, prior=prior, moves=MoveOptions(()))
 
 
-def _documents(run: TopicRun, folder: Path) -> Corpus:
-    """The documents of a corpus that the run can be applied to."""
-    refuse_run(folder)
-    corpus = Corpus.open(folder)
-    run.check_corpus(corpus, str(folder))
-    return corpus
+def options_of_edited(run: TopicRun) -> TrainingOptions:
+    """The options of a run whose number of topics has changed since they were recorded."""
+    options, n_topics = recorded_options(run), run.model.n_topics
+    sparsity = options.local.sparsity and options.local.n_slots(n_topics)
+    return replace(options, n_topics=n_topics, local=replace(options.local, sparsity=sparsity))
+
+
+def relearned(run: TopicRun, corpus: Corpus, laps: int, workers: int, hooks: RunHooks) -> TopicRun:
+    """Make laps over ``corpus``, starting from the topics of ``run``, as ``train --start`` does.
+
+    An HDP stops before the last lap if it has settled. Raises OptionError for a corpus of other
+    words.
+    """
+    options, rng = options_of_laps(run, laps), np.random.default_rng(run.settings.get("seed"))
+    hooks.on_options(options)
+    data = divided(corpus, options, None, None, rng)
+    with workshop(workers) as where:
+        made = run_session(data, options, rng, *where, hooks, scorer=None, start=run.model)
+    assert isinstance(made.model, TopicPosterior), "it started from one"
+    settings = run.with_topics(run.carried(made.model)).settings
+    settings["corpus"], settings["seen"] = facts_of(corpus), made.kept["seen"]
+    settings.pop("number_of_topics", None)  # chosen by other documents
+    laps_made = [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
+    return replace(run, model=made.model, settings=settings, trace=[*run.trace, *laps_made])
+
+
+def split_topic(run: TopicRun, topic: int, corpus: Corpus, workers: int) -> TopicRun:
+    """Divide a topic by the documents of ``corpus``, which has the words of the run.
+
+    The words of the topic in the documents that have most of it are a small collection, from which
+    LDA learns two topics. They share the counts of each word in proportion to its tokens.
+    Raises OptionError if too few documents use the topic, or if they do not differ.
+    """
+    model, eta, local = run.model, run.model.word_concentration, recorded_options(run).local_step
+    components = WordCounts(np.ascontiguousarray(model.exact_counts.T)).accumulator()
+    sharing = LDAAllocation(model.doc_concentration)
+    current, parts = Globals(components, sharing, Words(model.n_words, eta)), list[DocumentBatch]()
+    with workshop(workers) as (executor, scratch):
+        for batch in corpus.batches():
+            found = fit_documents(batch, current, local, executor).responsibilities
+            own = DocumentBatch.joined([*parts, words_of_topic(Assignments(batch, found), topic)])
+            rows = np.repeat(np.arange(own.n_docs), np.diff(own.indptr))
+            order = np.argsort(-np.bincount(rows, own.word_counts, own.n_docs), kind="stable")
+            own = own.take(np.sort(order[:SAMPLE_DOCUMENTS]))
+            parts = [own]
+        if own.n_docs < FEWEST_DOCUMENTS:
+            refuse("split", f"fewer than {FEWEST_DOCUMENTS} documents use topic {topic}")
+        n_batches = min(FEWEST_BATCHES, own.n_docs)
+        batches = [own[first::n_batches] for first in range(n_batches)]
+        sizes = own.n_docs, own.n_tokens, model.n_words, n_batches
+        prior = TopicPrior(word_concentration=eta)
+        of_two = TrainingOptions(2, SPLIT_LAPS, prior=prior, smoothing=eta)
+        rng = np.random.default_rng(run.settings.get("seed"))
+        source = Batches(*sizes, True, batches.__getitem__)
+        two = train(source, of_two, scratch, executor, rng)
+    assert isinstance(two, TopicPosterior), "LDA"
+    tokens = two.topic_word_mean * two.sizes[:, None]  # of each word in each of the two
+    return with_divided_topic(run, topic, tokens[0] / tokens.sum(axis=0))

@@ -7,91 +7,84 @@ from collections.abc import Callable
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TypeVar
 
 import numpy as np
 
 from sparsetopics.answers.representatives import TopicsToShow, representatives
 from sparsetopics.answers.topic_names import topic_rows, with_names
 from sparsetopics.base.errors import warn_user
-from sparsetopics.base.wording import kind_and_reason_of
+from sparsetopics.base.wording import excerpt, kind_and_reason_of
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.inference.course import Model
+from sparsetopics.corpora.text.tokenizer_functions import name_of
 from sparsetopics.measures.relevance import NAME_BALANCE
 from sparsetopics.model.statistics import in_use
-from sparsetopics.runs.run import Run
+from sparsetopics.runs.run import AnyRun
 from sparsetopics.runs.topic_identity import NAME_WORDS, problem_of_name
 
-P = TypeVar("P", bound=Model)
 SECONDS = 60.0  # for the name of one topic
 N_DOCUMENTS = 3
-SHOWN = 3  # failures that a warning describes
-_MARKUP = re.compile("<[^>]*>|`")
 
-NAMER_TAKES = "of a topic's words, the words that set it apart, documents and a theme"
 # Gets the best words of a topic, the words that set it apart, documents and the name of its theme,
 # None without one.
 Namer = Callable[[list[str], list[str], list[str], str | None], str]
+Say = Callable[[str], None]
 
 
 def named_by(
-    run: Run[P],
-    namer: Namer,
-    where: str,
-    corpus: Corpus | None = None,
-    *,
-    workers: int = 1,
-    seconds: float = SECONDS,
-    say: Callable[[str], None] = lambda sentence: None,
-) -> Run[P]:
-    """Return a run whose topics have the names that ``namer``, which is called ``where``, makes.
+    run: AnyRun, namer: Namer, corpus: Corpus | None, workers: int, say: Say = lambda sentence: None
+) -> AnyRun:
+    """Return a run whose topics have the names that ``namer`` makes.
 
     It gets ten best words, ten that set the topic apart, and the texts of three documents that
     represent it in the ``corpus``, or their words if the corpus does not keep texts. A topic keeps
-    the name that it has if the function raises, takes longer than ``seconds``, or returns
-    anything but a short printable text without markup. A warning lists these topics.
+    the name that it has if the function raises, takes longer than ``SECONDS``, or returns
+    anything but a short printable text without markup. A warning lists these topics. ``say`` tells
+    each name.
     """
     used = np.flatnonzero(in_use(run.model.sizes)).tolist()
     best, apart = topic_rows(run, NAME_WORDS), topic_rows(run, NAME_WORDS, NAME_BALANCE)
     documents: list[list[str]] = [[] for _ in used]
     if corpus is not None:
-        shown = TopicsToShow.of_run(run, used, workers=workers)
+        shown = TopicsToShow.of_run(run, workers=workers)
         found = representatives(shown, corpus, N_DOCUMENTS)
         documents = [[each.text or " ".join(each.words) for each in own] for own in found.of_topics]
-    names: dict[int | str, str] = {}
-    failures = []
+    names, failures = dict[int | str, str](), list[str]()
     for topic, own in zip(used, documents, strict=True):
         words, telling = ([word for word, _ in rows[topic].words] for rows in (best, apart))
-        name, problem = _answer(partial(namer, words, telling, own, None), seconds)
+        name, problem = _answer(partial(namer, words, telling, own, None))
+        say(f"topic {topic}: {problem or name}")
         if problem:
             failures.append(f"{topic} ({problem})")
         else:
             names[topic] = name
-        say(f"topic {topic}: {problem or name}")
+    where = name_of(namer)
     if failures:
-        more = f" and {len(failures) - SHOWN} more" if len(failures) > SHOWN else ""
-        left = f"{', '.join(failures[:SHOWN])}{more}"
+        left = excerpt(", ".join(failures))
         warn_user(f"{where} did not name topics {left}. They keep the names that they have.")
     return with_names(run, names, where)
 
 
-def _answer(ask: Callable[[], str], seconds: float) -> tuple[str, str]:
+def _answer(ask: Callable[[], str]) -> tuple[str, str]:
     """What a function returns, and what is wrong with that; "" for a name that can be used."""
     answers = SimpleQueue[tuple[str, str]]()
 
     def put() -> None:
         try:
-            answers.put((ask(), ""))
+            name = ask()
+            answers.put((name, _problem_of(name)))
         except BaseException as error:  # the user's code may raise anything
             answers.put(("", f"raised {kind_and_reason_of(error)}"))
 
     # A thread that hangs cannot be ended, but neither does it keep this process from ending.
     Thread(target=put, daemon=True).start()
     try:
-        name, problem = answers.get(timeout=seconds)
+        return answers.get(timeout=SECONDS)
     except Empty:
-        return "", f"no answer in {seconds:g} s"
-    if not problem and not isinstance(name, str):
-        problem = f"returned {type(name).__name__}, not a string"
-    problem = problem or problem_of_name(name)
-    return name, problem or ("its name has markup" if _MARKUP.search(name) else "")
+        return "", f"no answer in {SECONDS:g} s"
+
+
+def _problem_of(name: str) -> str:  # or whatever the function returns
+    if not isinstance(name, str):
+        return f"returned {type(name).__name__}, not a string"
+    has_markup = re.search("<[^>]*>|`", name)
+    return problem_of_name(name) or ("its name has markup" if has_markup else "")

@@ -12,13 +12,12 @@ from msgspec import convert
 from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data
+from sparsetopics.runs.callbacks import RunHooks
 
 if TYPE_CHECKING:
-    from sparsetopics.answers.editing import Edits
+    from sparsetopics.answers.edit_records import Edits
     from sparsetopics.answers.namers import Namer
-    from sparsetopics.runs.run import TopicRun
-
-Topic = int | str  # its number or its id
+    from sparsetopics.runs.run import AnyRun
 
 
 @dataclass(repr=False, eq=False)
@@ -30,35 +29,33 @@ class EditableTopics(FittedEstimator):
     """
 
     @naming_parameters()
-    def merge(self, topics: Sequence[Topic]) -> Self:
+    def merge(self, topics: Sequence[int | str]) -> Self:
         """Make one topic of several, with the id and the name of the heaviest; counts add up."""
-        from sparsetopics.answers.editing import Edits
+        from sparsetopics.answers.edit_records import Edits
 
         return self._edited(Edits(merge=(tuple(topics),)))
 
     @naming_parameters()
-    def split(self, topic: Topic, corpus: Data, *, laps: int = 1) -> Self:
+    def split(self, topic: int | str, corpus: Data, *, laps: int = 1) -> Self:
         """Make two topics of one, by the documents of ``corpus``, and make ``laps`` over these.
 
-        The counts of the two add up before the laps. The heavier one keeps id and name.
+        The counts of the two add up before the laps. The part that is more like it keeps id and name.
         """
-        from sparsetopics.answers.editing import Edits
+        from sparsetopics.answers.edit_records import Edits
 
         return self._edited(Edits(split=(topic,), laps=laps), corpus)
 
     @naming_parameters()
-    def drop(self, topic: Topic, corpus: Data, *, laps: int = 1) -> Self:
+    def drop(self, topic: int | str, corpus: Data, *, laps: int = 1) -> Self:
         """Remove a topic, and give its words to others in ``laps`` over ``corpus``."""
-        from sparsetopics.answers.editing import Edits
+        from sparsetopics.answers.edit_records import Edits
 
         return self._edited(Edits(drop=(topic,), laps=laps), corpus)
 
     @naming_parameters()
-    def rename(self, names: Mapping[Topic, str]) -> Self:
+    def rename(self, names: Mapping[int | str, str]) -> Self:
         """Name topics; all tables and pages show the names, and ``partial_fit`` keeps them."""
-        from sparsetopics.answers.topic_names import with_names
-
-        return self._with(with_names(self._topic_run(), names))
+        return self._with(self._run(names))
 
     @naming_parameters()
     def name_topics(self, namer: Namer, corpus: Data | None = None) -> Self:
@@ -71,29 +68,25 @@ class EditableTopics(FittedEstimator):
         from sparsetopics.answers.namers import named_by
 
         documents = None if corpus is None else self._more_rows(corpus).documents
-        where = f"{namer.__module__}:{getattr(namer, '__qualname__', type(namer).__name__)}"
-        run = named_by(self._topic_run(), namer, where, documents, workers=self._n_threads)
-        return self._with(run)
+        return self._with(named_by(self._run(), namer, documents, self._n_threads))
 
     def _edited(self, edits: Edits, corpus: Data | None = None) -> Self:
         from sparsetopics.answers.editing import edited
-
-        run = self._topic_run()
-        documents = None if corpus is None else self._more_rows(corpus).documents
-        return self._with(edited(run, edits.by_ids(run), documents, workers=self._n_threads))
-
-    def _topic_run(self) -> TopicRun:
         from sparsetopics.model.topic_posterior import TopicPosterior
 
         run = self._run().of(TopicPosterior)
         assert run is not None, "LDA and HDP have topics"
-        return run
+        documents = None if corpus is None else self._more_rows(corpus).documents
+        edits = edits.by_ids(run)
+        return self._with(edited(run, edits, documents, self._n_threads, RunHooks()))
 
-    def _with(self, run: TopicRun) -> Self:
+    def _with(self, run: AnyRun) -> Self:
         """A copy of this estimator with the topics of a run."""
         from sparsetopics.runs.run_files import KeptEntries
 
-        new = copy(self).set_params(n_components=run.model.n_topics)
+        n_topics = run.model.n_topics
+        sparsity = self.sparsity and min(self.sparsity, n_topics)
+        new = copy(self).set_params(n_components=n_topics, sparsity=sparsity)
         facts, kept = run.settings["corpus"], convert(run.settings, KeptEntries)
         new._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
         return new

@@ -99,6 +99,14 @@ class Run(Generic[P_co]):
             return None
         return Run(self.path, self.model, self.vocabulary, self.settings, self.trace)
 
+    def documents_at(self, folder: Path) -> Corpus:
+        """The documents of a corpus that the model can be applied to; raises as ``check_corpus``,
+        and RunError for a run folder."""
+        refuse_run(folder)
+        documents = Corpus.open(folder)
+        self.check_corpus(documents, str(folder))
+        return documents
+
     def check_corpus(self, corpus: AnyCorpus, where: str) -> None:
         """Refuse a corpus at ``where`` that the model cannot be applied to.
 

@@ -54,9 +54,7 @@ def export_run(
         return
     run = load_named(path, names)
     if documents is not None:
-        refuse_run(documents)
-        corpus = more["documents"] = Corpus.open(documents)
-        run.check_vocabulary(corpus.vocabulary, str(documents))
+        more["documents"] = run.documents_at(documents)
     _write(output, target, kind, run, more)
 
 

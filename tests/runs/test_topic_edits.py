@@ -8,17 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from sparsetopics.answers import editing
+from sparsetopics.answers.editing import (
+    options_of_laps,
+    relearned,
+    split_topic,
+    with_divided_topic,
+    with_joined_topics,
+    without_topic,
+)
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.inference.topic_edits import with_divided_topic, with_joined_topics, without_topic
-from sparsetopics.inference.topics import falling
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.runs import relearning
 from sparsetopics.runs.callbacks import RunHooks
-from sparsetopics.runs.relearning import relearned, relearning_options, split_topic
-from sparsetopics.runs.run import load_run, option_record, recorded_options, save_run
+from sparsetopics.runs.run import load_run, option_record, recorded_options, run_in_memory, save_run
 from worlds.hdp_worlds import draw_sticks
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -48,6 +53,22 @@ def draw(seed, name=LDA):
     return model_of(counts, name, rng, rng.choice([0.01, 0.1, 1 / 3, 50.0])), counts, rng
 
 
+def run_of(model, options=None, seed=0):
+    """A run of the model in memory."""
+    options = options or TrainingOptions(model.n_topics, model=model.name)
+    facts = {"corpus": {}, "options": option_record(options), "seed": seed}
+    return run_in_memory("run", model, None, facts, [])
+
+
+def parents_in(before, after, split=None):
+    """The topics of one run that each topic of another comes from; new ones come from ``split``."""
+    places = {topic.id: place for place, topic in enumerate(before.topics)}
+    return [
+        sorted(places.get(each, split) for each in (topic.id, *topic.former_ids))
+        for topic in after.topics
+    ]
+
+
 def checked(model, edited, parents):
     """The exact counts of an edited model, after all that holds for each edit."""
     counts = edited.exact_counts
@@ -59,13 +80,6 @@ def checked(model, edited, parents):
     whole, left = model.doc_concentration.sum(), edited.doc_concentration.sum()
     np.testing.assert_allclose(left, whole, rtol=1e-12)
     return counts
-
-
-def learned_on(model, *arguments, **options):
-    """What laps make of a model, and the topic of it that each new topic was."""
-    made = relearned(model, *arguments, **options)
-    order = falling(made.end[0].components.sizes)
-    return made.model, [[topic] for topic in order.tolist()], made
 
 
 @given(SEEDS)
@@ -93,7 +107,9 @@ def test_joined_topics_have_the_sum_of_their_counts(seed, name):
     group_of = rng.integers(0, 3, model.n_topics)
     groups = [np.flatnonzero(group_of == g)[::-1].tolist() for g in (1, 2)]
 
-    edited, parents = with_joined_topics(model, groups)
+    run = run_of(model)
+    found = with_joined_topics(run, list(filter(len, groups)))
+    edited, parents = found.model, parents_in(run, found)
 
     expected = {tuple(sorted(group)) for group in groups if group}
     expected |= {(topic,) for topic in np.flatnonzero(group_of == 0)}
@@ -116,7 +132,9 @@ def test_divided_topics_add_up_and_join_again(seed, name):
     model, counts, rng = draw(seed, name)
     topic, shares = int(rng.integers(model.n_topics)), rng.uniform(0.3, 0.7, model.n_words)
 
-    edited, parents = with_divided_topic(model, topic, shares)
+    run = run_of(model)
+    divided = with_divided_topic(run, topic, shares)
+    edited, parents = divided.model, parents_in(run, divided, topic)
 
     found = checked(model, edited, parents)
     children = [n for n, parent in enumerate(parents) if parent == [topic]]
@@ -127,7 +145,7 @@ def test_divided_topics_add_up_and_join_again(seed, name):
     assert parts.min() <= 1 / ONE
     alpha = edited.doc_concentration[children]
     np.testing.assert_allclose(alpha, model.doc_concentration[topic] / 2, rtol=1e-9)
-    again, _ = with_joined_topics(edited, [children])
+    again = with_joined_topics(divided, [children]).model
     np.testing.assert_array_equal(again.topic_word_posterior, model.topic_word_posterior)
     np.testing.assert_allclose(again.doc_concentration, model.doc_concentration, rtol=1e-9)
 
@@ -138,7 +156,9 @@ def test_a_dropped_topic_takes_its_counts_with_it(seed, name):
     topic = int(rng.integers(model.n_topics))
     kept = np.delete(np.arange(model.n_topics), topic)
 
-    edited, parents = without_topic(model, topic)
+    run = run_of(model)
+    left = without_topic(run, topic)
+    edited, parents = left.model, parents_in(run, left)
 
     assert parents == [[number] for number in kept]
     np.testing.assert_array_equal(checked(model, edited, parents), counts[kept])
@@ -150,17 +170,11 @@ def test_a_dropped_topic_takes_its_counts_with_it(seed, name):
 
 
 def test_what_cannot_be_edited_is_refused():
-    model = model_of(np.array([[8.0, 2.0], [4.0, 1.0]]))
-    with pytest.raises(OptionError, match="merge: must name topics from 0 to 1, not 2"):
-        with_joined_topics(model, [[0, 2]])
-    with pytest.raises(OptionError, match="merge: names topic 1 twice"):
-        with_joined_topics(model, [[0, 1], [1]])
-    with pytest.raises(OptionError, match="split: must name topics from 0 to 1, not -1"):
-        with_divided_topic(model, -1, np.full(2, 0.5))
+    run = run_of(model_of(np.array([[8.0, 2.0], [4.0, 1.0]])))
     with pytest.raises(OptionError, match="split: topic 0 cannot be divided"):
-        with_divided_topic(model, 0, np.ones(2))
+        with_divided_topic(run, 0, np.ones(2))
     with pytest.raises(OptionError, match="drop: topic 0 is the only topic"):
-        without_topic(without_topic(model, 1)[0], 0)
+        without_topic(without_topic(run, 1), 0)
 
 
 # --- with documents -------------------------------------------------------------------------------
@@ -195,11 +209,13 @@ def halves_found(seed, name):
     corpus, counts = collection(seed)
     counts = counts[np.argsort(-counts.sum(axis=1), kind="stable")]
     pair = sorted(np.random.default_rng(seed).choice(len(counts), 2, replace=False).tolist())
-    joined, parents = with_joined_topics(model_of(counts, name), [pair])
-    both = parents.index(pair)
-    parted, of_joined = split_topic(joined, both, corpus, options_of(name), seed=seed)
-    model, of_parted, _ = learned_on(parted, corpus, options_of(name), 1, seed=seed)
-    children = [n for n, (old,) in enumerate(of_parted) if of_joined[old] == [both]]
+    run = run_of(model_of(counts, name), options_of(name), seed)
+    joined = with_joined_topics(run, [pair])
+    both = parents_in(run, joined).index(pair)
+    parted = split_topic(joined, both, corpus, 1)
+    learned = relearned(parted, corpus, 1, 1, RunHooks())
+    model, of_learned = learned.model, parents_in(joined, learned, both)
+    children = [n for n, parents in enumerate(of_learned) if set(parents) == {both}]
     assert len(children) == 2
     true = probabilities(counts[pair])
     found = model.topic_word_mean[children]
@@ -230,34 +246,34 @@ def same(left, right):
 def test_a_replay_gives_the_same_bits_for_any_workers_and_places(tmp_path, name):
     corpus, counts = collection(1)
     corpus.save(tmp_path / "corpus")
-    stored, start = Corpus.open(tmp_path / "corpus"), model_of(counts, name)
-    options = options_of(name)
+    stored, start = Corpus.open(tmp_path / "corpus"), run_of(model_of(counts, name), seed=3)
 
     def edited(data, workers):
-        parted, parents = split_topic(start, 2, data, options, seed=3, workers=workers)
-        model, own, made = learned_on(parted, data, options, 2, seed=4, workers=workers)
-        return parted, parents, model, own, [{**entry, "seconds": 0} for entry in made.trace]
+        parted = split_topic(start, 2, data, workers)
+        found = relearned(parted, data, 2, workers, RunHooks())
+        return parted, found, [{**entry, "seconds": 0} for entry in found.trace]
 
     first = edited(corpus, 1)
     for other in (edited(corpus, 3), edited(stored, 2)):
-        assert same(first[0], other[0])
-        assert same(first[2], other[2])
-        assert (first[1], *first[3:]) == (other[1], *other[3:])
+        for one, another in zip(first[:2], other[:2], strict=True):
+            assert same(one.model, another.model)
+            assert one.topics == another.topics
+        assert first[2] == other[2]
 
 
 def test_a_split_uses_the_documents_with_most_of_the_topic(monkeypatch):
     corpus, counts = collection(2)
-    model, seen = model_of(counts), []
-    train = relearning.train
+    run, seen = run_of(model_of(counts)), []
+    train = editing.train
 
     def watched(source, *rest):
         seen.append([source.read(batch) for batch in range(source.n_batches)])
         return train(source, *rest)
 
-    monkeypatch.setattr(relearning, "train", watched)
-    split_topic(model, 0, corpus, options_of(LDA), seed=0)
-    monkeypatch.setattr(relearning, "SAMPLE_DOCUMENTS", 30)
-    split_topic(model, 0, corpus, options_of(LDA), seed=0)
+    monkeypatch.setattr(editing, "train", watched)
+    split_topic(run, 0, corpus, 1)
+    monkeypatch.setattr(editing, "SAMPLE_DOCUMENTS", 30)
+    split_topic(run, 0, corpus, 1)
 
     lengths = [
         np.sort(np.concatenate([np.add.reduceat(b.word_counts, b.indptr[:-1]) for b in batches]))
@@ -267,34 +283,30 @@ def test_a_split_uses_the_documents_with_most_of_the_topic(monkeypatch):
     np.testing.assert_allclose(lengths[1], lengths[0][-30:])
 
 
-def test_a_split_without_enough_documents_or_words_is_refused():
+def test_a_split_without_enough_documents_is_refused():
     corpus, counts = collection(0, n_docs=40)
     empty = model_of(np.vstack([counts, np.zeros_like(counts[:1])]))
     with pytest.raises(OptionError, match="split: fewer than 4 documents use topic 6"):
-        split_topic(empty, 6, corpus, options_of(LDA, 7), seed=0)
-    with pytest.raises(OptionError, match="split: the corpus has 200 words, but the model 3"):
-        split_topic(model_of(counts[:, :3]), 0, corpus, options_of(LDA), seed=0)
+        split_topic(run_of(empty), 6, corpus, 1)
 
 
 @pytest.mark.parametrize("name", [LDA, HDP])
 def test_laps_keep_the_number_of_topics_and_tell_where_they_went(name):
     corpus, counts = collection(3)
-    model, _ = without_topic(model_of(counts, name), 1)
-    heard = []
-    hooks = RunHooks(on_lap=heard.append)
     usual = replace(options_of(name), local=LocalOptions(sparsity=6))
+    run = without_topic(run_of(model_of(counts, name), usual), 1)
+    model, heard = run.model, []
 
-    found, parents, made = learned_on(model, corpus, usual, 8, seed=0, hooks=hooks)
-    trace, end = made.trace, made.end
+    learned = relearned(run, corpus, 8, 1, RunHooks(on_lap=heard.append))
+    found, trace = learned.model, learned.trace
 
     assert found.n_topics == 5
     assert [entry["n_topics"] for entry in trace] == [5] * len(trace)
     assert 1 < len(trace) <= 8
-    assert heard == trace
+    assert heard == [{**entry, "lap": entry["lap"] - 1} for entry in trace]
+    assert learned.settings["options"]["local"]["sparsity"] == 5
     assert found.exact_counts.sum() == corpus.n_tokens  # the words of the dropped topic too
-    order = [old for (old,) in parents]
-    counts_at_end = end[0].components.table.T[order]
-    np.testing.assert_array_equal(found.topic_word_posterior, counts_at_end + ETA)
+    order = [old for (old,) in parents_in(run, learned)]
     for topic, old in enumerate(order):
         likeness = [similarity(found.topic_word_mean[topic], own) for own in model.topic_word_mean]
         assert np.argmax(likeness) == old
@@ -302,16 +314,14 @@ def test_laps_keep_the_number_of_topics_and_tell_where_they_went(name):
 
 def test_options_of_a_run_make_laps_alone(tmp_path, model, hdp, vocabulary):
     moving = TrainingOptions(9, model=HDP, local=LocalOptions(sparsity=7, own_counts="half"))
-    options = relearning_options(hdp, moving, 3)
+    options = options_of_laps(run_of(hdp, moving), 3)
     assert (options.n_topics, options.laps, options.active_moves.names) == (4, 3, ())
     assert (options.local.sparsity, options.local.own_counts) == (4, None)
     prior = options.prior
     assert (prior.top_concentration, prior.doc_concentration) == (5.0, 0.5)
     learned = replace(model, word_concentration=0.07)
-    prior = relearning_options(learned, TrainingOptions(4), 1).prior
+    prior = options_of_laps(run_of(learned), 1).prior
     assert (prior.doc_concentration, prior.word_concentration) == (0.5, 0.07)
-    with pytest.raises(OptionError, match="laps"):
-        relearning_options(model, TrainingOptions(4), 0)
 
     given = replace(moving, n_topics=4, moves=MoveOptions(("merge",)))
     facts = {"corpus": {"n_documents": 60}, "options": option_record(given), "seed": 7}
