@@ -39,7 +39,8 @@ class EditableTopics(FittedEstimator):
     def split(self, topic: int | str, corpus: Data, *, laps: int = 1) -> Self:
         """Make two topics of one, by the documents of ``corpus``, and make ``laps`` over these.
 
-        The counts of the two add up before the laps. The part that is more like it keeps id and name.
+        The counts of the two add up before the laps. The part that is more like it keeps the id and
+        the name.
         """
         from sparsetopics.answers.edit_records import Edits
 

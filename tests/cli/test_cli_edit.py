@@ -193,7 +193,7 @@ def test_a_namer_that_fails_harms_nothing(function, problem, monkeypatch):
     ("words", "problem"),
     [
         ("--drop zzzzzzzz --corpus corpus", "--drop: there is no topic 'zzzzzzzz'"),
-        ("--merge 0,9", "--merge: there is no topic 9"),
+        ("--merge 0,9", "--merge: there is no topic '9'"),
         ("--merge 0", "--merge: must name two or more different topics"),
         ("--merge 0,0", "--merge: must name two or more different topics"),
         ("--merge 0,1 --merge 1,2", "--merge: must name two or more different topics"),
