@@ -27,9 +27,9 @@ from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import topic_proportions
-from sparsetopics.measures.group_differences import group_differences
 from sparsetopics.measures.prevalence import (
     GroupTotal,
+    group_differences,
     group_means,
     sum_groups,
     unbiased_projection,

@@ -22,11 +22,11 @@ from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_string
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
 from sparsetopics.inference.course import Model
-from sparsetopics.measures.group_differences import group_differences
 from sparsetopics.measures.prevalence import (
     GroupMeans,
     GroupSums,
     GroupTotal,
+    group_differences,
     group_means,
     sum_groups,
     unbiased_projection,
