@@ -163,7 +163,7 @@ VECTOR_LIKELIHOODS: dict[str, LikelihoodKind] = {
         words="Gaussian without correlations",
     ),
     "isotropic-gaussian": _GAUSSIAN(
-        "sparsetopics.model.likelihoods.isotropic_gaussian:IsotropicGaussian",
+        "sparsetopics.model.likelihoods.diagonal_gaussian:IsotropicGaussian",
         at_modes=True,
         words="Gaussian, equally wide in all directions",
     ),

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from sparsetopics.execution.executors import Executor
-from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
+from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian, IsotropicGaussian
 from sparsetopics.model.likelihoods.gaussian import Gaussian, ZeroMeanGaussian
-from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.responsibilities import Responsibilities
 
