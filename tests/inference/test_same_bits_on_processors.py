@@ -68,7 +68,7 @@ def made_of_topics(rng):
     found = prevalence(model, corpus, corpus.vocabulary.words, Grouping.parse("section", None))
     scores = RungScorer.of_validation(corpus, workers=1).scores(lambda: model)
     return {
-        "prevalence": found.table().to_pylist(),
+        "prevalence": found.table([("", "")] * model.n_topics).to_pylist(),
         "differences": found.differences().to_pylist(),
         "scores": [*scores.log_likelihoods.tolist(), *mean_score(scores)],
     }
