@@ -32,7 +32,7 @@ from sparsetopics.inference.mixtures import begin_mixture
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.measures.clustering import score_clustering
-from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.table import GradientName
 from sparsetopics.options.training import GradientOptions, LocalOptions, TrainingOptions

@@ -24,9 +24,8 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.item_assignment import assign
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
-from sparsetopics.model.likelihoods.gaussian import Gaussian
+from sparsetopics.model.likelihoods.gaussian import Gaussian, ZeroMeanGaussian
 from sparsetopics.model.likelihoods.normals import Normals
-from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from sparsetopics.model.responsibilities import Responsibilities
 
 LIKELIHOODS: Any = {

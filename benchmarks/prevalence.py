@@ -27,9 +27,9 @@ from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import topic_proportions
-from sparsetopics.measures.group_differences import group_differences
 from sparsetopics.measures.prevalence import (
     GroupTotal,
+    group_differences,
     group_means,
     sum_groups,
     unbiased_projection,
@@ -251,8 +251,9 @@ def memory(documents: int, topics: int, words: int, workers: int) -> None:
     found = prevalence(model, corpus, names, DrawnGrouping("label", Over("label", "month")),
                        workers=workers)  # fmt: skip
     seconds = time.perf_counter() - began
+    n_rows = found.table([("", "")] * model.n_topics).num_rows
     click.echo(
-        f"{corpus.n_docs:,} documents, {len(found.groups):,} groups, {found.table().num_rows:,} "
+        f"{corpus.n_docs:,} documents, {len(found.groups):,} groups, {n_rows:,} "
         f"rows: {seconds:.0f} s, peak {_peak():,.0f} MB ({before:,.0f} MB before)"
     )
 

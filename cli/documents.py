@@ -91,11 +91,8 @@ def command(
         show(found.table(labels).to_pylist(), [], as_json=True)
         return
     for place, topic in enumerate(found.topics.chosen):
-        show(
-            None,
-            [*[""][:place], f"Topic {topic} ({labels[topic][0]}): {labels[topic][1]}"],
-            as_json=False,
-        )
+        topic_id, name = labels[topic]
+        show(None, [*[""][:place], f"Topic {topic} ({topic_id}): {name}"], as_json=False)
         for document in found.of_topics[place]:
             groups = dict.fromkeys(filter(None, (document.label, document.group)))
             kinds = f" ({', '.join(groups)})" if groups else ""

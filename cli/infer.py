@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,15 +24,14 @@ from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
-    from pyarrow import Table
-
-    from sparsetopics.answers.proportions import TopicOfText
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.corpus import AnyCorpus, Corpus
     from sparsetopics.runs.run import AnyRun
 
+Rows = list[dict[str, Any]]  # of a table of Arrow, whose cells have types of their own
 STANDARD_INPUT = Path("-")
 PRINTED_TOPICS = 5  # of a text, unless --top is given
+N_WORDS = 6  # of a topic, so that a line fits a terminal
 
 
 @click.command(cls=TableCommand)
@@ -118,8 +117,8 @@ def command(
         sparsetopics infer run --text "Firefighters saved most homes"
         sparsetopics infer run --text "Firefighters saved most homes" --tokens
     """
-    from sparsetopics.answers.proportions import share_tables, topics_of_texts, write_shares
-    from sparsetopics.answers.table_files import table_output
+    from sparsetopics.answers.proportions import share_tables
+    from sparsetopics.answers.table_files import table_output, write_output
     from sparsetopics.corpora.corpus import open_corpus
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
@@ -133,31 +132,26 @@ def command(
         refuse_run(folder, SWAPPED)
     with open_broadcast_map(where) as broadcast:
         trained = load_run(run)
-        if output is None and tokens:
-            documents = _documents(trained, texts, tokenizer)
-            tables = share_tables(
-                trained, documents, top, tokens, workers=where.threads, broadcast=broadcast
-            )
-            record, lines = _printed_tokens(documents, tables)
-        elif output is None:
-            documents = _documents(trained, texts, tokenizer)
-            shares = topics_of_texts(
-                trained, documents, top or PRINTED_TOPICS,
-                workers=where.threads, broadcast=broadcast,
-            )  # fmt: skip
-            record, lines = _printed(documents, list(shares))
+        found: AnyCorpus
+        if folder is None:
+            found, record = _documents(trained, texts, tokenizer)
         else:
-            found: AnyCorpus
-            if folder is None:
-                found = _documents(trained, texts, tokenizer)
-            else:
-                found = open_corpus(where.seen_from_there(folder))
-                trained.check_corpus(found, str(folder))
-            write_shares(
-                output, trained, found, top, tokens,
-                workers=where.threads, broadcast=broadcast, spreadsheet_safe=spreadsheet_safe,
-            )  # fmt: skip
+            found = open_corpus(where.seen_from_there(folder))
+            trained.check_corpus(found, str(folder))
+        if output is None and not tokens:
+            top = top or PRINTED_TOPICS
+        schema, tables = share_tables(
+            trained, found, top, tokens, workers=where.threads, broadcast=broadcast
+        )
+        if output is not None:
+            write_output(output, schema, tables, spreadsheet_safe=spreadsheet_safe)
             record, lines = _written(trained, found, output.path, top, tokens=tokens)
+        else:
+            rows = [row for table in tables for row in table.to_pylist()]
+            if tokens:
+                record["tokens"], lines = rows, _token_lines(rows)
+            else:
+                record["documents"], lines = _topics_of_texts(trained, rows)
     show(record, lines, as_json=as_json)
 
 
@@ -177,8 +171,11 @@ def _folder(
     return corpus
 
 
-def _documents(run: AnyRun, texts: Sequence[str], tokenizer: str | None) -> Corpus:
-    """Texts, or the lines of the standard input, as a corpus; says what is not known."""
+def _documents(
+    run: AnyRun, texts: Sequence[str], tokenizer: str | None
+) -> tuple[Corpus, dict[str, Json]]:
+    """Texts, or the lines of the standard input, as a corpus, and its sizes; says what is not
+    known."""
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.memory_corpus import every_text
 
@@ -191,7 +188,12 @@ def _documents(run: AnyRun, texts: Sequence[str], tokenizer: str | None) -> Corp
     if corpus.n_skipped:
         n_all = quantity(corpus.n_docs, "document")
         say(f"Without a known word: {corpus.n_skipped:,} of {n_all}.")
-    return corpus
+    return corpus, {
+        "n_documents": corpus.n_docs - corpus.n_skipped,
+        "n_tokens": corpus.n_tokens,
+        "n_skipped": corpus.n_skipped,
+        "n_unknown_tokens": n_unknown,
+    }
 
 
 def _lines_of_input() -> Iterator[str]:
@@ -218,38 +220,27 @@ def _written(
     return {f"n_{corpus.noun}": n_documents, "path": str(out)}, [line]
 
 
-def _printed(
-    corpus: Corpus, found: Sequence[tuple[str, list[TopicOfText]]]
-) -> tuple[dict[str, Json], list[str]]:
-    """The topics of texts as a record and as lines."""
-    record = _sizes(corpus)
-    record["documents"] = [
-        {"doc_id": doc_id, "topics": [topic._asdict() for topic in topics]}
-        for doc_id, topics in found
-    ]
+def _topics_of_texts(run: AnyRun, rows: Rows) -> tuple[Json, list[str]]:
+    """The topics of texts as records and as lines."""
+    from sparsetopics.answers.topic_names import topic_rows
+
+    words = [[word for word, _ in row.words] for row in topic_rows(run, N_WORDS)]
+    found: dict[Json, list[Json]] = {}
     lines = ["document  topic  id         share  name: words"]
-    for doc_id, topics in found:
-        if not topics:
+    for doc_id, topic, topic_id, name, share in map(dict.values, rows):
+        own = found.setdefault(doc_id, [])
+        if topic is None:
             lines.append(f"{doc_id:>8}      -  -              -")
-        for topic in topics:
-            place = f"{doc_id:>8}  {topic.topic:>5}  {topic.id}  {topic.share:>6.2%}"
-            lines.append(f"{place}  {topic.name}: {' '.join(topic.words)}")
-    return record, lines
+            continue
+        place, best = f"{doc_id:>8}  {topic:>5}  {topic_id}  {share:>6.2%}", words[topic]
+        lines.append(f"{place}  {name}: {' '.join(best)}")
+        own.append({"topic": topic, "id": topic_id, "name": name, "share": share, "words": best})
+    return [{"doc_id": doc_id, "topics": topics} for doc_id, topics in found.items()], lines
 
 
-def _printed_tokens(corpus: Corpus, tables: Iterable[Table]) -> tuple[dict[str, Json], list[str]]:
-    """The topics of the words of texts as a record and as lines."""
-    rows = [row for table in tables for row in table.to_pylist()]
+def _token_lines(rows: Rows) -> list[str]:
+    """The topics of the words of texts."""
     lines = ["document  topic  id         share  count  word"]
     for doc_id, word, count, topic, topic_id, share in map(dict.values, rows):
         lines.append(f"{doc_id:>8}  {topic:>5}  {topic_id}  {share:>6.2%}  {count:>5}  {word}")
-    return {**_sizes(corpus), "tokens": rows}, lines
-
-
-def _sizes(corpus: Corpus) -> dict[str, Json]:
-    return {
-        "n_documents": corpus.n_docs - corpus.n_skipped,
-        "n_tokens": corpus.n_tokens,
-        "n_skipped": corpus.n_skipped,
-        "n_unknown_tokens": corpus.n_unknown_tokens,
-    }
+    return lines

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sparsetopics.answers.prevalence import Prevalence
+    from sparsetopics.answers.prevalence import Labels, Prevalence
     from sparsetopics.corpora.grouping import Grouping
 
 TOPIC, HEAD = 20, 14  # characters of a topic's name where there is no room for more; of a group's
@@ -99,9 +99,8 @@ def command(
         sparsetopics prevalence run corpus --by section --over date:month --out months.csv
     """
     from sparsetopics.answers.prevalence import prevalence
-    from sparsetopics.answers.table_files import table_output, write_tables
+    from sparsetopics.answers.table_files import table_output, write_output
     from sparsetopics.answers.topic_names import labels_of, load_named
-    from sparsetopics.base.outputs import written
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.grouping import Grouping
     from sparsetopics.execution.executors import open_broadcast_map
@@ -126,22 +125,16 @@ def command(
     if found.n_left_out:
         say(f"Left out: {quantity(found.n_left_out, 'document')} without a value to group by.")
     if output is not None:
-        suffix = output.path.suffix.lower()
-        with written(output) as path:
-            write_tables(path, suffix, table.schema, [table], spreadsheet_safe=spreadsheet_safe)
+        write_output(output, table.schema, [table], spreadsheet_safe=spreadsheet_safe)
         record = {"path": str(out), "n_rows": table.num_rows}
         show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."], as_json=as_json)
         return
-    lines = (
-        _difference_lines(table, grouping)
-        if differences
-        else _lines(found, [name for _, name in labels])
-    )
+    lines = _difference_lines(table, grouping) if differences else _lines(found, labels)
     show(table.to_pylist() if as_json else None, lines, as_json=as_json)
 
 
 # --- what is printed ------------------------------------------------------------------------------
-def _lines(found: Prevalence, names: Sequence[str]) -> list[str]:
+def _lines(found: Prevalence, labels: Labels) -> list[str]:
     """Topics by groups: shares and their errors in percent."""
     shown = range(min(len(found.groups), PRINTED_GROUPS))
     means = found.means
@@ -152,7 +145,8 @@ def _lines(found: Prevalence, names: Sequence[str]) -> list[str]:
         cells = [_cell(100 * mean, 100 * error) for mean, error in pairs]
         columns.append(aligned([head, *cells, f"{means.n_documents[group]:,}"], ">"))
     width = len(str(found.topics[-1]))
-    topics = [f"{topic:>{width}} {_short(names[topic], columns, width)}" for topic in found.topics]
+    names = {k: _short(labels[k][1], columns, width) for k in found.topics}
+    topics = [f"{topic:>{width}} {name}" for topic, name in names.items()]
     lines = lines_of_columns(["% of documents", *topics, "documents"], columns)
     if n_more := len(found.groups) - len(shown):
         lines.append(f"Left out {quantity(n_more, 'group')}; --out writes all of them.")

@@ -25,7 +25,7 @@ from sparsetopics.base.batches import (
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
-from sparsetopics.corpora.store.manifest import Sizes, total
+from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import RowBatch, RowCorpus, RowGroup
 from sparsetopics.options.option import shown
 from sparsetopics.options.table import MOST_VALIDATION, RESIDENT_PAIRS
@@ -263,7 +263,7 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tup
         validation += kept_out
         if len(rows) < group.n_docs:
             sizes = Sizes(
-                *np.subtract(group.sizes, total(each.sizes for each in kept_out)).tolist()
+                *np.subtract(group.sizes, Sizes.total(each.sizes for each in kept_out)).tolist()
             )
             others = np.setdiff1d(np.arange(group.n_docs), rows)
             training.append(PartialRowGroup(sizes, group, others))

@@ -9,13 +9,7 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import excerpt
 from sparsetopics.corpora.readers.jsonl import decode
 from sparsetopics.corpora.readers.text_files import line_reader
-from sparsetopics.corpora.sources.byte_stream import (
-    LONGEST_TEXT,
-    LineBlock,
-    Place,
-    line_blocks,
-    too_long,
-)
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, check_length, line_blocks
 from sparsetopics.corpora.sources.encodings import Decoding
 
 # Strings, which may hold braces, and braces. A string that is cut off ends where the data do.
@@ -43,8 +37,7 @@ def object_blocks(path: Place, decoding: Decoding | None) -> Iterator[LineBlock]
             end = stop
         rest = data[end:]
         line += data.count(b"\n", 0, end)
-        if len(rest) > LONGEST_TEXT:
-            raise too_long(path, "object")
+        check_length(len(rest), path, "object")
         if objects:
             yield LineBlock(str(path), n_objects + 1, b"".join(objects), "object")
         n_objects += len(objects)

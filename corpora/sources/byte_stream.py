@@ -179,8 +179,7 @@ def _joined(pieces: Iterable[bytes], path: Place) -> bytes:
     for piece in pieces:
         found.append(piece)
         n_bytes += len(piece)
-        if n_bytes > LONGEST_TEXT:
-            raise too_long(path, "file")
+        check_length(n_bytes, path, "file")
     return b"".join(found)
 
 
@@ -210,8 +209,7 @@ def _whole_lines(path: Place, decoding: Decoding | None, last: bytes) -> Iterato
             rest = piece[end:]
         else:
             rest += piece
-            if len(rest) > LONGEST_TEXT:
-                raise too_long(path, "line")
+            check_length(len(rest), path, "line")
     if rest:
         yield rest + b"\n"
 
@@ -229,10 +227,12 @@ def _utf8_pieces(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
         yield from pieces
 
 
-def too_long(path: Place, what: str) -> SourceError:
-    problem = f"a {what} may have at most {LONGEST_TEXT:,} bytes, but this one has more"
-    hint = "Choose the format with --format, or divide the document."
-    return SourceError(str(path), problem, hint)
+def check_length(n_bytes: int, path: Place, what: str) -> None:
+    """Raise SourceError if this is more than a text may have."""
+    if n_bytes > LONGEST_TEXT:
+        problem = f"a {what} may have at most {LONGEST_TEXT:,} bytes, but this one has more"
+        hint = "Choose the format with --format, or divide the document."
+        raise SourceError(str(path), problem, hint)
 
 
 def error_of_all(files: Iterable[SourceFile], decoding: Decoding) -> NotTextError | None:

@@ -32,7 +32,7 @@ from sparsetopics.corpora.readers.fields import (
 )
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
-from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
+from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import RowGroup, RowKind, Rows
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
@@ -123,7 +123,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
             "shards": [
                 {
                     **shard.to_json(),
-                    **_named(total(shard.groups)),
+                    **_named(Sizes.total(shard.groups)),
                     "row_groups": shard.row_groups,
                     **{stem: file.to_json() for stem, file in shard.beside.items()},
                 }

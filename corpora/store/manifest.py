@@ -51,11 +51,11 @@ class Sizes(NamedTuple):
     def of_items(cls, n_items: int) -> Sizes:
         return cls(n_items, n_items, n_items)
 
-
-def total(parts: Iterable[Sizes]) -> Sizes:
-    """The sum of the sizes of parts, added in their order."""
-    columns = list(zip(*parts, strict=True)) or [(), (), ()]
-    return Sizes(*map(sum, columns))
+    @classmethod
+    def total(cls, parts: Iterable[Sizes]) -> Sizes:
+        """The sum of the sizes of parts, added in their order."""
+        columns = list(zip(*parts, strict=True)) or [(), (), ()]
+        return cls(*map(sum, columns))
 
 
 class ShardEntry(FileEntry, frozen=True):
@@ -73,7 +73,7 @@ class ShardEntry(FileEntry, frozen=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         # Readers allocate memory for the number of rows that a manifest claims.
-        n_rows = total(self.groups).n_docs
+        n_rows = Sizes.total(self.groups).n_docs
         if n_rows > MOST_ROWS_PER_BYTE * self.n_bytes:
             raise ValueError(f"{n_rows:,} rows cannot fit in {self.n_bytes:,} bytes")
 
@@ -86,7 +86,7 @@ class CorpusManifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sizes(self) -> Sizes:
-        return total(total(shard.groups) for shard in self.shards)
+        return Sizes.total(Sizes.total(shard.groups) for shard in self.shards)
 
     @property
     def totals(self) -> dict[str, int | float]:

@@ -30,14 +30,7 @@ from sparsetopics.corpora.store.field_files import (
     columns_by_stem,
     rows_per_group,
 )
-from sparsetopics.corpora.store.manifest import (
-    DAMAGE,
-    CorpusManifest,
-    ShardEntry,
-    Sizes,
-    files_of,
-    total,
-)
+from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, files_of
 from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, FileSeries, StoredFile
 
 RowBatch = TypeVar("RowBatch", DocumentBatch, VectorBatch)
@@ -340,7 +333,7 @@ class RowCorpus(ABC, Generic[RowBatch]):
     @cached_property
     def sizes(self) -> Sizes:
         """The sizes of all row groups, added up."""
-        return total(group.sizes for group in self.row_groups)
+        return Sizes.total(group.sizes for group in self.row_groups)
 
     def batches(self) -> Iterator[RowBatch]:
         """The rows, one batch per row group, in order.

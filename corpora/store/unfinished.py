@@ -24,14 +24,7 @@ import pyarrow as pa
 from sparsetopics.base.errors import ClusterError, OptionError, OutputError
 from sparsetopics.base.outputs import Output, claimed, output_folder, publish
 from sparsetopics.base.own_folders import CORPUS
-from sparsetopics.base.sealed_files import (
-    VERSION_KEY,
-    Json,
-    Refusal,
-    decoded,
-    read_sealed,
-    write_sealed,
-)
+from sparsetopics.base.sealed_files import VERSION_KEY, Refusal, decoded, read_sealed, write_sealed
 from sparsetopics.base.staging import put_in_place, refusing
 from sparsetopics.base.transactions import JOB
 from sparsetopics.base.wording import reason_of
@@ -84,7 +77,7 @@ class WorkFolder(NamedTuple):
         self.write(_TOKENIZER_FILE, {**tokenizer.settings(), "job": self.job})
 
     def kept_tokenizer(self) -> TokenizerOptions | None:
-        learned: dict[str, Json] | None = self.read(_TOKENIZER_FILE, dict)
+        learned = self.read(_TOKENIZER_FILE, dict)
         is_own = learned is not None and learned.get("job", "") == self.job
         return self.read(_TOKENIZER_FILE, TokenizerOptions) if is_own else None
 

@@ -14,7 +14,7 @@ from sparsetopics.corpora.ingest_options import IngestOptions
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, read_topics
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
-from sparsetopics.evaluation.scoring.topic_scores import USUAL, Scoring, score_topics
+from sparsetopics.evaluation.scoring.topic_scores import Scoring, score_topics
 from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.execution.executors import open_broadcast_map
 from sparsetopics.options.option import check_extension
@@ -75,10 +75,7 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
 
 
 def score_model(
-    model: FixedTopics | AnyRun,
-    heldout: AnyCorpus,
-    counted_in: AnyCorpus,
-    how: Scoring = USUAL,
+    model: FixedTopics | AnyRun, heldout: AnyCorpus, counted_in: AnyCorpus, how: Scoring
 ) -> AnyCard:
     """Score a run, or topics of another toolkit, that fit ``heldout``.
 

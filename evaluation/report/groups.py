@@ -20,7 +20,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.grouping import Grouping, Start
 from sparsetopics.evaluation.report.figures import N_COLOURS, trend_figure
 from sparsetopics.evaluation.report.subject import DASH
-from sparsetopics.measures.group_differences import variance_of_means
+from sparsetopics.measures.prevalence import variance_of_means
 
 MOST_TOPICS = 200  # rows of the heat map
 MOST_GROUPS = 40  # its columns

@@ -14,13 +14,7 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.store.shards import AnyRowGroup
-from sparsetopics.evaluation.scoring.topic_scores import (
-    IN_SAMPLE,
-    USUAL,
-    Record,
-    Scorecard,
-    Scoring,
-)
+from sparsetopics.evaluation.scoring.topic_scores import IN_SAMPLE, Record, Scorecard, Scoring
 from sparsetopics.measures.clustering import ClusteringScore, score_clustering
 from sparsetopics.measures.paired import HeldoutScores, mean_score
 from sparsetopics.model.mixture_posterior import MixturePosterior
@@ -106,7 +100,7 @@ AnyCard: TypeAlias = Scorecard | MixtureCard
 
 
 def score_mixture(
-    run: MixtureRun, items: AnyCorpus, counted_in: AnyCorpus | None = None, how: Scoring = USUAL
+    run: MixtureRun, items: AnyCorpus, counted_in: AnyCorpus, how: Scoring
 ) -> MixtureCard:
     """Score ``items`` by their mean log density and, if any has a label, by agreement.
 

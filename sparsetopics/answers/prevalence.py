@@ -22,11 +22,11 @@ from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_string
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
 from sparsetopics.inference.course import Model
-from sparsetopics.measures.group_differences import group_differences
 from sparsetopics.measures.prevalence import (
     GroupMeans,
     GroupSums,
     GroupTotal,
+    group_differences,
     group_means,
     sum_groups,
     unbiased_projection,
@@ -39,7 +39,7 @@ from sparsetopics.options.registry import MODELS
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 LEVEL = 0.95  # of intervals
-Labels = Sequence[tuple[str, str]] | None  # id and name of each topic of the model
+Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
 
 
 class Prevalence(NamedTuple):
@@ -52,10 +52,10 @@ class Prevalence(NamedTuple):
     words: list[list[list[str]]]  # of each group and topic
     n_left_out: int  # documents without a value to divide by
 
-    def table(self, labels: Labels = None) -> pa.Table:
+    def table(self, labels: Labels) -> pa.Table:
         """Return a row for each topic and group.
 
-        Columns: topic; id and name, if ``labels`` has them of each topic of the model; group, if
+        Columns: topic; id and name, which ``labels`` has of each topic of the model; group, if
         documents are divided by names; from and to, if they are divided by time or numbers; mean,
         standard_error, low and high (of the 95 % interval), n_documents, words. The end of a period
         or bin is not part of it.
@@ -77,7 +77,7 @@ class Prevalence(NamedTuple):
         }
         return pa.table(columns)
 
-    def differences(self, labels: Labels = None) -> pa.Table:
+    def differences(self, labels: Labels) -> pa.Table:
         """Return a row for each topic and pair of groups: the first minus the other.
 
         Groups of one period are compared with each other. Without names, each period is compared
@@ -108,11 +108,9 @@ class Prevalence(NamedTuple):
         return np.array(pairs, np.int64).reshape(-1, 2)
 
     def _topic_columns(self, n_each: int, labels: Labels) -> dict[str, pa.Array]:
-        topics = np.repeat(self.topics, n_each)
-        columns = {"topic": arrow_numbers(topics)}
-        for column, own in zip(("id", "name"), zip(*labels or (), strict=True), strict=False):
-            columns[column] = arrow_strings(own).take(columns["topic"])
-        return columns
+        topics = arrow_numbers(np.repeat(self.topics, n_each))
+        ids, names = (arrow_strings(own).take(topics) for own in zip(*labels, strict=True))
+        return {"topic": topics, "id": ids, "name": names}
 
     def _group_columns(
         self, numbers: IntArray, n_times: int, prefix: str = ""

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparsetopics.answers.table_files import write_tables
+from sparsetopics.answers.table_files import LABELS
 from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.batches import BLOCK_PAIRS, DocumentBatch, FloatArray, IntArray, VectorBatch
-from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import plural
-from sparsetopics.corpora.corpus import AnyCorpus, Corpus
+from sparsetopics.corpora.corpus import AnyCorpus
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.inference.course import Model
 from sparsetopics.inference.document_step import DENSE_STEP, topic_proportions
-from sparsetopics.measures.top_words import top_words
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -30,7 +27,6 @@ from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.runs.run import AnyRun
 
-N_WORDS = 6  # of a topic, so that a line fits a terminal
 # A text has a topic if it has this many tokens of it: local steps tell no smaller numbers apart.
 LEAST_TOKENS = DENSE_STEP.tolerance
 
@@ -78,11 +74,12 @@ def share_tables(
     *,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
-) -> Iterator[pa.Table]:
-    """Yield how much each document or item is of each topic or component, one row group a table.
+) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """Return how much each document or item is of each topic or component: columns, and tables.
 
-    Rows are in the order of ``corpus``, which must be like the training data. Columns are those of
-    ``ShareColumns``. Tables are made when they are needed; a cluster makes a few ahead.
+    There is a table for each row group of ``corpus``, which must be like the training data, with
+    rows in the same order. Columns are those of ``ShareColumns``. Tables are made when they are
+    needed; a cluster makes a few ahead.
 
     With ``tokens``, there is a row for each word of each document, as
     ``sparsetopics infer --tokens`` says. The share of topic k in word v of document d is
@@ -90,47 +87,21 @@ def share_tables(
     tokens of a mixture, and with ``top``.
     """
     groups: Sequence[AnyRowGroup] = corpus.row_groups
-    shares, schema = shares_of(run.model, workers=workers), share_schema(run, corpus, top, tokens)
+    columns, shares = ShareColumns.of(run, top), shares_of(run.model, workers=workers)
     if not tokens:
-        return broadcast(partial(_table_of, ShareColumns.of(run, top), shares), groups)
+        return columns.schema, broadcast(partial(_table_of, columns, shares), groups)
     if top is not None:
         refuse("tokens", "cannot be combined with --top", "Give one of them.")
     if not isinstance(run.model, TopicPosterior):
         problem = "is for topic models, but the model is a mixture"
         refuse("tokens", problem, "Its components have whole documents, not single words.")
+    text, number, share = pa.string(), pa.int64(), pa.float32()
+    count = number if isinstance(corpus.sizes.n_tokens, int) else pa.float64()
+    types = {"doc_id": text, "word": text, "count": count, "topic": number, "id": text}
+    schema = pa.schema(types | {"share": share})
     known, ids = arrow_strings(run.words.shown), arrow_strings([own.id for own in run.topics])
     word_topic = np.ascontiguousarray(run.model.topic_word_mean.T)
-    return broadcast(partial(_tokens_of, schema, known, ids, word_topic, shares), groups)
-
-
-def share_schema(run: AnyRun, corpus: AnyCorpus, top: int | None, tokens: bool) -> pa.Schema:
-    """Names and types of the columns of ``share_tables``."""
-    if not tokens:
-        return ShareColumns.of(run, top).schema
-    count = pa.int64() if isinstance(corpus.sizes.n_tokens, int) else pa.float64()
-    texts, topic = [("doc_id", pa.string()), ("word", pa.string())], ("topic", pa.int64())
-    return pa.schema(
-        [*texts, ("count", count), topic, ("id", pa.string()), ("share", pa.float32())]
-    )
-
-
-def write_shares(
-    output: Output,
-    run: AnyRun,
-    corpus: AnyCorpus,
-    top: int | None = None,
-    tokens: bool = False,
-    *,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
-    spreadsheet_safe: bool = False,
-) -> None:
-    """Write ``share_tables`` to the ``table_output``, in the format of its extension."""
-    schema = share_schema(run, corpus, top, tokens)
-    tables = share_tables(run, corpus, top, tokens, workers=workers, broadcast=broadcast)
-    with written(output) as path:
-        suffix = output.path.suffix.lower()
-        write_tables(path, suffix, schema, tables, spreadsheet_safe=spreadsheet_safe)
+    return schema, broadcast(partial(_tokens_of, schema, known, ids, word_topic, shares), groups)
 
 
 class ShareColumns(NamedTuple):
@@ -164,7 +135,7 @@ class ShareColumns(NamedTuple):
         if self.top is None:
             return pa.schema([row_id, (self.values_name, pa.list_(pa.float32(), len(self.prior)))])
         topic, share = self.values_type.value_type
-        labels = (("id", pa.string()), ("name", pa.string())) if self.labels else ()
+        labels = LABELS.items() if self.labels else ()
         return pa.schema([row_id, topic, *labels, share])
 
     @property
@@ -264,34 +235,3 @@ def _proportions(
 ) -> FloatArray:
     assert isinstance(batch, DocumentBatch), "topics are over words"
     return topic_proportions(batch, topic_word, doc_concentration, workers=workers)
-
-
-# --- topics of texts ------------------------------------------------------------------------------
-class TopicOfText(NamedTuple):
-    """A topic of a text, its share of the text and the topic's most probable words."""
-
-    topic: int
-    id: str
-    name: str
-    share: float
-    words: Sequence[str]
-
-
-def topics_of_texts(
-    run: AnyRun, corpus: Corpus, top: int, *, workers: int, broadcast: OrderedMap
-) -> Iterator[tuple[str, list[TopicOfText]]]:
-    """Yield the id of each document of ``corpus`` and its ``top`` largest topics, none if it has no
-    known word."""
-    words = run.words.shown
-    best = [[words[word] for word in row] for row in top_words(run.model.topic_word_mean, N_WORDS)]
-    for table in share_tables(run, corpus, top, workers=workers, broadcast=broadcast):
-        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-        for doc_id, own in groupby(rows, key=lambda row: row[0]):
-            yield (
-                doc_id,
-                [
-                    TopicOfText(k, topic_id, name, share, best[k])
-                    for _, k, topic_id, name, share in own
-                    if k is not None
-                ],
-            )

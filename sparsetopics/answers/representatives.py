@@ -100,14 +100,9 @@ class Representatives(NamedTuple):
         # Sizes are whole numbers unless counts are weights.
         is_whole = all(each.n_tokens.is_integer() for own in self.of_topics for each in own)
         texts = ["id", "name", "doc_id", "label", *([] if self.by == LABEL else ["group"])]
-        columns = [
-            ("topic", pa.int64()),
-            *((name, pa.string()) for name in texts),
-            (share, pa.float64()),
-            ("n_tokens", pa.int64() if is_whole else pa.float64()),
-            ("words", pa.list_(pa.string())),
-            ("text", pa.string()),
-        ]
+        columns = {"topic": pa.int64(), **dict.fromkeys(texts, pa.string()), share: pa.float64()}
+        columns["n_tokens"] = pa.int64() if is_whole else pa.float64()
+        columns |= {"words": pa.list_(pa.string()), "text": pa.string()}
         return pa.Table.from_pylist(rows, pa.schema(columns))
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow.csv import CSVWriter
 from pyarrow.parquet import ParquetWriter
 
-from sparsetopics.base.outputs import Inputs, Output, output_file
+from sparsetopics.base.outputs import Inputs, Output, output_file, written
 from sparsetopics.options.option import check_extension, refuse
 
 
@@ -25,6 +25,7 @@ class Writer(Protocol):
     def write_table(self, table: pa.Table, /) -> None: ...
 
 
+LABELS = {"id": pa.string(), "name": pa.string()}  # columns that say which topic it is
 # Beginnings that spreadsheets, or the programs that read what these write, take for formulas. The
 # last four are wide forms of the first four, which some spreadsheets treat alike.
 _FORMULA = "^[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]"  # "-" is last, so that it makes no range
@@ -47,6 +48,15 @@ def table_output(
     if spreadsheet_safe and path.suffix.lower() != ".csv":
         refuse("spreadsheet-safe", f"is for CSV, but the output is {path.name!r}")
     return output
+
+
+def write_output(
+    output: Output, schema: pa.Schema, tables: Iterable[pa.Table], *, spreadsheet_safe: bool = False
+) -> None:
+    """Write tables to a ``table_output``, in the format of its extension."""
+    with written(output) as path:
+        suffix = output.path.suffix.lower()
+        write_tables(path, suffix, schema, tables, spreadsheet_safe=spreadsheet_safe)
 
 
 def write_tables(

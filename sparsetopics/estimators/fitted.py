@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sparsetopics.answers.table_files import LABELS
 from sparsetopics.base.errors import naming_parameters, warn_user
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.estimators.base import Estimator
@@ -37,13 +38,7 @@ if TYPE_CHECKING:
     from sparsetopics.runs.topic_path_files import TopicPathFolder
 
 TOPICS = pa.schema(
-    [
-        ("topic", pa.int64()),
-        ("id", pa.string()),
-        ("name", pa.string()),
-        ("weight", pa.float64()),
-        ("words", pa.list_(pa.string())),
-    ]
+    {"topic": pa.int64(), **LABELS, "weight": pa.float64(), "words": pa.list_(pa.string())}
 )
 GIVEN = "the given corpus"  # what pages call a corpus in memory
 
@@ -168,7 +163,7 @@ class FittedEstimator(Estimator):
         training texts. Raises OptionError for components of vectors, for ``tokens`` of a mixture or
         with ``top``, and what ``Corpus.from_texts`` raises.
         """
-        from sparsetopics.answers.proportions import share_schema, share_tables
+        from sparsetopics.answers.proportions import share_tables
         from sparsetopics.corpora.memory_corpus import every_text
 
         run = self._run_of_words()
@@ -179,9 +174,8 @@ class FittedEstimator(Estimator):
             corpus = self._more_rows(texts).documents
         else:
             corpus = Corpus(**vars(every_text(self._texts_of(texts), run.words, tokenizer)))
-        nothing = share_schema(run, corpus, top, tokens).empty_table()
-        tables = share_tables(run, corpus, top, tokens, workers=self._n_threads)
-        return pa.concat_tables([nothing, *tables])
+        schema, tables = share_tables(run, corpus, top, tokens, workers=self._n_threads)
+        return pa.concat_tables([schema.empty_table(), *tables])
 
     @naming_parameters()
     def evaluate(

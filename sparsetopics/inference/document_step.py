@@ -17,11 +17,7 @@ from sparsetopics.inference.local_step import NOTHING, Former, Globals, LocalInf
 from sparsetopics.kernels import documents as document_kernels
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Lists, Schedule, SparseShares, Weights
-from sparsetopics.model.allocations.allocation import (
-    Allocation,
-    DocumentAllocation,
-    is_of_documents,
-)
+from sparsetopics.model.allocations.allocation import DocumentAllocation, is_of_documents
 from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.words import Words
@@ -84,7 +80,7 @@ def summarize(
     batch: DocumentBatch, found: Responsibilities, current: TopicGlobals, executor: Executor
 ) -> TopicSummary:
     """What responsibilities say about the global parameters, with θ_d at its optimum."""
-    allocation = _of_documents(current.allocation)
+    allocation = _of_documents(current)
     terms = sum_terms(batch, found, allocation.doc_concentration, allocation.tail, executor)
     return Summary(current.components.sum_batch(batch, found, executor), allocation.complete(terms))
 
@@ -124,7 +120,7 @@ def _fit_chunk(
     lists = _lists(weights, words if is_cold.any() else words[:0], n_slots, executor)
     counts, schedule = batch.word_counts.astype(np.float64), make_schedule(options)
     # Writable, however the model was loaded: otherwise numba compiles for another signature.
-    prior = np.require(_of_documents(current.allocation).doc_concentration, requirements="W")
+    prior = np.require(_of_documents(current).doc_concentration, requirements="W")
 
     def fit(block: tuple[int, int]) -> _Fitted:
         first, last = block
@@ -176,9 +172,9 @@ def _lists(weights: Weights, words: WordIds, n_slots: int, executor: Executor) -
     return lists
 
 
-def _of_documents(allocation: Allocation[DocumentTerms]) -> DocumentAllocation:
-    assert is_of_documents(allocation), "documents have proportions of their own"
-    return allocation
+def _of_documents(current: TopicGlobals) -> DocumentAllocation:
+    assert is_of_documents(current.allocation), "documents have proportions of their own"
+    return current.allocation
 
 
 # --- documents that a trained model has not seen --------------------------------------------------

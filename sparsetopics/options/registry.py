@@ -153,7 +153,7 @@ _OF_GAUSSIANS = {
 _GAUSSIAN = partial(LikelihoodKind, grows=True, estimators=_OF_GAUSSIANS)
 VECTOR_LIKELIHOODS: dict[str, LikelihoodKind] = {
     "zero-mean-gaussian": _GAUSSIAN(
-        "sparsetopics.model.likelihoods.zero_mean_gaussian:ZeroMeanGaussian",
+        "sparsetopics.model.likelihoods.gaussian:ZeroMeanGaussian",
         has_means=False,
         words="Gaussian around zero",
     ),
@@ -163,7 +163,7 @@ VECTOR_LIKELIHOODS: dict[str, LikelihoodKind] = {
         words="Gaussian without correlations",
     ),
     "isotropic-gaussian": _GAUSSIAN(
-        "sparsetopics.model.likelihoods.isotropic_gaussian:IsotropicGaussian",
+        "sparsetopics.model.likelihoods.diagonal_gaussian:IsotropicGaussian",
         at_modes=True,
         words="Gaussian, equally wide in all directions",
     ),

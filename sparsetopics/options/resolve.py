@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparsetopics.options.option import (
-    Given,
-    Option,
-    Table,
-    Value,
-    fields_by_part,
-    made,
-    refuse,
-    taken,
-)
+from sparsetopics.options.option import Given, Option, Value, fields_by_part, made, refuse, taken
 from sparsetopics.options.registry import LEARNERS, MODELS
 from sparsetopics.options.table import (
     DEFAULT_LEARNER,
@@ -30,7 +21,7 @@ from sparsetopics.options.training import (
     TrainingOptions,
 )
 
-ARGUMENTS: Table = {
+ARGUMENTS = {
     option.argument or option.field: option
     for option in OPTION.values()
     if option.argument is not None

@@ -182,6 +182,7 @@ def test_json_has_the_shares_of_the_topics_that_are_found(run_folder):
     assert found == json.loads(printed(run_folder, "--find", "wordaa wordab", "--json"))
 
 
+@pytest.mark.filterwarnings("ignore:.*names topics by numbers")
 def test_people_read_the_shares_in_a_column(run_folder, tmp_path):
     (tmp_path / "names.toml").write_text('0 = "a"\n1 = "b"\n2 = "c"\n3 = "d"\n')
     expected = found_topics(load_run(run_folder), ["wordab"])
@@ -189,16 +190,16 @@ def test_people_read_the_shares_in_a_column(run_folder, tmp_path):
 
     head, *lines = printed(run_folder, "--find", "wordab", *options).splitlines()
 
-    assert head.split() == ["topic", "weight", "share", "name", "words"]
+    assert head.split() == ["topic", "id", "weight", "share", "name", "words"]
     cells = [line.split() for line in lines]
-    assert [(row[0], row[2]) for row in cells] == [
+    assert [(row[0], row[3]) for row in cells] == [
         (str(k), f"{s:.2%}") for k, s in expected.items()
     ]
     by_topic = {
         line.split()[0]: line.split() for line in printed(run_folder, *options).splitlines()
     }
     for row in cells:
-        assert row[:2] + row[3:] == by_topic[row[0]]
+        assert row[:3] + row[4:] == by_topic[row[0]]
     assert len({line.index(" word") for line in [head, *lines]}) == 1
 
 

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from sparsetopics.answers.proportions import ShareColumns, share_tables, write_shares
+from sparsetopics.answers.proportions import ShareColumns, share_tables
+from sparsetopics.answers.table_files import write_output
 from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.outputs import output_file
 from sparsetopics.cli.main import main
@@ -158,7 +159,7 @@ def test_top_of_a_mixture_of_vectors_has_its_own_names(tmp_path):
     model = mixture_of(items, "gaussian")
     corpus = VectorCorpus.from_array(items.values)
 
-    (table,) = share_tables(run_in_memory("run", model, None, {"corpus": {}}, []), corpus, 2)
+    _, (table,) = share_tables(run_in_memory("run", model, None, {"corpus": {}}, []), corpus, 2)
 
     assert table.column_names == ["item_id", "topic", "responsibility"]
     shares = model.responsibilities(items.values)
@@ -184,7 +185,9 @@ def test_only_one_piece_of_the_table_is_held_at_a_time(run_folder, vocabulary, t
     corpus = Corpus(whole.vocabulary, [whole.row_groups[0]] * 50)
     for name in ("a.parquet", "a.csv", "a.jsonl", "a.arrow"):
         output = output_file(tmp_path / name, overwrite=False)
-        write_shares(output, load_run(run_folder), corpus, 2, broadcast=broadcast)
+        tables = share_tables(load_run(run_folder), corpus, 2, broadcast=broadcast)
+        write_output(output, *tables)
+        del tables
 
     assert len(made) == 200
 

@@ -18,11 +18,11 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import load_run
+from sparsetopics.runs.run import load_run, run_in_memory
 from sparsetopics.runs.run_files import vocabulary_of
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 
-COLUMNS = ["doc_id", "word", "count", "topic", "share"]
+COLUMNS = ["doc_id", "word", "count", "topic", "id", "share"]
 
 
 def run(*arguments, status=0, given=None):
@@ -68,7 +68,7 @@ def rows_by_hand(batch, model, words):
 def check_rows(table, expected):
     assert table.column_names == COLUMNS
     *exact, shares = zip(*expected, strict=True)
-    for name, values in zip(COLUMNS, exact, strict=False):
+    for name, values in zip(COLUMNS[:4], exact, strict=True):
         assert table[name].to_pylist() == [*values], name
     np.testing.assert_allclose(table["share"].to_pylist(), shares, rtol=1e-6)
 
@@ -85,7 +85,9 @@ def test_each_word_has_its_most_probable_topic(
     assert said.stdout == f"Wrote a row for each word of 60 documents to {out}.\n"
     table = pq.read_table(out)
     check_rows(table, rows_by_hand(training_batch, model, vocabulary.words))
-    assert len(set(table["topic"].to_pylist())) > 1
+    assert len(set(topics := table["topic"].to_pylist())) > 1
+    own = load_run(run_path).topics
+    assert table["id"].to_pylist() == [own[topic].id for topic in topics]
     assert table.schema.field("count").type == pa.int64()
 
 
@@ -117,7 +119,9 @@ def test_weights_stay_weights_and_ties_go_to_the_lower_topic(vocabulary):
     documents = Corpus.from_csr(csr_array(rows), vocabulary.words, vocabulary=vocabulary)
     twins = TopicPosterior("lda", np.ones((3, 30)), np.ones(3), 0.1)
 
-    (table,) = share_tables(twins, documents, words=vocabulary.words)
+    _, (table,) = share_tables(
+        run_in_memory("twins", twins, vocabulary, {"corpus": {}}, []), documents, tokens=True
+    )
 
     assert table["count"].to_pylist() == [0.5, 2.25, 1.5]
     assert table["doc_id"].to_pylist() == ["0", "0", "1"]
@@ -131,15 +135,13 @@ def test_texts_have_rows_in_the_order_of_the_vocabulary(run_folder):
     head, *lines = run(run_folder, "-", "--tokens", given=given).stdout.splitlines()
     said = json.loads(run(run_folder, "-", "--tokens", "--json", given=given).stdout)
 
-    assert head.split() == ["document", "topic", "share", "count", "word"]
+    assert head.split() == ["document", "topic", "id", "share", "count", "word"]
     rows = [(row["doc_id"], row["word"], row["count"]) for row in said["tokens"]]
     assert rows == [("0", "wordaa", 1), ("0", "wordac", 2), ("2", "wordab", 1)]
     assert [said[key] for key in ("n_documents", "n_skipped", "n_unknown_tokens")] == [2, 1, 1]
-    expected = [
-        [row["doc_id"], str(row["topic"]), f"{row['share']:.2%}", str(row["count"]), row["word"]]
-        for row in said["tokens"]
-    ]
-    assert [line.split() for line in lines] == expected
+    for line, row in zip(lines, said["tokens"], strict=True):
+        cells = [str(row[key]) for key in ("doc_id", "topic", "id", "count", "word")]
+        assert line.split() == [*cells[:3], f"{row['share']:.2%}", *cells[3:]]
 
 
 def test_what_does_not_go_together_is_refused(
@@ -160,7 +162,6 @@ def test_what_does_not_go_together_is_refused(
 
 
 def test_a_mixture_is_refused_before_any_table_is_made(document_mixture_folder, vocabulary):
-    found = load_run(document_mixture_folder)
     documents = Corpus.from_texts(["wordaa"], vocabulary=vocabulary)
     with pytest.raises(OptionError, match="is a mixture"):
-        share_tables(found.model, documents, words=vocabulary.words)
+        share_tables(load_run(document_mixture_folder), documents, tokens=True)

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from sparsetopics.answers import prevalence as prevalence_runs
 from sparsetopics.answers.prevalence import prevalence
+from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.cli.prevalence import _p_value
@@ -245,9 +246,9 @@ def test_work_for_a_cluster_can_be_pickled(corpus, by, over, where):
         documents = Corpus.from_table(texts, vocabulary=run.words, keep=keep)
     arguments = (run.model, documents, run.words.words, Grouping.parse(by, over))
 
-    there = prevalence(*arguments, broadcast=broadcast).table()
+    there = prevalence(*arguments, broadcast=broadcast).table(labels_of(run))
 
-    assert there.equals(prevalence(*arguments).table())
+    assert there.equals(prevalence(*arguments).table(labels_of(run)))
 
 
 def test_kept_fields_divide_documents_as_labels_do():
@@ -304,7 +305,7 @@ def test_too_many_comparisons_are_refused(monkeypatch):
     found = prevalence(run.model, corpus, run.words.words, Grouping.parse("label", None))
 
     with pytest.raises(OptionError, match="more than 1 rows"):
-        found.differences()
+        found.differences(labels_of(run))
 
 
 @pytest.mark.parametrize(

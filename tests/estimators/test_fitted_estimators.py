@@ -98,7 +98,7 @@ def test_topics_of_words_are_those_of_the_command(model, saved):
     for words in (["Cats"], ["stocks", "bonds"]):
         table = model.topics(4, find=words)
 
-        assert table.column_names == ["topic", "name", "weight", "words", "share"]
+        assert table.column_names == ["topic", "id", "name", "weight", "words", "share"]
         given = [part for word in words for part in ("--find", word)]
         rows = said("topics", saved, "--words", 4, *given, "--json")
         expected = [{**row, "words": [word for word, _ in row["words"]]} for row in rows]

@@ -5,7 +5,7 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from sparsetopics.estimators.mixtures import DPGaussianMixture
-from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.model.likelihoods.gaussian import ZeroMeanGaussian
 from worlds.gaussian_worlds import sparse, sum_items
 from worlds.vectors_on_disk import ingested, labels_of, values_of
 

@@ -29,8 +29,7 @@ from sparsetopics.evaluation.report.model_subjects import topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
-from sparsetopics.measures.group_differences import variance_of_means
-from sparsetopics.measures.prevalence import GroupMeans
+from sparsetopics.measures.prevalence import GroupMeans, variance_of_means
 from sparsetopics.runs.run import load_run
 
 WORDS = {"sport": "ball goal team match", "law": "court judge appeal crime"}

@@ -5,6 +5,7 @@ import pytest
 
 from sparsetopics import VectorCorpus
 from sparsetopics.evaluation.scoring.mixture_scores import score_mixture
+from sparsetopics.evaluation.scoring.topic_scores import Scoring
 from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.runs.run import load_run
 from worlds.clumped_mixtures import LIKELIHOOD_NAMES, draw_clumps, mixture_of, write_mixture
@@ -22,10 +23,14 @@ def run(request, tmp_path):
     return load_run(write_mixture(tmp_path / "run", mixture_of(CLUMPS, request.param)))
 
 
+def scored(run, items):
+    return score_mixture(run, items, items, Scoring())
+
+
 def test_the_score_is_the_mean_log_density_with_its_standard_error(run):
     densities = run.model.log_densities(HELDOUT.values)
 
-    card = score_mixture(run, VectorCorpus.from_array(HELDOUT.values))
+    card = scored(run, VectorCorpus.from_array(HELDOUT.values))
 
     assert card.log_likelihood_per_item == pytest.approx(densities.mean())
     error = np.sqrt(((densities - densities.mean()) ** 2).sum() / 199 / 200)
@@ -35,26 +40,26 @@ def test_the_score_is_the_mean_log_density_with_its_standard_error(run):
 
 
 def test_items_in_many_row_groups_score_the_same(monkeypatch, run):
-    whole = score_mixture(run, VectorCorpus.from_array(HELDOUT.values, labels=HELDOUT.kinds))
+    whole = scored(run, VectorCorpus.from_array(HELDOUT.values, labels=HELDOUT.kinds))
     monkeypatch.setattr("sparsetopics.corpora.store.vector_rows.MOST_ROWS", 33)
     corpus = VectorCorpus.from_array(HELDOUT.values, labels=HELDOUT.kinds)
     assert len(corpus.row_groups) == 7
 
-    parts = score_mixture(run, corpus)
+    parts = scored(run, corpus)
 
     assert parts.log_likelihood_per_item == pytest.approx(whole.log_likelihood_per_item, rel=1e-6)
     assert parts.clustering == whole.clustering
 
 
 def test_without_labels_nothing_is_said_about_agreement(run):
-    card = score_mixture(run, VectorCorpus.from_array(HELDOUT.values))
+    card = scored(run, VectorCorpus.from_array(HELDOUT.values))
 
     assert card.clustering is None
     assert list(card.as_dict()) == [*SCORES, "in_sample"]
 
 
 def test_labels_are_compared_with_the_most_probable_components(run):
-    card = score_mixture(run, VectorCorpus.from_array(HELDOUT.values, labels=HELDOUT.kinds))
+    card = scored(run, VectorCorpus.from_array(HELDOUT.values, labels=HELDOUT.kinds))
 
     best = run.model.responsibilities(HELDOUT.values).argmax(axis=1)
     assert card.clustering == score_clustering(HELDOUT.kinds, best)
@@ -66,7 +71,7 @@ def test_clumps_agree_wholly_with_their_own_labels(tmp_path):
     model = mixture_of(CLUMPS, "gaussian")
     run = load_run(write_mixture(tmp_path / "run", model))
 
-    card = score_mixture(run, VectorCorpus.from_array(CLUMPS.values, labels=CLUMPS.kinds))
+    card = scored(run, VectorCorpus.from_array(CLUMPS.values, labels=CLUMPS.kinds))
 
     found = card.as_dict()
     assert all(found[name] == pytest.approx(1.0) for name in AGREEMENT[:4])
@@ -75,7 +80,7 @@ def test_clumps_agree_wholly_with_their_own_labels(tmp_path):
 def test_items_without_a_label_are_counted_and_scored_all_the_same(run):
     labels = [None if n % 4 == 0 else f"clump {kind}" for n, kind in enumerate(HELDOUT.kinds)]
 
-    card = score_mixture(run, VectorCorpus.from_array(HELDOUT.values, labels=labels))
+    card = scored(run, VectorCorpus.from_array(HELDOUT.values, labels=labels))
 
     labelled = np.arange(200) % 4 != 0
     best = run.model.responsibilities(HELDOUT.values).argmax(axis=1)
@@ -93,11 +98,11 @@ def test_the_number_of_components_is_that_of_the_model_not_of_the_items(run):
     own = HELDOUT.kinds == 0
     corpus = VectorCorpus.from_array(HELDOUT.values[own], labels=HELDOUT.kinds[own])
 
-    assert score_mixture(run, corpus).as_dict()["n_components"] == 4
+    assert scored(run, corpus).as_dict()["n_components"] == 4
 
 
 def test_one_item_has_a_score_without_an_error(run):
-    card = score_mixture(run, VectorCorpus.from_array(HELDOUT.values[:1]))
+    card = scored(run, VectorCorpus.from_array(HELDOUT.values[:1]))
 
     assert card.log_likelihood_per_item == pytest.approx(
         run.model.log_densities(HELDOUT.values[:1])[0]
@@ -109,6 +114,6 @@ def test_one_item_has_a_score_without_an_error(run):
 def test_a_run_without_a_trace_has_no_bound(tmp_path):
     run = write_mixture(tmp_path / "run", mixture_of(CLUMPS, "gaussian"), trace=[])
 
-    card = score_mixture(load_run(run), VectorCorpus.from_array(HELDOUT.values))
+    card = scored(load_run(run), VectorCorpus.from_array(HELDOUT.values))
 
     assert card.as_dict()["elbo_per_item"] is None

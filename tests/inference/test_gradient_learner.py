@@ -15,7 +15,7 @@ from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.local_step import Globals, elbo
 from sparsetopics.model.allocations.mixture import ItemAllocation, sum_item_terms
 from sparsetopics.model.allocations.mixture_weights import DPModes
-from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian
 from sparsetopics.model.statistics import Statistics, Summary
 from sparsetopics.options.training import GradientOptions, LocalOptions
 from worlds.gaussian_worlds import SERIAL, draw_items, sparse

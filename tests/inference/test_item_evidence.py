@@ -14,10 +14,8 @@ from sparsetopics.inference.moves.item_evidence import FEWEST_ITEMS, SAMPLING, I
 from sparsetopics.kernels.pairs import add_shared_shares
 from sparsetopics.model.allocations.pair_gains import item_pair_gains
 from sparsetopics.model.assignments import Assignments
-from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
-from sparsetopics.model.likelihoods.gaussian import Gaussian
-from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
-from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian, IsotropicGaussian
+from sparsetopics.model.likelihoods.gaussian import Gaussian, ZeroMeanGaussian
 from worlds.clumped_mixtures import draw_clumps, hard
 from worlds.gaussian_worlds import (
     NAMES,

@@ -66,10 +66,11 @@ def made_of_topics(rng):
     counts = 100.0 * rng.gamma(0.1, 1.0, (70, corpus.n_words)) + 0.1
     model = TopicPosterior("lda", counts, rng.gamma(1.0, 0.1, 70), 0.1)
     found = prevalence(model, corpus, corpus.vocabulary.words, Grouping.parse("section", None))
+    labels = [("", "")] * model.n_topics
     scores = RungScorer.of_validation(corpus, workers=1).scores(lambda: model)
     return {
-        "prevalence": found.table().to_pylist(),
-        "differences": found.differences().to_pylist(),
+        "prevalence": found.table(labels).to_pylist(),
+        "differences": found.differences(labels).to_pylist(),
         "scores": [*scores.log_likelihoods.tolist(), *mean_score(scores)],
     }
 

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 import reference_prevalence as reference
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.execution.executors import Executor, open_executor
-from sparsetopics.measures.group_differences import group_differences, holm_adjusted
 from sparsetopics.measures.prevalence import (
     RIDGE,
     GroupMeans,
     GroupTotal,
+    group_differences,
     group_means,
+    holm_adjusted,
     skewed_interval,
     sum_groups,
     unbiased_projection,

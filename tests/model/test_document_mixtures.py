@@ -16,6 +16,7 @@ from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.scoring.mixture_scores import score_mixture
+from sparsetopics.evaluation.scoring.topic_scores import Scoring
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.training import train
@@ -215,7 +216,7 @@ def test_scores_are_told_per_document_and_per_token(folder):
     drawn = draw_documents(5, 60, N_WORDS)
     run = load_run(folder)
 
-    card = score_mixture(run, corpus_of(drawn))
+    card = score_mixture(run, held := corpus_of(drawn), held, Scoring())
 
     total = run.model.log_densities(drawn.batch).sum()
     assert card.log_likelihood_per_item == pytest.approx(total / 60)

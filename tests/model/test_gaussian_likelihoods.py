@@ -16,11 +16,9 @@ from sparsetopics.model import item_assignment as items_module
 from sparsetopics.model.allocations.mixture_weights import DPMixture, FiniteMixture
 from sparsetopics.model.item_assignment import assign
 from sparsetopics.model.likelihoods import scorers
-from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
-from sparsetopics.model.likelihoods.gaussian import Gaussian
-from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian, IsotropicGaussian
+from sparsetopics.model.likelihoods.gaussian import Gaussian, ZeroMeanGaussian
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
-from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from worlds.dense_responsibilities import dense_of
 from worlds.gaussian_worlds import (
     NAMES,

@@ -7,8 +7,8 @@ import pytest
 
 import reference_gaussian
 from sparsetopics.base.errors import OptionError
-from sparsetopics.model.likelihoods import isotropic_gaussian
-from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian, effective_variance
+from sparsetopics.model.likelihoods import diagonal_gaussian
+from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian, effective_variance
 from worlds.gaussian_worlds import (
     draw_items,
     draw_prior,
@@ -45,7 +45,7 @@ def test_default_variance_is_that_of_the_covariance(shape, monkeypatch):
     found = IsotropicGaussian.from_data(values, at_modes=True).variance
 
     np.testing.assert_allclose(found, expected, rtol=1e-5)
-    monkeypatch.setattr(isotropic_gaussian, "SPREAD_ITEMS", 2)
+    monkeypatch.setattr(diagonal_gaussian, "SPREAD_ITEMS", 2)
     few = effective_variance(values, values.mean(axis=0, dtype=float))
     assert 0.2 * expected < few < 5.0 * expected
     assert few != expected

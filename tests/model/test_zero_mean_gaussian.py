@@ -8,8 +8,8 @@ from scipy.stats import gamma, norm
 import reference_gaussian
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.allocations.mixture_weights import DPMixture
+from sparsetopics.model.likelihoods.gaussian import ZeroMeanGaussian
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from worlds.gaussian_worlds import draw_prior, likelihood_of, oracle_world
 
 

@@ -6,11 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from sparsetopics.execution.executors import Executor
-from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
-from sparsetopics.model.likelihoods.gaussian import Gaussian
-from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian, IsotropicGaussian
+from sparsetopics.model.likelihoods.gaussian import Gaussian, ZeroMeanGaussian
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from sparsetopics.model.responsibilities import Responsibilities
 
 ORACLE = json.loads((Path(__file__).parents[1] / "data" / "oracle_mixtures.json").read_text())

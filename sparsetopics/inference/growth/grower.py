@@ -29,7 +29,7 @@ from sparsetopics.inference.growth.refining import (
     OuterSource,
     Worth,
     cost_of_nodes,
-    nested_of,
+    families_of,
     node_worth,
     plan_refinement,
 )
@@ -313,7 +313,7 @@ def reordered(
     number = np.argsort(order)
     total = Statistics(components.take(order), renumbered(terms, number, n_topics))
     state = state._replace(total=total, found=_found(state).renumbered(number))
-    allocation = nested_of(parameters).reordered(order).updated(total.terms)
+    allocation = families_of(parameters)[0].reordered(order).updated(total.terms)
     return state, parameters._replace(allocation=allocation)
 
 

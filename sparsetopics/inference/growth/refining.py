@@ -73,20 +73,17 @@ def node_worth(
     batch: Nodes, current: MomentGlobals, local: LocalOptions, executor: Executor
 ) -> FloatArray:
     """n_A log Σ_k exp W_Ak over the best components, (n_nodes,), in nats."""
-    allocation, likelihood = nested_of(current), vectors_of(current)
+    allocation, likelihood = families_of(current)
     log_weights = allocation.expected_log_weights
     n_slots = local.n_slots(len(log_weights))
     _, logs = assign_batch(batch, likelihood, current.components, log_weights, n_slots, executor)
     return batch.weights * logs
 
 
-def nested_of(current: MomentParameters | MomentGlobals) -> NestedAllocation:
-    """The allocation of a mixture that grows."""
+def families_of(
+    current: MomentParameters | MomentGlobals,
+) -> tuple[NestedAllocation, VectorLikelihood]:
+    """The allocation and the likelihood of a mixture that grows."""
     assert isinstance(current.allocation, NestedAllocation), "growth is of nested families"
-    return current.allocation
-
-
-def vectors_of(current: MomentParameters | MomentGlobals) -> VectorLikelihood:
-    """The likelihood of a mixture that grows."""
     assert isinstance(current.likelihood, VectorLikelihood), "growth is of vectors"
-    return current.likelihood
+    return current.allocation, current.likelihood

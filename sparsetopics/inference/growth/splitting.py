@@ -17,12 +17,7 @@ from scipy.special import xlogy
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.growth.refining import (
-    MomentParameters,
-    OuterSource,
-    nested_of,
-    vectors_of,
-)
+from sparsetopics.inference.growth.refining import MomentParameters, OuterSource, families_of
 from sparsetopics.inference.learners.accelerated import GrownState, MomentStatistics, Nodes
 from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.allocations.mixture import ItemTerms
@@ -104,7 +99,7 @@ def try_splits(
     Components of which a half would be empty are left out.
     """
     assert state.found is not None, "after a lap"
-    allocation, likelihood = nested_of(parameters), vectors_of(parameters)
+    allocation, likelihood = families_of(parameters)
     n_components = allocation.n_topics
     owner, shares = largest_shares(state.found)
     above = own_nodes(source.read(0), owner, shares, n_components)
@@ -170,7 +165,8 @@ def fit_pairs(
 
     What other nodes give a component stays with the first child.
     """
-    likelihood, gamma = vectors_of(parameters), nested_of(parameters).concentration
+    allocation, likelihood = families_of(parameters)
+    gamma = allocation.concentration
     n_components = whole.n_topics
     one_by_one = (whole.take(np.array([k])) for k in range(n_components))
     pairs = Moments.joined([halves(component, axis) for component in one_by_one])

@@ -31,7 +31,7 @@ from sparsetopics.inference.learners.accelerated import MomentGlobals, MomentSta
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.mixture_weights import later, log_weights_of, sticks_of
-from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.statistics import Summary, added
 from sparsetopics.options.training import GradientOptions

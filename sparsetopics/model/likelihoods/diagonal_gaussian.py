@@ -1,7 +1,14 @@
-"""Gaussians of uncorrelated columns: λ_kd ~ Gamma(a, b_d), μ_kd ~ N(m_d, 1/(κλ_kd)).
+"""Gaussians of uncorrelated columns: of variances that are learned, or of one known width.
 
-a_k = a + N_k/2, κ_k = κ + N_k and, with x and m_k measured from the prior's mean m,
-m_k = Σ r x / κ_k, b_k = b + ½ (Σ r x² − κ_k m_k²), column by column (Murphy 2007, §3).
+Learned: λ_kd ~ Gamma(a, b_d), μ_kd ~ N(m_d, 1/(κλ_kd)). a_k = a + N_k/2, κ_k = κ + N_k and, with x
+and m_k measured from the prior's mean m, m_k = Σ r x / κ_k, b_k = b + ½ (Σ r x² − κ_k m_k²), column
+by column (Murphy 2007, §3).
+
+Spheres: x ~ N(μ_k, σ²I), μ_k ~ N(m, σ²/λ I), as in Lim (2020). q(μ_k) = N(m_k, σ²/κ_k I) with
+κ_k = λ + N_k and, measured from the prior's mean m, m_k = Σ r x / κ_k. With ``at_modes``, means are
+points instead: the same m_k are the most probable means, their own variance does not count, and
+bounds become log joint densities. The prior's density is then measured from its peak, so that an
+empty component adds exactly zero.
 """
 
 from __future__ import annotations
@@ -12,7 +19,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.base.batches import FloatArray, Vectors
+from sparsetopics.base.batches import Batch, FloatArray, Source, Vectors
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, MEAN, MEANS, VECTORS, StoredAs
@@ -27,8 +34,10 @@ from sparsetopics.model.likelihoods.vector_likelihood import (
     origin_of,
     variances_of,
 )
+from sparsetopics.options.training import TrainingOptions
 
 SHAPE = 1.5  # of a weak prior: in one column, the ν = D + 2 of full covariances
+SPREAD_ITEMS = 2_000  # about so many items determine the default variance of points
 
 
 class NormalGammaPosterior(NamedTuple):
@@ -148,3 +157,142 @@ class DiagonalGaussian(VectorLikelihood):
         """m_k and E[1/λ_kd] = b_kd / (a_k − 1)."""
         shapes, rates, means, _ = posterior
         return Normals(means, rates / (shapes - 1.0)[:, None])
+
+
+class NormalPosterior(NamedTuple):
+    """q(μ_k) = N(m_k, σ²/κ_k I)."""
+
+    means: FloatArray  # (n_topics, n_columns)  m_k
+    mean_precisions: FloatArray  # (n_topics,)  κ_k
+
+    def __repr__(self) -> str:
+        return short_repr(self, "means", "mean_precisions")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IsotropicGaussian(VectorLikelihood):
+    """The prior of means; raises ``OptionError`` unless σ² and λ are positive."""
+
+    variance: float  # σ²
+    mean: FloatArray  # (n_columns,)  m, rounded to float32 where it is used
+    mean_precision: float  # λ, in items
+    at_modes: bool = False  # means are points
+
+    stored = StoredAs(
+        NormalPosterior, (MEANS, COMPONENTS), {"mean": MEAN}, ("variance", "mean_precision")
+    )
+
+    def __repr__(self) -> str:
+        return short_repr(self, "n_columns", "variance", "mean_precision", "at_modes")
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.variance < np.inf:
+            hint = "Items that are all alike, or very large, have no usable variance."
+            raise OptionError("variance", f"must be positive, but is {self.variance:g}", hint)
+        check_mean(self.mean, self.mean_precision, self.n_columns)
+
+    @classmethod
+    def from_data(
+        cls, values: Vectors, variance: float | None = None, at_modes: bool = False
+    ) -> Self:
+        """m is the sample's mean; λ leaves means free.
+
+        By default, σ² is the mean variance of columns, or the ``effective_variance`` for points.
+        """
+        mean = values.mean(axis=0, dtype=np.float64)
+        if variance is None and at_modes:
+            variance = effective_variance(values, mean)
+        elif variance is None:
+            variance = float(values.var(axis=0, dtype=np.float64).mean())
+        return cls(variance, mean, MEAN_PRECISION, at_modes)
+
+    @classmethod
+    def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
+        """``from_data``, which works with few items and with constant columns, too."""
+        return cls.from_data(sample, options.variance, options.learner_kind.at_modes)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.mean)
+
+    def zeros(self, n_topics: int) -> Moments:
+        return Moments.zeros(n_topics, origin_of(self.mean))
+
+    def posterior(self, moments: Moments) -> NormalPosterior:
+        centred = self._centred_posterior(moments)
+        return centred._replace(means=centred.means + origin_of(self.mean))
+
+    def _centred_posterior(self, moments: Moments) -> NormalPosterior:
+        """The posterior with m_k measured from the prior's mean, like moments."""
+        mean_precisions = self.mean_precision + moments.counts
+        return NormalPosterior(moments.sums / mean_precisions[:, None], mean_precisions)
+
+    def components_of(self, posterior: Posterior) -> Moments:
+        """Moments without squares, on which the posterior does not depend."""
+        means, mean_precisions = posterior
+        origin = origin_of(self.mean)
+        sums = mean_precisions[:, None] * (means - origin)
+        return Moments(mean_precisions - self.mean_precision, sums, np.zeros_like(sums), origin)
+
+    def log_evidence(self, moments: Moments) -> FloatArray:
+        """log M(s_k), (n_topics,): −N D/2 log 2πσ² + D/2 log(λ/κ_k) − (Σ r x² − κ_k m_k²)/2σ².
+
+        With ``at_modes``, the second term is left out: the log joint density of items and mean.
+        """
+        means, mean_precisions = self._centred_posterior(moments)
+        distances = moments.squares.sum(axis=1) - mean_precisions * (means**2).sum(axis=1)
+        evidence: FloatArray = moments.counts * self._normaliser - 0.5 * distances / self.variance
+        if not self.at_modes:
+            evidence += 0.5 * self.n_columns * np.log(self.mean_precision / mean_precisions)
+        return evidence
+
+    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
+        posterior = self._centred_posterior(posterior_moments)
+        scatter = moments.squares - 2.0 * posterior.means * moments.sums
+        scatter += moments.counts[:, None] * posterior.means**2
+        distances = 0.5 * scatter.sum(axis=1) / self.variance
+        expected: FloatArray = moments.counts * self._constants(posterior) - distances
+        return expected
+
+    def prepare(self, moments: Moments) -> scorers.SphereScorer:
+        posterior = self._centred_posterior(moments)
+        means, constants = posterior.means, self._constants(posterior)
+        return scorers.SphereScorer.of(origin_of(self.mean), means, self.variance, constants)
+
+    def prepare_nodes(self, moments: Moments) -> scorers.NodeScorer:
+        posterior = self._centred_posterior(moments)
+        linear = posterior.means / self.variance
+        constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
+        return scorers.node_scorer(linear, np.full_like(linear, -0.5 / self.variance), constants)
+
+    @property
+    def _normaliser(self) -> float:
+        return -0.5 * self.n_columns * (LOG_TWO_PI + float(np.log(self.variance)))
+
+    def _constants(self, posterior: NormalPosterior) -> FloatArray:
+        """−D/2 (log 2πσ² + 1/κ_k), (n_topics,); without 1/κ_k for points."""
+        if self.at_modes:
+            return np.full(len(posterior.means), self._normaliser)
+        return self._normaliser - 0.5 * self.n_columns / posterior.mean_precisions
+
+    def point_estimates(self, posterior: Posterior) -> Normals:
+        """m_k and σ² in every column."""
+        means, _ = posterior
+        return Normals(means, np.full(means.shape, self.variance))
+
+
+def effective_variance(values: Vectors, mean: FloatArray) -> float:
+    """tr C² / tr C of a sample's covariance C: the variance of a direction, weighted by itself.
+
+    It is the mean variance of D columns times D / D', where D' = (tr C)² / tr C² is the number of
+    independent columns that would vary as much. Spheres treat columns as independent, so correlated
+    columns count the same evidence several times. With the plain variance, an item's D columns
+    would far outweigh the sizes of components, which alone can empty points. (With posteriors, the
+    evidence also counts the D means of a component, so that columns weigh on both sides.)
+    """
+    rows = values[:: max(1, len(values) // SPREAD_ITEMS)].astype(np.float64) - mean
+    wide = len(rows) < rows.shape[1]
+    # Both products have the same eigenvalues apart from zeros; the smaller one is cheaper.
+    products = rows @ rows.T if wide else rows.T @ rows
+    trace = float(np.trace(products))
+    return float((products**2).sum()) / trace / len(rows) if trace > 0.0 else 0.0

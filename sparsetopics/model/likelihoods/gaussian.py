@@ -1,30 +1,134 @@
-"""Gaussians of any mean and covariance: Λ_k ~ W(ν, B⁻¹), μ_k ~ N(m, (κΛ_k)⁻¹), x ~ N(μ_k, Λ_k⁻¹).
+"""Gaussians of full covariance, of any mean or of mean zero.
 
-κ_k = κ + N_k, ν_k = ν + N_k and, with x and m_k measured from the prior's mean m,
-m_k = Σ r x / κ_k, B_k = B + Σ r x xᵀ − κ_k m_k m_kᵀ (Bishop, PRML §10.2; Murphy 2007, §8). If items
-far away from zero were measured from zero, the difference in B_k would lose digits, and the ELBO
-would no longer rise in every step.
+Precisions are Λ_k ~ W(ν_k, B_k⁻¹) with ν_k = ν + N_k, so E[Λ_k] = ν_k B_k⁻¹ (Bishop, PRML, B.78)
+and E[Λ_k⁻¹] = B_k / (ν_k − D − 1).
+
+Of any mean: μ_k ~ N(m, (κΛ_k)⁻¹), x ~ N(μ_k, Λ_k⁻¹). κ_k = κ + N_k and, with x and m_k measured
+from the prior's mean m, m_k = Σ r x / κ_k, B_k = B + Σ r x xᵀ − κ_k m_k m_kᵀ (§10.2 there; Murphy
+2007, §8). If items far away from zero were measured from zero, the difference in B_k would lose
+digits, and the ELBO would no longer rise in every step.
+
+Of mean zero: x ~ N(0, Λ_k⁻¹), B_k = B + Σ r x xᵀ (SPARSE16, App. B.1).
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.special import gammaln, psi
 
 from sparsetopics.base.batches import FloatArray, Vectors
+from sparsetopics.base.errors import OptionError
+from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, MEAN, MEANS, StoredAs
-from sparsetopics.model.likelihoods import wishart
+from sparsetopics.model.likelihoods import normals, scorers
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
-from sparsetopics.model.likelihoods.vector_likelihood import MEAN_PRECISION, check_mean, origin_of
-from sparsetopics.model.likelihoods.wishart import NormalWishartPosterior, outer_products
+from sparsetopics.model.likelihoods.vector_likelihood import (
+    MEAN_PRECISION,
+    VectorLikelihood,
+    check_mean,
+    origin_of,
+    variances_of,
+)
+
+
+class NormalWishartPosterior(NamedTuple):
+    """q(Λ_k) = W(ν_k, B_k⁻¹), q(μ_k|Λ_k) = N(m_k, (κ_k Λ_k)⁻¹)."""
+
+    degrees_of_freedom: FloatArray  # (n_topics,)  ν_k
+    scale_matrices: FloatArray  # (n_topics, n_columns, n_columns)  B_k
+    means: FloatArray  # (n_topics, n_columns)  m_k
+    mean_precisions: FloatArray  # (n_topics,)  κ_k
+
+    def __repr__(self) -> str:
+        return short_repr(self, "degrees_of_freedom", "scale_matrices", "means", "mean_precisions")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Gaussian(wishart.WishartLikelihood):
+class WishartLikelihood(VectorLikelihood):
+    """The prior of the precisions, W(ν, B⁻¹).
+
+    Raises ``OptionError`` unless ν > D + 1 and B is symmetric and positive definite.
+    """
+
+    degrees_of_freedom: float  # ν
+    scale_matrix: FloatArray  # (n_columns, n_columns)  B
+
+    def __post_init__(self) -> None:
+        dof, n_columns = self.degrees_of_freedom, self.n_columns
+        if not dof > n_columns + 1:  # or the prior would have no expected covariance
+            problem = f"must be more than {n_columns + 1}, the columns plus one, but is {dof:g}"
+            raise OptionError(
+                "degrees of freedom", problem, f"The usual choice is {n_columns + 2}."
+            )
+        matrix = self.scale_matrix
+        if matrix.shape != (n_columns, n_columns) or not np.array_equal(matrix, matrix.T):
+            raise OptionError("scale matrix", "must be square and symmetric")
+        normals.cholesky_factors(matrix)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.scale_matrix)
+
+    @abstractmethod
+    def _centred_posterior(self, moments: Moments) -> NormalWishartPosterior:
+        """The posterior with m_k measured from the moments' origin; κ_k is ∞ for known means."""
+
+    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
+        posterior = self._centred_posterior(posterior_moments)
+        dof, scale_matrices, means, _ = posterior
+        scatter = moments.squares
+        if moments.sums.shape[1]:  # otherwise the means are known to be zero
+            crossed = moments.sums[:, :, None] * means[:, None, :]
+            scatter = scatter - crossed - crossed.transpose(0, 2, 1)
+            scatter += moments.counts[:, None, None] * outer_products(means)
+        traces = np.trace(np.linalg.solve(scale_matrices, scatter), axis1=1, axis2=2)
+        constants = self._constants(posterior, normals.cholesky_factors(scale_matrices))
+        expected: FloatArray = moments.counts * constants - 0.5 * dof * traces
+        return expected
+
+    def prepare(self, moments: Moments) -> scorers.TriangularScorer:
+        posterior = self._centred_posterior(moments)
+        factors = normals.cholesky_factors(posterior.scale_matrices)
+        constants = self._constants(posterior, factors)
+        factors /= np.sqrt(posterior.degrees_of_freedom)[:, None, None]
+        return scorers.triangular_scorer(moments.origin, posterior.means, factors, constants)
+
+    def prepare_nodes(self, moments: Moments) -> scorers.NodeScorer:
+        posterior = self._centred_posterior(moments)
+        dof, scale_matrices, means, _ = posterior
+        constants = self._constants(posterior, normals.cholesky_factors(scale_matrices))
+        precisions = dof[:, None, None] * np.linalg.inv(scale_matrices)
+        linear = np.einsum("kde,ke->kd", precisions, means)
+        constants -= 0.5 * np.einsum("kd,kd->k", linear, means)
+        return scorers.node_scorer(linear, -0.5 * precisions, constants)
+
+    def _constants(self, posterior: NormalWishartPosterior, factors: FloatArray) -> FloatArray:
+        """½ (E[log |Λ_k|] − D/κ_k − D log 2π), (n_topics,), for Cholesky factors of B_k.
+
+        E[log |Λ_k|] = Σ_d ψ((ν_k − d) / 2) + D log 2 − log |B_k|, with d from 0.
+        """
+        n_columns = self.n_columns
+        halves = 0.5 * (posterior.degrees_of_freedom[:, None] - np.arange(n_columns))
+        log_precisions = psi(halves).sum(axis=1) + n_columns * np.log(2.0)
+        log_precisions -= normals.log_determinants(factors)
+        blur = n_columns / posterior.mean_precisions  # what the uncertainty of the mean costs
+        constants: FloatArray = 0.5 * (log_precisions - blur - n_columns * LOG_TWO_PI)
+        return constants
+
+    def _normals(self, means: FloatArray, dof: FloatArray, scale_matrices: FloatArray) -> Normals:
+        """Means, and covariances E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
+        shrunk = dof - self.n_columns - 1.0
+        return Normals(means, scale_matrices / shrunk[:, None, None])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Gaussian(WishartLikelihood):
     """The Normal-Wishart prior.
 
     Raises ``OptionError`` as ``WishartLikelihood`` does, and unless κ > 0.
@@ -42,14 +146,14 @@ class Gaussian(wishart.WishartLikelihood):
 
     def __post_init__(self) -> None:
         # Not super(): a dataclass with slots is another class than the one that was defined here.
-        wishart.WishartLikelihood.__post_init__(self)
+        WishartLikelihood.__post_init__(self)
         check_mean(self.mean, self.mean_precision, self.n_columns)
 
     @classmethod
     def from_data(cls, values: Vectors) -> Self:
         """Expected variances: those of the sample; m: its mean; κ leaves means free."""
         mean = values.mean(axis=0, dtype=np.float64)
-        return cls(*wishart.prior_from_data(values, mean), mean, MEAN_PRECISION)
+        return cls(*prior_from_data(values, mean), mean, MEAN_PRECISION)
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros(n_topics, origin_of(self.mean), in_pairs=True)
@@ -82,8 +186,8 @@ class Gaussian(wishart.WishartLikelihood):
         prior = np.array([self.degrees_of_freedom]), self.scale_matrix[None]
         log_ratios = np.log(self.mean_precision / mean_precisions)
         return (
-            wishart.log_normalizers(dof, scale_matrices)
-            - wishart.log_normalizers(*prior)
+            log_normalizers(dof, scale_matrices)
+            - log_normalizers(*prior)
             + 0.5 * self.n_columns * (log_ratios - LOG_TWO_PI * moments.counts)
         )
 
@@ -91,3 +195,88 @@ class Gaussian(wishart.WishartLikelihood):
         """m_k and E[Λ_k⁻¹]."""
         dof, scale_matrices, means, _ = posterior
         return self._normals(means, dof, scale_matrices)
+
+
+class WishartPosterior(NamedTuple):
+    """q(Λ_k) = W(ν_k, B_k⁻¹)."""
+
+    degrees_of_freedom: FloatArray  # (n_topics,)  ν_k
+    scale_matrices: FloatArray  # (n_topics, n_columns, n_columns)  B_k
+
+    def __repr__(self) -> str:
+        return short_repr(self, "degrees_of_freedom", "scale_matrices")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ZeroMeanGaussian(WishartLikelihood):
+    """The prior W(ν, B⁻¹), as in ``WishartLikelihood``."""
+
+    stored = StoredAs(
+        WishartPosterior, (COMPONENTS, MATRICES), {"scale_matrix": MATRIX}, ("degrees_of_freedom",)
+    )
+
+    @classmethod
+    def from_data(cls, values: Vectors) -> Self:
+        """Expected variances: the mean squares of the sample."""
+        return cls(*prior_from_data(values, np.zeros(values.shape[1])))
+
+    def zeros(self, n_topics: int) -> Moments:
+        origin = np.zeros(self.n_columns)
+        return Moments.zeros(n_topics, origin, in_pairs=True, with_sums=False)
+
+    def posterior(self, moments: Moments) -> WishartPosterior:
+        return WishartPosterior(
+            self.degrees_of_freedom + moments.counts, self.scale_matrix + moments.squares
+        )
+
+    def _centred_posterior(self, moments: Moments) -> NormalWishartPosterior:
+        dof, scale_matrices = self.posterior(moments)
+        means, certain = np.zeros((len(dof), self.n_columns)), np.full(len(dof), np.inf)
+        return NormalWishartPosterior(dof, scale_matrices, means, certain)
+
+    def components_of(self, posterior: Posterior) -> Moments:
+        dof, scale_matrices = posterior
+        no_sums, origin = np.zeros((len(dof), 0)), np.zeros(self.n_columns)
+        squares = scale_matrices - self.scale_matrix
+        return Moments(dof - self.degrees_of_freedom, no_sums, squares, origin)
+
+    def log_evidence(self, moments: Moments) -> FloatArray:
+        """−ND/2 log 2π + log Z(ν_k, B_k) − log Z(ν, B), (n_topics,)."""
+        return (
+            log_normalizers(*self.posterior(moments))
+            - log_normalizers(*self.posterior(self.zeros(1)))
+            - 0.5 * self.n_columns * LOG_TWO_PI * moments.counts
+        )
+
+    def point_estimates(self, posterior: Posterior) -> Normals:
+        """Mean zero and E[Λ_k⁻¹]."""
+        dof, scale_matrices = posterior
+        return self._normals(np.zeros((len(dof), self.n_columns)), dof, scale_matrices)
+
+
+def prior_from_data(values: Vectors, centre: FloatArray) -> tuple[float, FloatArray]:
+    """ν = D + 2, and B with the sample's variances about ``centre``, (n_columns,).
+
+    B is then also the expected covariance, in which columns are uncorrelated.
+    """
+    return values.shape[1] + 2.0, np.diag(variances_of(values, centre))
+
+
+def log_normalizers(degrees_of_freedom: FloatArray, scale_matrices: FloatArray) -> FloatArray:
+    """log ∫ |Λ|^((ν−D−1)/2) exp(−½ tr BΛ) dΛ, (n_topics,).
+
+    That is νD/2 log 2 + lnΓ_D(ν/2) − ν/2 log |B|.
+    """
+    n_columns = scale_matrices.shape[-1]
+    half = 0.5 * degrees_of_freedom
+    halves = half[:, None] - 0.5 * np.arange(n_columns)
+    log_gammas = gammaln(halves).sum(axis=1) + n_columns * (n_columns - 1) / 4.0 * np.log(np.pi)
+    logs: FloatArray = log_gammas + half * (
+        n_columns * np.log(2.0) - normals.log_determinants(normals.cholesky_factors(scale_matrices))
+    )
+    return logs
+
+
+def outer_products(means: FloatArray) -> FloatArray:
+    """m_k m_kᵀ, (n_topics, n_columns, n_columns)."""
+    return means[:, :, None] * means[:, None, :]
