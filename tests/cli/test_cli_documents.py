@@ -144,7 +144,7 @@ def test_words_are_bold_on_a_terminal_only(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("run", "kept", "--topic", 2), "--topic: there is no topic 2: the model has 2 topics."),
+        (("run", "kept", "--topic", 2), "--topic: there is no topic '2': the model has 2 topics."),
         (("run", "kept", "--topic", -1), "--topic: there is no topic '-1': the model has 2"),
         (("run", "kept", "--topic", "bbbbbbbb"), "--topic: there is no topic 'bbbbbbbb'"),
         (("run", "kept", "--topic", "٣"), "--topic: there is no topic '٣'"),
