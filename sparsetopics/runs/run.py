@@ -200,6 +200,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     if "seen" in settings:  # after its arrays, which prove the number of topics
         check_seen(settings["seen"], file, model.n_topics, DAMAGE)
     vocabulary = None if model.n_words is None else load_words(path, settings)
+    if vocabulary is not None and "topics" not in settings:  # an earlier version wrote it
+        settings["topics"] = first_identities(model)
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
 
 
