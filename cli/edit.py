@@ -35,11 +35,11 @@ def _edit_option(name: str, metavar: str, text: str) -> Decorator:
 @click.option("--out", type=NEW_PATH, required=True, help="Run folder to write.")
 @_edit_option("merge", "ID,ID", "Make one topic of these, with the id and name of the heaviest.")
 @_edit_option("drop", "ID", "Remove a topic. A lap gives its words to the others.")
-@_edit_option("split", "ID", "Make two topics of one. The part more like it keeps id and name.")
-@_edit_option("rename", "ID=NAME", "Name a topic.")
+@_edit_option("split", "ID", "Make two topics of one. The part closer to it keeps id and name.")
+@_edit_option("rename", "ID=NAME", "Give a topic a name.")
 @names_option
 @click.option("--namer", type=TEXT, metavar="MODULE:FUNCTION", help="Function that names topics.")
-@click.option("--edits", "record", type=NAMED_PATH, help="Do again what this edits.toml says.")
+@click.option("--edits", "record", type=NAMED_PATH, help="Repeat the edits in this file.")
 @click.option("--corpus", type=NAMED_PATH, help="Documents for --drop, --split, --laps, --namer.")
 @row_option(OPTION["laps"], "Passes over --corpus. Default: 1 with --drop or --split, else none.")
 @click.option("--heldout", type=NAMED_PATH, help="Corpus to score before and after the edits.")
@@ -67,19 +67,19 @@ def command(
 ) -> None:
     """Write RUN with edited topics to a new run folder; RUN stays as it is.
 
-    Topics are named by their ids, as `sparsetopics topics` prints them. Edits are made in this
+    Give topics by their ids, as `sparsetopics topics` prints them. Edits are always made in this
     order: merge, drop, split, laps, names. Each of the options for edits can be repeated.
 
     Counts of merged topics add up, so --merge and --rename need no documents. A topic is split by
-    the documents that use it. --laps give each word to the topics that explain it best, among them
-    the words of a topic that is dropped.
+    the documents that use it. Each lap reassigns all words, including those of dropped topics. Its
+    documents replace those that the topics were learned from, so give the training corpus.
 
-    The function of --namer makes a name for each topic of its best words, the words that set it
-    apart, three documents of --corpus, and the name of its theme or None. A topic keeps its name if
-    the function fails or takes more than a minute.
+    The function of --namer gets the best words of a topic, words that set it apart, three documents
+    of --corpus and None, and returns a name. A topic keeps its name if the function fails or takes
+    more than a minute.
 
-    OUT also gets a file edits.toml with what was done. As ids stay when a run learns on, --edits
-    can do the same to the run of another night.
+    OUT also gets a file edits.toml with what was done. --edits repeats it on a later version of the
+    run, in which topics have the same ids.
 
     \b
     Example:
@@ -97,15 +97,19 @@ def command(
     from sparsetopics.runs.data import completion_score
     from sparsetopics.runs.run import AnyRun, load_run, save_run
 
-    output = output_folder(out, RUN, overwrite=overwrite, inputs=[run, corpus, heldout])
-    groups = tuple(tuple(group.split(",")) for group in merge)
+    output = output_folder(
+        out, RUN, overwrite=overwrite, inputs=[run, corpus, heldout, names, record]
+    )
+    groups = tuple(tuple(map(str.strip, group.split(","))) for group in merge)
     edits = Edits(groups, drop, split, laps, dict(map(_named, rename)))
     if record is not None and edits != Edits():
         refuse("edits", "cannot be combined with other edits", "Write them into the file.")
     if record is not None:
         edits = read_edits(record)
-    elif edits == Edits() and names is None and namer is None:
-        refuse("edit", "there is nothing to do", "Give --merge, --drop, --split or --rename.")
+    if edits == Edits() and names is None and namer is None:
+        refuse(
+            "edit", "there is nothing to do", "Give --merge, --drop, --split, --rename or --names."
+        )
     call = None if namer is None else load_function(namer, "namer", "from words to a name")
     trained = load_run(run, TopicPosterior)
     edits = edits.by_ids(trained)

@@ -46,7 +46,7 @@ def command(
     """Print the topics of RUN with their names and most probable words, the heaviest topic first.
 
     For a mixture of documents, the topics are its components. A topic's weight is its share of the
-    training data. Its number is its rank, which changes when a run learns on; its id stays. Its
+    training data. Its number is its rank, which may change with more training; its id stays. Its
     name is its three most relevant words (relevance 0.6), unless it was given another. Topics
     without a token, and components without a document, are left out of the table but not of
     --json.

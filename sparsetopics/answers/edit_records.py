@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
-from sparsetopics.answers.topic_names import place_of
+from sparsetopics.answers.topic_names import check_name, place_of
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.safe_reading import read_toml
 from sparsetopics.base.sealed_files import PositiveSize, Refusal, decoded
@@ -33,16 +34,26 @@ class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def by_ids(self, run: AnyRun) -> Edits:
         """The same edits by the ids of a run; OptionError for topics that are not there."""
 
-        def ids(option: str, topics: Sequence[str | int]) -> tuple[str, ...]:
-            return tuple(run.topics[place_of(run, topic, option)].id for topic in topics)
+        def ids(option: str, topics: Iterable[str | int]) -> tuple[str, ...]:
+            found = tuple(run.topics[place_of(run, topic, option)].id for topic in topics)
+            for topic in lost.intersection(found):
+                refuse(option, f"topic {topic} is dropped, or merged into a heavier one")
+            return found
 
+        lost, order = set[str](), [topic.id for topic in run.topics]
         merge = tuple(ids("merge", group) for group in self.merge)
-        split, drop = ids("split", self.split), ids("drop", self.drop)
-        merged = [topic for group in merge for topic in group]
+        merged = [*chain(*merge)]
         if len(set(merged)) < len(merged) or any(len(group) < 2 for group in merge):
             refuse("merge", "must name two or more different topics, each once, as in ID,ID")
+        lost.update(*(sorted(group, key=order.index)[1:] for group in merge))
+        drop = ids("drop", self.drop)
+        lost.update(drop)
+        split, named, names = ids("split", self.split), ids("rename", self.rename), self.rename
+        for name in names.values():
+            check_name("rename", name)
         OPTION["laps"].check(self.laps)
-        return Edits(merge, drop, split, self.laps or (1 if split or drop else None), self.rename)
+        laps = self.laps or (1 if split or drop else None)
+        return Edits(merge, drop, split, laps, dict(zip(named, names.values(), strict=True)))
 
     def with_names_of(self, after: AnyRun, before: AnyRun) -> Edits:
         """The same edits with all names that topics have now and had not before."""
@@ -56,11 +67,15 @@ class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         lists = {"merge": self.merge, "drop": self.drop, "split": self.split, "laps": self.laps}
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in lists.items() if value]
         names = [f"{topic} = {toml(name)}\n" for topic, name in self.rename.items()]
-        text = "".join([HEAD, *lines, "\n[rename]\n", *names])
+        text = "".join([HEAD, *lines, *(["\n[rename]\n"] if names else []), *names])
         (folder / EDITS_FILE).write_text(text, encoding="utf-8", newline="\n")
 
 
 def read_edits(path: Path) -> Edits:
-    """Read a record of edits; OptionError for anything else."""
+    """Read a record of edits; OptionError for anything else, as for topics without ids."""
     refusal = Refusal(OptionError, "Write it as `sparsetopics edit` does")
-    return decoded(read_toml(path), Edits, path, refusal)
+    edits = decoded(read_toml(path), Edits, path, refusal)
+    for topic in (*chain(*edits.merge), *edits.drop, *edits.split, *edits.rename):
+        if not isinstance(topic, str) or topic.isdecimal():
+            refuse(str(path), f"topics must have ids, but {topic} is a number")
+    return edits

@@ -19,6 +19,7 @@ import numpy as np
 from sparsetopics.answers.edit_records import Edits
 from sparsetopics.answers.topic_names import place_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray
+from sparsetopics.base.errors import warn_user
 from sparsetopics.corpora.batching import FEWEST_BATCHES, Batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference.document_step import fit_documents
@@ -34,7 +35,7 @@ from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.option import refuse
 from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
-from sparsetopics.runs.data import divided, facts_of
+from sparsetopics.runs.data import divided, facts_of, is_fingerprint_of
 from sparsetopics.runs.run import TopicRun, option_record, recorded_options
 from sparsetopics.runs.seen_documents import joined_seen
 from sparsetopics.runs.session import run_session, workshop
@@ -177,6 +178,12 @@ def relearned(run: TopicRun, corpus: Corpus, laps: int, workers: int, hooks: Run
     """
     options, rng = options_of_laps(run, laps), np.random.default_rng(run.settings.get("seed"))
     hooks.on_options(options)
+    known = run.settings["corpus"].get("fingerprint")
+    if known is not None and is_fingerprint_of(known, corpus) is False:
+        warn_user(
+            "These are not the documents that the run was trained with: "
+            "after the laps, the counts of its topics are those of these documents alone."
+        )
     data = divided(corpus, options, None, None, rng)
     with workshop(workers) as where:
         made = run_session(data, options, rng, *where, hooks, scorer=None, start=run.model)
@@ -199,6 +206,8 @@ def split_topic(run: TopicRun, topic: int, corpus: Corpus, workers: int) -> Topi
     components = WordCounts(np.ascontiguousarray(model.exact_counts.T)).accumulator()
     sharing = LDAAllocation(model.doc_concentration)
     current, parts = Globals(components, sharing, Words(model.n_words, eta)), list[DocumentBatch]()
+    if corpus.n_docs < FEWEST_DOCUMENTS:
+        refuse("split", f"needs at least {FEWEST_DOCUMENTS} documents that use topic {topic}")
     with workshop(workers) as (executor, scratch):
         for batch in corpus.batches():
             found = fit_documents(batch, current, local, executor).responsibilities

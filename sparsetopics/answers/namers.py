@@ -52,9 +52,9 @@ def named_by(
     for topic, own in zip(used, documents, strict=True):
         words, telling = ([word for word, _ in rows[topic].words] for rows in (best, apart))
         name, problem = _answer(partial(namer, words, telling, own, None))
-        say(f"topic {topic}: {problem or name}")
+        say(f"topic {run.topics[topic].id}: {problem or name}")
         if problem:
-            failures.append(f"{topic} ({problem})")
+            failures.append(f"{run.topics[topic].id} ({problem})")
         else:
             names[topic] = name
     where = name_of(namer)
@@ -71,6 +71,7 @@ def _answer(ask: Callable[[], str]) -> tuple[str, str]:
     def put() -> None:
         try:
             name = ask()
+            name = str(name).strip() if isinstance(name, str) else name
             answers.put((name, _problem_of(name)))
         except BaseException as error:  # the user's code may raise anything
             answers.put(("", f"raised {kind_and_reason_of(error)}"))

@@ -33,7 +33,7 @@ LEAST_SIMILARITY = 0.8  # Jensen–Shannon, of topics of two runs that are the s
 LEAST_WORDS = 6  # of the ten words of a name that a topic must have among its own ten
 LEAST_SHARE = 0.9  # of the probability of its ten best words that it must give to those of a name
 CLEARER = 2.0  # how many times as far from one another pair must be
-_UNREADABLE = Refusal(OptionError, "Write a name and words, as `sparsetopics export --to names`")
+_UNREADABLE = Refusal(OptionError, "Write a line as `sparsetopics export --to names` does")
 
 
 def topic_rows(run: AnyRun, n_words: int, balance: float | None = None) -> list[TopicRow]:
@@ -82,11 +82,21 @@ def place_of(run: AnyRun, topic: int | str, option: str) -> int:
     places |= {str(place): place for place in places.values()}
     if isinstance(topic, Integral) and 0 <= topic < run.model.n_topics:
         return int(topic)
+    for heir in run.topics:
+        if topic in heir.former_ids:
+            refuse(option, f"topic {topic} has become part of topic {heir.id}")
     if not isinstance(topic, str) or topic not in places:
         n_topics = quantity(run.model.n_topics, "topic")
         problem = f"there is no topic {shown(topic)}: the model has {n_topics}"
         refuse(option, problem, "`sparsetopics topics` prints ids, and numbers from 0.")
     return places[topic]
+
+
+def check_name(option: str, name: str) -> None:
+    """OptionError for a name that is empty, longer than 200 characters or not printable."""
+    check_type(option, name, str, "a string")
+    if problem := problem_of_name(name):
+        refuse(option, problem, "Leave a topic out to keep its name.")
 
 
 def with_names(run: Run[P], given: GivenNames, named_by: str | None = None) -> Run[P]:
@@ -99,10 +109,10 @@ def with_names(run: Run[P], given: GivenNames, named_by: str | None = None) -> R
     topics, words = list(run.topics), words_of_names(run)
     for topic, name in given.items():
         place = place_of(run, topic, "names")
-        check_type("names", name, str, "a string")
-        if problem := problem_of_name(name):
-            refuse("names", problem, "Leave a topic out to keep its name.")
-        topics[place] = replace(topics[place], name=name, words=words[place], named_by=named_by)
+        check_name("names", name)
+        topics[place] = replace(
+            topics[place], name=str(name), words=words[place], named_by=named_by
+        )
     return run.with_topics(topics)
 
 
