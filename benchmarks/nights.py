@@ -47,8 +47,8 @@ def train(corpus: Path, out: Path, *more: str) -> None:
 
 
 def models(way: str, kind: str, n_topics: int, counts: sparse.csr_array, words: list, nights: int,
-           folder: Path) -> Iterator[LDA | HDP]:  # fmt: skip
-    """Yield the model of each night; the first one has names."""
+           folder: Path) -> Iterator[tuple[LDA | HDP, set[str]]]:  # fmt: skip
+    """Yield the model of each night, of which the first has names, and the ids that edits removed."""
     order = np.random.default_rng(0).permutation(counts.shape[0])
     ends = np.linspace(len(order) // 2, len(order), nights + 1).astype(int)
     parts = [Corpus.from_csr(counts[order[: ends[0]]], words)]
@@ -59,7 +59,7 @@ def models(way: str, kind: str, n_topics: int, counts: sparse.csr_array, words: 
     first = LDA(n_topics, random_state=0) if kind == "lda" else HDP(random_state=0)
     model = first.fit(parts[0])
     model = model.rename({topic: f"name of {topic}" for topic in model.topic_ids_})
-    yield model
+    yield model, set()
     for night, corpus in enumerate(parts[1:]):
         run, stored, after = folder / f"run-{night}", folder / f"corpus-{night}", folder / "after"
         model.save(run)
@@ -69,10 +69,13 @@ def models(way: str, kind: str, n_topics: int, counts: sparse.csr_array, words: 
             corpus.save(stored)
             train(stored, after, "--overwrite", "--model", kind, "--laps", "2", "--start", str(run))
             model = load(after)
+        removed: set[str] = set()
         if way == "edits":
             ids = model.topic_ids_
-            model = model.merge(ids[-2:]).split(ids[0], corpus).drop(ids[len(ids) // 2], corpus)
-        yield model
+            heavier, lighter, dropped = *ids[-2:], ids[len(ids) // 2]
+            model = model.merge([heavier, lighter]).split(ids[0], corpus).drop(dropped, corpus)
+            removed = {lighter, dropped}
+        yield model, removed
 
 
 @click.command()
@@ -93,19 +96,19 @@ def main(shared: Path, folder: Path, nights: int, topics: int, data: str) -> Non
                 tally = np.zeros(3, int)
                 with tempfile.TemporaryDirectory() as scratch:
                     own = models(way, kind, topics, counts, words, nights, Path(scratch))
-                    before = next(own)
-                    for after in own:
-                        tally += kept(before, after)
+                    before, _ = next(own)
+                    for after, removed in own:
+                        tally += kept(before, after, removed)
                         before = after
                 there, ids, names = tally.tolist()
                 record = {"data": name, "model": kind, "way": way, "topics": before.n_components_}
                 print(json.dumps(record | {"still_there": there, "ids": ids, "names": names}))
 
 
-def kept(before: LDA | HDP, after: LDA | HDP) -> tuple[int, int, int]:
+def kept(before: LDA | HDP, after: LDA | HDP, removed: set[str]) -> tuple[int, int, int]:
     """Topics that are still there, those of them with the same id, and with the same name.
 
-    Each topic of the next night stands for at most one of the night before, the most similar first.
+    Those that edits ``removed`` are left out, although documents may bring them back. Each topic of the next night stands for at most one of the night before, the most similar first.
     """
     old, new = (model.model_.topic_word_mean for model in (before, after))
     pairs = np.argwhere(np.sqrt(old) @ np.sqrt(new).T >= STILL_THERE)
@@ -119,6 +122,8 @@ def kept(before: LDA | HDP, after: LDA | HDP) -> tuple[int, int, int]:
             continue
         taken[0].add(k)
         taken[1].add(j)
+        if ids[0][k] in removed:
+            continue
         was_named = names[0][k].startswith("name of")
         found += [1, ids[0][k] == ids[1][j], not was_named or names[0][k] == names[1][j]]
     return tuple(found.tolist())

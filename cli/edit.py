@@ -107,9 +107,7 @@ def command(
     if record is not None:
         edits = read_edits(record)
     if edits == Edits() and names is None and namer is None:
-        refuse(
-            "edit", "there is nothing to do", "Give --merge, --drop, --split, --rename or --names."
-        )
+        refuse("edit", "there is nothing to do", "Give --merge, --rename or another edit.")
     call = None if namer is None else load_function(namer, "namer", "from words to a name")
     trained = load_run(run, TopicPosterior)
     edits = edits.by_ids(trained)

@@ -184,9 +184,28 @@ def test_a_namer_that_fails_harms_nothing(function, problem, monkeypatch):
     made = called(*words, on_warning="always")
 
     assert made.exit_code == 0, made.output
-    failed = f"edit_namers:{function} did not name topics 0 ({problem}), 1 ({problem})"
-    assert failed in made.stderr
+    first = topics_of("out")[0].id
+    assert f"edit_namers:{function} did not name topics {first} ({problem})" in made.stderr
     assert topics_of("again") == topics_of("out")
+
+
+def test_a_topic_that_became_part_of_another_is_named_in_the_refusal():
+    heir, part = (topic.id for topic in topics_of("lda")[:2])
+    edit("lda", "--merge", f"{heir},{part}")
+
+    said = refusal("out", "--rename", f"{part}=News")
+
+    assert f"--rename: topic {part} has become part of topic {heir}." in said
+
+
+def test_laps_over_other_documents_are_warned_of():
+    documents(9, 60).save("others")
+
+    made = called("edit", "lda", "--laps", 1, "--corpus", "others", "--out", "out", "--quiet",
+                  on_warning="always")  # fmt: skip
+
+    assert made.exit_code == 0
+    assert "These are not the documents that the run was trained with" in made.stderr
 
 
 @pytest.mark.parametrize(
@@ -200,7 +219,13 @@ def test_a_namer_that_fails_harms_nothing(function, problem, monkeypatch):
         ("--split 0", "--corpus: is needed"),
         ("--laps 1", "--corpus: is needed"),
         ("--rename News", "--rename: must be ID=NAME, but is News"),
-        ("--rename 0=", "a name must not be empty"),
+        ("--rename 0=", "--rename: a name must not be empty"),
+        ("--rename 9=A --laps 1 --corpus corpus", "--rename: there is no topic '9'"),
+        ("--rename 1=A --merge 0,1", "is dropped, or merged into a heavier one"),
+        ("--drop 0 --split 0 --corpus corpus", "is dropped, or merged into a heavier one"),
+        ("--quiet", "edit: there is nothing to do"),
+        ("--edits empty.toml", "edit: there is nothing to do"),
+        ("--edits numbers.toml", "numbers.toml: topics must have ids, but 0 is a number"),
         ("--edits empty.toml --drop 0", "--edits: cannot be combined with other edits"),
         ("--edits odd.toml", "odd.toml"),
         ("--edits low.toml", "low.toml"),
@@ -210,6 +235,7 @@ def test_a_namer_that_fails_harms_nothing(function, problem, monkeypatch):
 )
 def test_what_cannot_be_done_is_refused(words, problem):
     Path("empty.toml").write_text("")
+    Path("numbers.toml").write_text('drop = ["0"]\n')
     Path("odd.toml").write_text('merged = [["0", "1"]]\n')
     Path("low.toml").write_text('drop = ["0"]\nlaps = 0\n')
 

@@ -136,3 +136,20 @@ def test_what_cannot_be_done_is_refused(fitted):
     with pytest.raises(UnfittedError):
         LDA(4).merge([0, 1])
     assert not hasattr(MultinomialMixture(2), "merge")
+
+
+class Named(str):
+    """A string that model.json cannot hold as it is."""
+
+
+def test_names_of_any_class_of_strings_are_kept(fitted, tmp_path):
+    named = fitted.name_topics(lambda *given: Named("  News "))
+
+    _, topics = saved(named.rename({0: Named("Sports")}), tmp_path / "run")
+
+    assert [topic["name"] for topic in topics] == ["Sports", "News", "News", "News"]
+
+
+def test_a_topic_is_not_split_without_documents(fitted):
+    with pytest.raises(OptionError, match="split: needs at least 4 documents that use topic 0"):
+        fitted.split(0, [])
