@@ -48,7 +48,7 @@ def train(corpus: Path, out: Path, *more: str) -> None:
 
 def models(way: str, kind: str, n_topics: int, counts: sparse.csr_array, words: list, nights: int,
            folder: Path) -> Iterator[tuple[LDA | HDP, set[str]]]:  # fmt: skip
-    """Yield the model of each night, of which the first has names, and the ids that edits removed."""
+    """Yield the model of each night, the first one with names, and the ids that edits removed."""
     order = np.random.default_rng(0).permutation(counts.shape[0])
     ends = np.linspace(len(order) // 2, len(order), nights + 1).astype(int)
     parts = [Corpus.from_csr(counts[order[: ends[0]]], words)]
@@ -108,7 +108,8 @@ def main(shared: Path, folder: Path, nights: int, topics: int, data: str) -> Non
 def kept(before: LDA | HDP, after: LDA | HDP, removed: set[str]) -> tuple[int, int, int]:
     """Topics that are still there, those of them with the same id, and with the same name.
 
-    Those that edits ``removed`` are left out, although documents may bring them back. Each topic of the next night stands for at most one of the night before, the most similar first.
+    Those that edits ``removed`` are left out, although documents may bring them back. Each topic of
+    the next night stands for at most one of the night before, the most similar first.
     """
     old, new = (model.model_.topic_word_mean for model in (before, after))
     pairs = np.argwhere(np.sqrt(old) @ np.sqrt(new).T >= STILL_THERE)
