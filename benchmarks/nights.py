@@ -5,8 +5,9 @@
 Half of a collection is fitted first, all topics get names, and each night brings as many of the
 other documents. They are learned by `partial_fit` of a model that was saved and loaded, by
 `train --start` on all documents so far, or by the latter with edits in between: each night two
-topics are merged, one is split and one dropped. A topic is still there if one of the next night has
-a Jensen–Shannon similarity of at least 0.9; that one must have its id and its name.
+topics are merged, two are split and one is dropped. A topic is still there if one after the next
+training or edit has a Jensen–Shannon similarity of at least 0.9; that one must have its id and its
+name.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def train(corpus: Path, out: Path, *more: str) -> None:
 
 def models(way: str, kind: str, n_topics: int, counts: sparse.csr_array, words: list, nights: int,
            folder: Path) -> Iterator[tuple[LDA | HDP, set[str]]]:  # fmt: skip
-    """Yield the model of each night, the first one with names, and the ids that edits removed."""
+    """Yield the model after each training or edit, named at first, and the ids that it removed."""
     order = np.random.default_rng(0).permutation(counts.shape[0])
     ends = np.linspace(len(order) // 2, len(order), nights + 1).astype(int)
     parts = [Corpus.from_csr(counts[order[: ends[0]]], words)]
@@ -69,13 +70,14 @@ def models(way: str, kind: str, n_topics: int, counts: sparse.csr_array, words: 
             corpus.save(stored)
             train(stored, after, "--overwrite", "--model", kind, "--laps", "2", "--start", str(run))
             model = load(after)
-        removed: set[str] = set()
+        yield model, set()
         if way == "edits":
-            ids = model.topic_ids_
-            heavier, lighter, dropped = *ids[-2:], ids[len(ids) // 2]
-            model = model.merge([heavier, lighter]).split(ids[0], corpus).drop(dropped, corpus)
-            removed = {lighter, dropped}
-        yield model, removed
+            heavier, lighter = model.topic_ids_[-2:]
+            yield (model := model.merge([heavier, lighter])), {lighter}
+            for place in (0, 1):
+                yield (model := model.split(model.topic_ids_[place], corpus)), set()
+            dropped = model.topic_ids_[model.n_components_ // 2]
+            yield (model := model.drop(dropped, corpus)), {dropped}
 
 
 @click.command()
@@ -108,8 +110,8 @@ def main(shared: Path, folder: Path, nights: int, topics: int, data: str) -> Non
 def kept(before: LDA | HDP, after: LDA | HDP, removed: set[str]) -> tuple[int, int, int]:
     """Topics that are still there, those of them with the same id, and with the same name.
 
-    Those that edits ``removed`` are left out, although documents may bring them back. Each topic of
-    the next night stands for at most one of the night before, the most similar first.
+    Those that edits ``removed`` are left out, although documents may bring them back. Each topic
+    after it stands for at most one before, the most similar first.
     """
     old, new = (model.model_.topic_word_mean for model in (before, after))
     pairs = np.argwhere(np.sqrt(old) @ np.sqrt(new).T >= STILL_THERE)
