@@ -55,9 +55,8 @@ def edited(
 
     ``edits`` are by its ids. Topics that are joined add up their counts, and have the identity of
     the heaviest of them. Laps over the ``corpus`` then give each word to the topics that explain it
-    best. Of the two parts of a topic, the one that is more like it keeps its identity. Same bits
-    for any number of ``workers``. Raises OptionError for edits that cannot be made, and if a corpus
-    is needed.
+    best. When a topic is split, the part closer to it keeps its identity. Same bits for any number
+    of ``workers``. Raises OptionError for edits that cannot be made, and if a corpus is needed.
     """
     found = run
     if edits.merge:
@@ -72,8 +71,7 @@ def edited(
     whole = found
     for topic in edits.split:
         found = split_topic(found, place_of(found, topic, "split"), corpus, workers)
-    found = relearned(found, corpus, edits.laps, workers, hooks)
-    return found.with_topics(whole.carried(found.model))
+    return relearned(found, whole, corpus, edits.laps, workers, hooks)
 
 
 def with_joined_topics(run: TopicRun, groups: Sequence[Sequence[int]]) -> TopicRun:
@@ -170,25 +168,25 @@ def options_of_edited(run: TopicRun) -> TrainingOptions:
     return replace(options, n_topics=n_topics, local=replace(options.local, sparsity=sparsity))
 
 
-def relearned(run: TopicRun, corpus: Corpus, laps: int, workers: int, hooks: RunHooks) -> TopicRun:
+def relearned(
+    run: TopicRun, whole: TopicRun, corpus: Corpus, laps: int, workers: int, hooks: RunHooks
+) -> TopicRun:
     """Make laps over ``corpus``, starting from the topics of ``run``, as ``train --start`` does.
 
-    An HDP stops before the last lap if it has settled. Raises OptionError for a corpus of other
-    words.
+    The topics get the identities of those of ``whole``, the run before topics were split. An HDP
+    stops before the last lap if it has settled. Raises OptionError for a corpus of other words.
     """
     options, rng = options_of_laps(run, laps), np.random.default_rng(run.settings.get("seed"))
     hooks.on_options(options)
     known = run.settings["corpus"].get("fingerprint")
     if known is not None and is_fingerprint_of(known, corpus) is False:
-        warn_user(
-            "These are not the documents that the run was trained with: "
-            "after the laps, the counts of its topics are those of these documents alone."
-        )
+        said = "These are not the documents that the run was trained with"
+        warn_user(f"{said}: the counts of its topics become those of these documents alone.")
     data = divided(corpus, options, None, None, rng)
     with workshop(workers) as where:
         made = run_session(data, options, rng, *where, hooks, scorer=None, start=run.model)
     assert isinstance(made.model, TopicPosterior), "it started from one"
-    settings = run.with_topics(run.carried(made.model)).settings
+    settings = run.with_topics(whole.carried(made.model)).settings
     settings["corpus"], settings["seen"] = facts_of(corpus), made.kept["seen"]
     settings.pop("number_of_topics", None)  # chosen by other documents
     laps_made = [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]

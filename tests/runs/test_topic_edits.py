@@ -213,7 +213,7 @@ def halves_found(seed, name):
     joined = with_joined_topics(run, [pair])
     both = parents_in(run, joined).index(pair)
     parted = split_topic(joined, both, corpus, 1)
-    learned = relearned(parted, corpus, 1, 1, RunHooks())
+    learned = relearned(parted, parted, corpus, 1, 1, RunHooks())
     model, of_learned = learned.model, parents_in(joined, learned, both)
     children = [n for n, parents in enumerate(of_learned) if set(parents) == {both}]
     assert len(children) == 2
@@ -250,7 +250,7 @@ def test_a_replay_gives_the_same_bits_for_any_workers_and_places(tmp_path, name)
 
     def edited(data, workers):
         parted = split_topic(start, 2, data, workers)
-        found = relearned(parted, data, 2, workers, RunHooks())
+        found = relearned(parted, parted, data, 2, workers, RunHooks())
         return parted, found, [{**entry, "seconds": 0} for entry in found.trace]
 
     first = edited(corpus, 1)
@@ -297,7 +297,7 @@ def test_laps_keep_the_number_of_topics_and_tell_where_they_went(name):
     run = without_topic(run_of(model_of(counts, name), usual), 1)
     model, heard = run.model, []
 
-    learned = relearned(run, corpus, 8, 1, RunHooks(on_lap=heard.append))
+    learned = relearned(run, run, corpus, 8, 1, RunHooks(on_lap=heard.append))
     found, trace = learned.model, learned.trace
 
     assert found.n_topics == 5
