@@ -14,7 +14,8 @@ from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import gradual_start
 from sparsetopics.inference.course import Hooks
-from sparsetopics.inference.gradual_start import large_counts, merged_topics, wanted_number
+from sparsetopics.inference.gradual_start import merged_topics, wanted_number
+from sparsetopics.inference.merging import FEWEST_TOKENS, SMALL_SHARE, large_counts
 from sparsetopics.inference.laps import fit_here
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import nothing_under
@@ -73,7 +74,7 @@ def test_merges_are_those_of_the_twin(seed, n_topics, surplus, eta):
     rng = np.random.default_rng(seed)
     shape = 12, n_topics + surplus
     counts = rng.integers(1, 90, shape) * (rng.random(shape) < 0.5) + rng.random(shape) * 0.9
-    counts = np.where(counts >= gradual_start.FEWEST_TOKENS, np.round(counts * 64) / 64, 0.0)
+    counts = np.where(counts >= FEWEST_TOKENS, np.round(counts * 64) / 64, 0.0)
 
     found = merged_topics(counts, n_topics, eta)
 
@@ -86,7 +87,7 @@ def test_merges_are_judged_by_large_counts_alone():
     rows = large_counts(counts)
     dense = np.zeros_like(counts)
     dense[np.repeat(np.arange(30), np.diff(rows.starts)), rows.topics] = rows.shares
-    assert counts.sum(axis=0).mean() * gradual_start.SMALL_SHARE < counts.max()
+    assert counts.sum(axis=0).mean() * SMALL_SHARE < counts.max()
     least = min(1.0, 1e-3 * counts.sum(axis=0).mean())
     np.testing.assert_allclose(dense, np.where(counts >= least, counts, 0.0), rtol=1e-6)
 
