@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
@@ -17,6 +18,8 @@ from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, pa
 NEAR = 0.04  # nats below the best: the models whose scores are smoothed
 RECOMMENDED_LOSS = 0.005  # nats that the recommended model may lose,
 AS_GOOD_LOSS = 0.015  # and those that are said to predict as well: 1.5 percent of perplexity
+
+READING_SHARE = 0.75  # of what the recommended number gains over no topics: enough to read
 
 
 class Knee(NamedTuple):
@@ -77,6 +80,22 @@ def settled_knee(settled: int, scores: Sequence[HeldoutScores]) -> Knee:
     as_good = [n for n, gain in enumerate(gains) if gain.mean >= -allowed[n]]
     differences = [paired_difference(each, scores[best]) for each in scores]
     return Knee(best, settled, min(as_good), max(as_good), differences)
+
+
+def reading_number(numbers: Sequence[int], shares: Sequence[float]) -> int:
+    """Return the fewest topics that reach ``READING_SHARE``, at most the last of ``numbers``.
+
+    ``shares`` are those of the gain of the last number, which is the recommended one, the fewest
+    topics first. Scores of single models vary, so a curve that never falls is drawn through the
+    shares, with straight lines in log K.
+    """
+    rising = isotonic_regression(shares).x
+    place = int(np.searchsorted(rising, min(READING_SHARE, rising[-1])))
+    if place == 0:
+        return numbers[0]
+    (low, high), logs = rising[place - 1 : place + 1], np.log(numbers[place - 1 : place + 1])
+    part = (min(READING_SHARE, high) - low) / (high - low)
+    return round(float(np.exp(logs[0] + part * (logs[1] - logs[0]))))
 
 
 def _around(best: int, means: FloatArray) -> slice:

@@ -15,8 +15,8 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import gradual_start
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.gradual_start import merged_topics, wanted_number
-from sparsetopics.inference.merging import FEWEST_TOKENS, SMALL_SHARE, large_counts
 from sparsetopics.inference.laps import fit_here
+from sparsetopics.inference.merging import FEWEST_TOKENS, SMALL_SHARE, large_counts
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import nothing_under
 from sparsetopics.options.table import OPTION
