@@ -87,6 +87,9 @@ class Judge(Protocol):
         The ``n_topics`` that it then has may be fewer, without the smallest.
         """
 
+    def number_to_read(self) -> int:
+        """The fewest topics that are enough to read, at most as many as were recommended."""
+
 
 class Setting(NamedTuple, Generic[S, D, C, P, T]):
     """What stays the same from lap to lap."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsetopics.base.batches import IntArray
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.staging import sync_tree
 from sparsetopics.base.wording import quantity
@@ -23,7 +23,7 @@ from sparsetopics.measures.completion import (
     document_completion,
     unigram_probabilities,
 )
-from sparsetopics.measures.knee import Knee, find_knee, settled_knee
+from sparsetopics.measures.knee import Knee, find_knee, reading_number, settled_knee
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.telling_words import telling_words
@@ -92,12 +92,19 @@ class RungScorer:
 
     def scores(self, snapshot: Callable[[], Model]) -> HeldoutScores:
         """The scores of all documents under a model, added up over the splits."""
-        unigram = unigram_probabilities(self.documents.vocabulary.term_frequency)
         model = snapshot()
         assert isinstance(model, TopicPosterior), "a path has topics"
         alpha, topic_word = model.mixing_weights, model.topic_word_mean
         del model  # each is as large as all topics
-        topic_word = np.asfortranarray(topic_word)  # in the order that scoring needs
+        return self._scores(np.asfortranarray(topic_word), alpha)  # in the order of scoring
+
+    def score_without_topics(self) -> float:
+        """The score of the words' frequencies in the whole collection, nats per token."""
+        frequencies = unigram_probabilities(self.documents.vocabulary.term_frequency)
+        return mean_score(self._scores(frequencies[None], np.ones(1))).mean
+
+    def _scores(self, topic_word: FloatArray, alpha: FloatArray) -> HeldoutScores:
+        unigram = unigram_probabilities(self.documents.vocabulary.term_frequency)
         _, sums = document_completion(
             *(self.documents, topic_word, alpha, unigram),
             n_cuts=self.n_splits, workers=self.workers,
@@ -194,13 +201,32 @@ class RungRecorder:
         rungs = [*larger, own, *(rung for rung in tried if rung.n_topics < own.n_topics)]
         return rungs, settled_knee(len(larger), [rung.scores for rung in rungs])
 
+    def number_to_read(self) -> int:
+        """The fewest topics that are enough to read, on a path those of a rung."""
+        rungs, knee = self._ranked()
+        gains = self._gains(rungs, knee.recommended)[knee.recommended :]
+        numbers = [rung.n_topics for rung in rungs[knee.recommended :]]
+        found = reading_number(numbers[::-1], gains[::-1])
+        if not self.options.is_topic_path:
+            return found
+        return min(numbers, key=lambda number: abs(math.log(number / found)))
+
+    def _gains(self, rungs: Sequence[Rung], recommended: int) -> list[float]:
+        """What each number gains over no topics, as a share of what the recommended one gains."""
+        assert self.scorer is not None, "scores are of documents"
+        nothing = self.scorer.score_without_topics()
+        gains = np.array([mean_score(rung.scores).mean for rung in rungs]) - nothing
+        best = gains[recommended]
+        return (gains / best).tolist() if best > 0.0 else [1.0] * len(rungs)
+
     @property
     def scores(self) -> Scores:
         """The scores of all rungs, and the number of topics that they recommend."""
         if self.scorer is None:
             return Scores(tuple(RungScore(rung.n_topics, rung.laps) for rung in self.rungs))
         rungs, knee = self._ranked()
-        own = (_rung_score(*each) for each in zip(rungs, knee.differences, strict=True))
+        gains = self._gains(rungs, knee.recommended)
+        own = map(_rung_score, rungs, knee.differences, gains)
         return Scores(
             rungs=tuple(own),
             scored_on=self.scorer.described,
@@ -209,6 +235,7 @@ class RungRecorder:
             recommended=rungs[knee.recommended].n_topics,
             as_good_from=rungs[knee.smallest_as_good].n_topics,
             as_good_to=rungs[knee.largest_as_good].n_topics,
+            to_read=self.number_to_read(),
         )
 
 
@@ -267,8 +294,8 @@ def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested
     return {**option_record(own), "topic_path": rungs, "validation_share": share}
 
 
-def _rung_score(rung: Rung, difference: Estimate) -> RungScore:
-    estimates = [*mean_score(rung.scores), *difference]
+def _rung_score(rung: Rung, difference: Estimate, gain: float) -> RungScore:
+    estimates = [*mean_score(rung.scores), *difference, gain]
     known = (None if math.isnan(number) else number for number in estimates)
     return RungScore(rung.n_topics, rung.laps, *known)
 

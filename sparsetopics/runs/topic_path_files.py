@@ -56,6 +56,7 @@ class RungScore(msgspec.Struct, frozen=True):
     standard_error: Error | None = None
     difference_from_best: Score | None = None  # paired, on the same documents; zero for the best
     difference_standard_error: Error | None = None
+    share_of_gain: Score | None = None  # over no topics; one for the recommended number
 
 
 class Scores(msgspec.Struct, frozen=True):
@@ -68,6 +69,7 @@ class Scores(msgspec.Struct, frozen=True):
     recommended: PositiveSize | None = None  # topics
     as_good_from: PositiveSize | None = None  # the fewest topics that predict as well
     as_good_to: PositiveSize | None = None  # the most
+    to_read: PositiveSize | None = None  # the fewest topics that are enough to read
 
     @property
     def advice(self) -> str:
