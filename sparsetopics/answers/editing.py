@@ -159,7 +159,6 @@ def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
     settings["options"] = {**settings.get("options", {}), **options}
     settings.pop("number_of_topics", None)  # which edits change
     settings.pop("themes", None)
-    settings["files"] = ()  # of another model
     if "seen" in settings:
         settings["seen"] = joined_seen(settings["seen"], parents)
     return found
@@ -220,7 +219,6 @@ def relearned(
     settings["corpus"], settings["seen"] = facts_of(corpus), made.kept["seen"]
     settings.pop("number_of_topics", None)  # chosen by other documents
     settings.pop("themes", None)
-    settings["files"] = ()  # of the model before
     laps_made = [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
     return replace(run, model=made.model, settings=settings, trace=[*run.trace, *laps_made])
 

@@ -145,13 +145,9 @@ class Run(Generic[P_co]):
             raise VocabularyError(where, problem, hint)
 
     def themes(self) -> tuple[Merge, ...]:
-        """The tree of topics, which is made for a run without one; RunError if it is damaged."""
+        """The tree of topics, which is made for a run without one."""
         assert isinstance(self.model, TopicPosterior), "components have no tree"
-        if merges := self.settings.get("themes"):
-            return merges
-        if any(entry.file == THEMES_FILE for entry in self.settings["files"]):
-            return read_themes(self.path, self.settings)
-        return tree_of(self.model)
+        return self.settings.get("themes") or tree_of(self.model)
 
 
 AnyRun = Run[Model]
@@ -223,6 +219,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     vocabulary = None if model.n_words is None else load_words(path, settings)
     if vocabulary is not None and "topics" not in settings:  # an earlier version wrote it
         settings["topics"] = first_identities(model)
+    if any(entry.file == THEMES_FILE for entry in settings["files"]):
+        settings["themes"] = read_themes(path, settings)
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sparsetopics.answers.exports.exporting import export_run
-from sparsetopics.answers.topic_names import opened, with_names
+from sparsetopics.answers.themes import opened
+from sparsetopics.answers.topic_names import with_names
 from sparsetopics.base.errors import OptionError, RunError, SparsetopicsWarning
 from sparsetopics.model.topic_posterior import TopicPosterior
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture

@@ -12,14 +12,8 @@ from click.testing import CliRunner
 
 from resealing import edit_json
 from sparsetopics.answers.exports.exporting import export_run
-from sparsetopics.answers.topic_names import (
-    labels_of,
-    opened,
-    place_of,
-    read_names,
-    topic_rows,
-    with_names,
-)
+from sparsetopics.answers.themes import opened
+from sparsetopics.answers.topic_names import labels_of, place_of, read_names, topic_rows, with_names
 from sparsetopics.base.errors import OptionError, RunError, SparsetopicsWarning
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.text.vocabulary import Vocabulary

@@ -79,6 +79,7 @@ def test_a_run_is_written_and_reported(train, tmp_path):
         "config.toml",
         "model.json",
         "model.safetensors",
+        "themes.json",
         "trace.jsonl",
         "vocabulary.parquet",
     ]

@@ -28,7 +28,7 @@ from fuzz.structure import (
 from fuzz.subject import Subject, files_of
 from fuzz.tables import change_parquet, write_parquet
 from resealing import reseal
-from sparsetopics.answers.topic_names import opened
+from sparsetopics.answers.themes import opened
 from sparsetopics.base.errors import RunError, SparsetopicsWarning
 from sparsetopics.cli.config_file import read_config
 from sparsetopics.cli.train import command as train_command
