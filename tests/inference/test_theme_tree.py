@@ -198,7 +198,8 @@ def test_moves_mend_what_merges_alone_did():
 def test_few_empty_and_equal_topics():
     assert theme_tree(drawn_counts(0, 5, 1), ETA) == []
     assert groups_at([], 1).tolist() == [0]
-    ((kept, absorbed, gain),) = theme_tree(drawn_counts(0, 5, 2), ETA)
+    ((kept, absorbed, gain),) = merges = theme_tree(drawn_counts(0, 5, 2), ETA)
+    assert groups_at(merges, 3).tolist() == [0, 1], "there are no more groups than topics"
     assert (kept, absorbed) == (0, 1)
     assert gain < 0.0
 
