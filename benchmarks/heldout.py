@@ -49,15 +49,11 @@ class HeldOut(NamedTuple):
         """Scored tokens of each document, (n_docs,)."""
         return np.add.reduceat(self.scored.weights, self.scored.indptr[:-1])
 
-    def scores(self, topic_word: AnyArray, prior: FloatArray | None = None) -> HeldoutScores:
-        """Score topics, (n_topics, n_words), whose rows need not sum to one.
-
-        ``prior`` is α_k, (n_topics,); by default all are equal.
-        """
+    def scores(self, topic_word: AnyArray) -> HeldoutScores:
+        """Score topics, (n_topics, n_words), whose rows need not sum to one."""
         topics = np.maximum(np.asarray(topic_word, np.float64), SMALLEST_PROBABILITY)
         topics /= topics.sum(axis=1, keepdims=True)
-        if prior is None:
-            prior = np.full(len(topics), TOTAL_CONCENTRATION / len(topics))
+        prior = np.full(len(topics), TOTAL_CONCENTRATION / len(topics))
         proportions = topic_proportions(self.observed, topics, prior)
         word_topic = np.ascontiguousarray(topics.T)
         log_probability = predicted_log_probability(self.scored, proportions, word_topic)
