@@ -6,8 +6,8 @@
     python benchmarks/themes.py cpu --against ../before
 
 ``models`` cuts the tree of default HDPs at N themes, without laps and with two, and trains LDA with
-N topics. All held-out documents are scored (``heldout.py``). ``numbers`` trains HDPs and paths. Both
-add lines to ``--out`` and skip what it has, and print a table of all of it at the end.
+N topics. All held-out documents are scored (``heldout.py``). ``numbers`` trains HDPs and paths.
+Both add lines to ``--out`` and skip what it has, and print a table of all of it at the end.
 
 ``authors`` trains an HDP on 20 Newsgroups, and counts the themes at its number to read that are
 mostly of one author (the line ``From:``) or of one thread (``Subject:`` without ``Re:``). ``cpu``
@@ -39,6 +39,7 @@ from sparsetopics.answers.proportions import shares_of
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference.theme_tree import groups_at, theme_tree
 from sparsetopics.measures.paired import mean_score
+from sparsetopics.measures.top_words import top_words
 from sparsetopics.model.statistics import tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.callbacks import RunHooks
@@ -120,10 +121,9 @@ def print_losses(records: list[Record]) -> None:
     of = {(r["set"], r["n"], r["kind"], r["seed"]): r for r in records}
     click.echo("Losses, nats per token: mean, worst and standard error of the mean over seeds")
     for name, n, kind in dict.fromkeys(key[:3] for key in of if key[2] != "lda"):
-        own = [
-            (of.get((name, n, "lda", key[3])), of[key]) for key in of if key[:3] == (name, n, kind)
-        ]
-        losses = [lda["score"] - themes["score"] for lda, themes in own if lda]
+        own = [key for key in of if key[:3] == (name, n, kind)]
+        pairs = [(of.get((name, n, "lda", key[3])), of[key]) for key in own]
+        losses = [lda["score"] - each["score"] for lda, each in pairs if lda] or [np.nan]
         error = statistics.stdev(losses) / len(losses) ** 0.5 if len(losses) > 1 else np.nan
         verdict = "" if max(losses) <= WANTED_LOSS[kind] else f", above {WANTED_LOSS[kind]}"
         click.echo(
@@ -182,16 +182,15 @@ def authors(shared: Path, seed: int, ingest: str) -> None:
         texts = [t for part in corpus.read_fields(["text"]) for t in part["text"].to_pylist()]
         themes = themed(run, run.settings["number_of_topics"].to_read)
         tokens = tokens_of_themes(themes, corpus)
-    words = themes.words.shown
+    words, best = themes.words.shown, top_words(themes.model.topic_word_mean, 8)
     by_theme = [largest_shares(tokens, texts, header) for header in ("From", "Subject")]
     n_bad = 0
     for theme, (author, thread) in enumerate(zip(*by_theme, strict=True)):
         is_of_one = max(author[0], thread[0]) > MOST_OF_ONE
         n_bad += is_of_one
-        top = np.argsort(-themes.model.topic_word_mean[theme], kind="stable")[:8]
         click.echo(
             f"{'*' if is_of_one else ' '} {author[0]:.2f} {author[1][:30]:30} {thread[0]:.2f} "
-            f"{thread[1][:30]:30} {' '.join(words[word] for word in top)}"
+            f"{thread[1][:30]:30} {' '.join(words[word] for word in best[theme])}"
         )
     click.echo(
         f"{themes.model.n_topics} themes of {run.model.n_topics} topics; {n_bad} of one author or "
@@ -202,11 +201,8 @@ def authors(shared: Path, seed: int, ingest: str) -> None:
 def tokens_of_themes(run: TopicRun, corpus: Corpus) -> np.ndarray:
     """The tokens of each document that are of each theme, (n_docs, n_themes)."""
     shares, prior = shares_of(run.model), run.model.doc_concentration
-    parts = [
-        shares(batch) * (tokens_of_documents(batch)[:, None] + prior.sum()) - prior
-        for batch in corpus.batches()
-    ]
-    return np.maximum(np.concatenate(parts), 0.0)
+    masses = (shares(b) * (tokens_of_documents(b)[:, None] + prior.sum()) for b in corpus.batches())
+    return np.maximum(np.concatenate([mass - prior for mass in masses]), 0.0)
 
 
 def largest_shares(tokens: np.ndarray, texts: list[str], header: str) -> list[tuple[float, str]]:
