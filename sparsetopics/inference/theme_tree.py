@@ -55,9 +55,12 @@ def theme_tree(counts: FloatArray, word_concentration: float) -> list[Merge]:
 
 
 def groups_at(merges: Sequence[Merge], n_groups: int) -> IntArray:
-    """The group of each topic, (n_topics,), where the tree has ``n_groups``; numbered as above."""
+    """The group of each topic, (n_topics,), where the tree has ``n_groups``; numbered as above.
+
+    With ``n_groups`` above the number of topics, each is alone.
+    """
     groups = np.arange(len(merges) + 1)
-    for kept, absorbed, _ in merges[: len(groups) - n_groups]:
+    for kept, absorbed, _ in merges[: max(0, len(groups) - n_groups)]:
         groups[groups == absorbed] = kept
     return np.unique(groups, return_inverse=True)[1]
 
