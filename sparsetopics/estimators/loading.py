@@ -19,7 +19,6 @@ from sparsetopics.inference.course import Model
 from sparsetopics.options.option import path_of
 from sparsetopics.options.registry import LIKELIHOODS, MODELS, imported
 from sparsetopics.options.resolve import arguments_of
-from sparsetopics.options.table import DEFAULT_PURPOSE
 from sparsetopics.runs.run import Run, load_run, recorded_options
 from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE, KeptEntries
 
@@ -74,6 +73,4 @@ def _arguments(run: Run[Model]) -> dict[str, object]:
     batches = decoded(run.settings.get("options", {}), Batching, where, DAMAGE).batches
     likelihood, seed = run.model.likelihood_name, run.settings.get("seed")
     own = {} if likelihood is None else {"likelihood": likelihood}
-    # To learn again, the number of topics and of laps are given, so no documents choose a number.
-    decided = {"random_state": seed, "purpose": DEFAULT_PURPOSE}
-    return {"n_batches": batches, **own, **arguments_of(options), **decided}
+    return {"n_batches": batches, **own, **arguments_of(options), "random_state": seed}

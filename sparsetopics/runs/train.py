@@ -163,8 +163,8 @@ def finish_training(
     if scores.limits:
         hooks.say(scores.limits)
     low, high = scores.as_good_around(result.n_topics)
-    numbers = {"recommended": scores.recommended, "to_read": scores.to_read}
-    return result._replace(as_good_from=low, as_good_to=high, **numbers)
+    result = result._replace(recommended=scores.recommended, to_read=scores.to_read)
+    return result._replace(as_good_from=low, as_good_to=high)
 
 
 def _scorer(plan: RunPlan, task: Task, data: TrainingData) -> RungScorer | None:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.progress import Progress
@@ -11,6 +12,7 @@ from sparsetopics.cli.train_progress import SECONDS_OF_SILENCE, _Rate, lap_line,
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from sparsetopics.runs.train import RunResult
 
+RUN = Path("run")
 LDA = TrainingOptions(57, laps=20)
 HDP = TrainingOptions(50, model="hdp")
 VECTORS = TrainingOptions(5, local=LocalOptions("mean-field"), model="mixture")
