@@ -35,7 +35,7 @@ from sparsetopics.inference.topics import TopicParameters, begin_topics, begin_w
 from sparsetopics.inference.training_state import LapInfo, PathMemory
 from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import PairCounts, WordCounts
-from sparsetopics.options.table import DEFAULT_CRITERION
+from sparsetopics.options.table import DEFAULT_CRITERION, LAST_LAPS
 from sparsetopics.options.training import TrainingOptions
 
 FIRST_LAPS = 2  # of chosen topics, before they are scored
@@ -69,7 +69,7 @@ class ValidatedNumber(Path):
             return
         if lap == last + 1:
             self.settle()
-        if lap == self.options.first_reading_lap:
+        if lap == last + LAST_LAPS + 1:  # for reading
             self.join_themes()
         local = local_options(self.options, self.parameters.allocation.n_topics, lap)
         self.laps = replace(self.laps, source=self.source_of(lap), local=local)

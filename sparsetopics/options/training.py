@@ -19,14 +19,7 @@ from sparsetopics.options.registry import (
     ModelKind,
     models_with,
 )
-from sparsetopics.options.table import (
-    OPTION,
-    Criterion,
-    GradientName,
-    LocalUpdate,
-    Purpose,
-    StartName,
-)
+from sparsetopics.options.table import OPTION, Criterion, GradientName, LocalUpdate, StartName
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +145,9 @@ class TrainingOptions:
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
     batches_per_round: int = 1  # processed under the same parameters, before one update
     cold_every: int | None = None  # laps; None: the default of the model
-    purpose: Purpose = table.DEFAULT_PURPOSE  # which number of topics a validated HDP ends with
+    purpose: table.Purpose = (
+        table.DEFAULT_PURPOSE
+    )  # which number of topics a validated HDP ends with
     # Of a topic path after ``n_topics``; of an HDP, the numbers that validation chooses from.
     lower_rungs: tuple[int, ...] = ()
 
@@ -200,15 +195,8 @@ class TrainingOptions:
     @property
     def n_laps(self) -> int:
         """Laps at most, with those of a topic path and those after it."""
-        if not self.is_validated:
-            return self.last_path_lap
-        last = self.last_path_lap + table.LAST_LAPS
-        return last + (table.READING_LAPS if self.purpose == "reading" else 0)
-
-    @property
-    def first_reading_lap(self) -> int | None:
-        """The lap before which topics are joined to those to read; None for predicting."""
-        return self.n_laps - table.READING_LAPS + 1 if self.purpose == "reading" else None
+        more = table.LAST_LAPS + (table.READING_LAPS if self.purpose == "reading" else 0)
+        return self.last_path_lap + (more if self.is_validated else 0)
 
     @property
     def is_validated(self) -> bool:
