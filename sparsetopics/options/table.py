@@ -95,6 +95,7 @@ HDP_MOST_TOPICS = 800  # at the beginning, of a corpus with
 HDP_DOCUMENTS = 8  # documents for each; DEFAULT_MOST_TOPICS of a smaller one
 LAST_LAPS = 8  # with the chosen number of topics, on all documents
 READING_LAPS = 2  # after these, with the number to read
+LAPS_FOR: Mapping[Purpose, int] = {"predicting": LAST_LAPS, "reading": LAST_LAPS + READING_LAPS}
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
 
 
