@@ -76,7 +76,7 @@ def command(
     head = " share  " if shares else ""
     lines = [f"topic  id        weight  {head}{'name':<{width}}  words"]
     for row, name in zip(used, named, strict=True):
-        best = " ".join(word for word, _ in row.words)
+        best = " ".join(word for word, _ in row.words) + (row.mark and f"  [{row.mark}]")
         share = f"{shares[row.topic]:>6.2%}  " if shares else ""
         place = f"{row.topic:>5}  {row.id}  {row.weight:>6.2%}"
         lines.append(f"{place}  {share}{name:<{width}}  {best}")

@@ -9,7 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.wording import printable, quantity
 
+MARKED = 10  # documents, at most, that hold half of a topic which is marked
 PERSISTENCE = 0.9  # p of rank-biased overlap: how much less each further rank counts
 
 
@@ -21,6 +23,17 @@ class TopicRow(NamedTuple):
     name: str
     weight: float | None  # None for a plain matrix, which has no weights
     words: list[tuple[str, float]]  # word, probability in the topic
+    documents_with_half: int | None = None  # training documents; None if there are many, or unknown
+    # What has most of these documents' tokens in the topic: a ``field``, a ``value``, its ``share``
+    mostly: dict[str, str | float] | None = None
+
+    @property
+    def mark(self) -> str:
+        """What people should know of a topic of few documents; empty for any other."""
+        if self.documents_with_half is None or self.documents_with_half > MARKED:
+            return ""
+        which = "" if self.mostly is None else "; {field}: {value}".format_map(self.mostly)
+        return printable(f"half in {quantity(self.documents_with_half, 'document')}{which}")
 
 
 def top_words(topic_word: FloatArray, n_words: int) -> IntArray:
