@@ -157,11 +157,11 @@ class Grouping:
         names: list[str | None] = [None]
         starts: list[Start | None] = [None]
         if self.by is not None:
-            name_codes, found_names = numbered(_names(read_column(rows, self.by)))
+            name_codes, found_names = _numbered(_names(read_column(rows, self.by)))
             names = found_names.to_pylist()
         if self.over is not None:
             values = read_column(rows, self.over.column)
-            start_codes, found_starts = numbered(_starts(values, self.over))
+            start_codes, found_starts = _numbered(_starts(values, self.over))
             try:
                 starts = found_starts.to_pylist()
             except (ValueError, OverflowError) as error:
@@ -191,7 +191,7 @@ def _names(values: pa.Array) -> pa.Array:
     return names
 
 
-def numbered(values: pa.Array) -> tuple[IntArray, pa.Array]:
+def _numbered(values: pa.Array) -> tuple[IntArray, pa.Array]:
     """The number of each value, −1 for none, and the values, in the order of the first ones."""
     encoded = values.dictionary_encode()
     numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)

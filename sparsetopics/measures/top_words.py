@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.wording import printable, quantity
 
-MARKED = 10  # documents, at most, that hold half of a topic which is marked
+# A topic is marked if at most so many documents hold half of it, or if one value has most of it.
+MARKED, MARKED_WITH_VALUE = 5, 10
 PERSISTENCE = 0.9  # p of rank-biased overlap: how much less each further rank counts
 
 
@@ -30,10 +31,12 @@ class TopicRow(NamedTuple):
     @property
     def mark(self) -> str:
         """What people should know of a topic of few documents; empty for any other."""
-        if self.documents_with_half is None or self.documents_with_half > MARKED:
+        n_documents, which = self.documents_with_half, ""
+        if self.mostly is not None:
+            which = "; {field}: {value}".format_map(self.mostly)
+        if n_documents is None or n_documents > (MARKED_WITH_VALUE if which else MARKED):
             return ""
-        which = "" if self.mostly is None else "; {field}: {value}".format_map(self.mostly)
-        return printable(f"half in {quantity(self.documents_with_half, 'document')}{which}")
+        return printable(f"half in {quantity(n_documents, 'document')}{which}")
 
 
 def top_words(topic_word: FloatArray, n_words: int) -> IntArray:

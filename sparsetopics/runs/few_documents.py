@@ -6,19 +6,20 @@ learner keeps of each batch. Of each topic only the documents with most of it ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from itertools import chain
+from operator import itemgetter
 from typing import Annotated
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 from msgspec import Meta
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import SparsetopicsError, warn_user
 from sparsetopics.corpora.batching import Batches, TrainingData
-from sparsetopics.corpora.grouping import LABEL, numbered
+from sparsetopics.corpora.grouping import LABEL
 from sparsetopics.inference.course import Kept
 from sparsetopics.inference.moves.standing import TopicUse
 from sparsetopics.inference.topics import falling
@@ -28,6 +29,7 @@ MOST = 50  # documents of a topic that are remembered
 LEAST_SHARE = 0.5  # of these documents' tokens in the topic, of which a value must have more
 LEAST_WITH_VALUE = 2  # documents; the title of a long one says nothing about others
 
+Columns = dict[str, list[str | None]]  # by name of the field
 Largest = tuple[IntArray, IntArray, FloatArray]  # topics, rows of documents, N_dk: by falling N_dk
 
 
@@ -87,46 +89,47 @@ def _largest(
     for rows, assignments in parts:
         use = TopicUse.of(assignments, n_topics)
         new = use.topics, rows[use.documents], use.counts
-        all_topics, all_rows, all_masses = map(np.concatenate, zip(found, new, strict=True))
-        order = np.lexsort((all_rows, -all_masses, all_topics))
-        ranks = np.arange(len(order))
-        ranks -= np.searchsorted(all_topics[order], all_topics[order])
-        order = order[ranks < MOST]
-        found = (all_topics[order], all_rows[order], all_masses[order])
+        topics, places, masses = map(np.concatenate, zip(found, new, strict=True))
+        order = np.lexsort((places, -masses, topics))
+        ordered = topics[order]
+        order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < MOST]
+        found = topics[order], places[order], masses[order]
     return found
 
 
-def _columns(data: TrainingData, rows: IntArray) -> Mapping[str, tuple[IntArray, Sequence[str]]]:
-    """Labels and kept strings of some rows (ascending) as numbers, −1 for none, and their names.
-
-    Columns with the most values come first, since those say most.
-    """
+def _columns(data: TrainingData, rows: IntArray) -> Columns:
+    """Labels and kept strings of some rows (ascending); columns of the most values come first,
+    since those say most."""
     fields = [name for name, kind in data.corpora[0].fields.items() if kind == "string"]
-    parts, first = [], 0
+    columns: Columns = {name: [] for name in [LABEL, *fields]}
+    first = 0
     for group in chain.from_iterable(corpus.row_groups for corpus in data.corpora):
         own = rows[(rows >= first) & (rows < first + group.n_docs)] - first
         first += group.n_docs
-        if len(own):
-            labels = pa.array(group.read_labels(), pa.string()).take(own)
+        if not len(own):
+            continue
+        labels = group.read_labels()
+        columns[LABEL] += [labels[row] for row in own]
+        if fields:  # reading any imports pandas, where it is installed
             kept = group.read_fields(fields, own)
-            parts.append(pa.table({LABEL: labels} | {name: kept[name] for name in fields}))
-    whole = pa.concat_tables(parts)
-    columns = {name: numbered(whole[name].combine_chunks()) for name in whole.column_names}
-    ordered = sorted(columns.items(), key=lambda column: -len(column[1][1]))
-    return {name: (codes, names.to_pylist()) for name, (codes, names) in ordered}
+            for name in fields:
+                columns[name] += kept[name].to_pylist()
+    return dict(sorted(columns.items(), key=lambda column: -len({*column[1]})))
 
 
 def _described(
     places: IntArray,  # (n_documents,)  in the columns
     masses: FloatArray,  # (n_documents,)
-    columns: Mapping[str, tuple[IntArray, Sequence[str]]],
+    columns: Columns,
 ) -> FewDocuments:
-    for name, (codes, names) in columns.items():
-        own = codes[places]
-        if not (own >= 0).any():
-            continue
-        best = int(np.bincount(own[own >= 0], masses[own >= 0]).argmax())
-        share = float(masses[own == best].sum() / masses.sum())
-        if share > LEAST_SHARE and (own == best).sum() >= LEAST_WITH_VALUE:
-            return FewDocuments(len(places), name, names[best], share)
+    for name, values in columns.items():
+        known = [(values[place], mass) for place, mass in zip(places, masses, strict=True)]
+        sums = Counter[str]()
+        for value, mass in known:
+            if value is not None:
+                sums[value] += mass
+        best, most = max(sums.items(), key=itemgetter(1), default=("", 0.0))
+        n_documents = sum(value == best for value, _ in known)
+        if (share := most / masses.sum()) > LEAST_SHARE and n_documents >= LEAST_WITH_VALUE:
+            return FewDocuments(len(places), name, best, float(share))
     return FewDocuments(len(places))
