@@ -10,7 +10,7 @@ from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option, names_option, number_option
+from sparsetopics.cli.shared_options import json_option, names_option, number_option, themes_option
 from sparsetopics.options.option import Interval, counts_from
 
 LONGEST_NAME = 40  # characters in the table
@@ -34,6 +34,7 @@ LONGEST_NAME = 40  # characters in the table
     "repeated, and one WORD may have several words, such as an n-gram.",
 )
 @names_option
+@themes_option
 @json_option("Print JSON instead of a table.")
 def command(
     run: Path,
@@ -41,6 +42,7 @@ def command(
     balance: float | None,
     find: tuple[str, ...],
     names: Path | None,
+    n_themes: int | None,
     as_json: bool,
 ) -> None:
     """Print the topics of RUN with their names and most probable words, the heaviest topic first.
@@ -63,10 +65,11 @@ def command(
         sparsetopics topics run --find firefighters
     """
     from sparsetopics.answers.found_topics import found_topics
-    from sparsetopics.answers.topic_names import load_named, topic_rows
+    from sparsetopics.answers.themes import opened
+    from sparsetopics.answers.topic_names import topic_rows
     from sparsetopics.model.statistics import in_use
 
-    trained = load_named(run, names)
+    trained = opened(run, names, n_themes)
     rows = topic_rows(trained, n_words, balance)
     shares = found_topics(trained, find) if find else {}
     is_used = in_use(trained.model.sizes)

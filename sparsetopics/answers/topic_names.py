@@ -26,7 +26,7 @@ from sparsetopics.measures.similar_topics import ROUNDING, jensen_shannon_simila
 from sparsetopics.measures.top_words import TopicRow, top_words, topic_table
 from sparsetopics.options.option import check_type, refuse, shown
 from sparsetopics.runs.run import AnyRun, P, Run, load_run
-from sparsetopics.runs.topic_identity import NAME_WORDS, TopicIdentity, problem_of_name
+from sparsetopics.runs.topic_identity import NAME_WORDS, THEME, TopicIdentity, problem_of_name
 
 GivenNames = Mapping[int | str, str]  # by number or id of the topic
 LEAST_SIMILARITY = 0.8  # Jensen–Shannon, of topics of two runs that are the same
@@ -88,7 +88,8 @@ def place_of(run: AnyRun, topic: int | str, option: str) -> int:
     Raises OptionError if it is not there.
     """
     places = {each.id: place for place, each in enumerate(run.topics)}
-    places |= {str(place): place for place in places.values()}
+    places |= {THEME + each: place for each, place in places.items()}
+    places |= {str(place): place for place in range(run.model.n_topics)}
     if isinstance(topic, Integral) and 0 <= topic < run.model.n_topics:
         return int(topic)
     for heir in run.topics:
@@ -119,22 +120,21 @@ def with_names(run: Run[P], given: GivenNames, named_by: str | None = None) -> R
     for topic, name in given.items():
         place = place_of(run, topic, "names")
         check_name("names", name)
-        topics[place] = replace(
-            topics[place], name=str(name), words=words[place], named_by=named_by
-        )
+        if is_theme(run, topic):
+            topics[place] = replace(topics[place], theme_name=str(name))
+        else:
+            topics[place] = replace(
+                topics[place], name=str(name), words=words[place], named_by=named_by
+            )
     return run.with_topics(topics)
 
 
+def is_theme(run: AnyRun, topic: int | str) -> bool:
+    """Whether a name for ``topic`` is that of a theme, which a run of topics keeps beside them."""
+    return str(topic).startswith(THEME) and not run.topics[0].id.startswith(THEME)
+
+
 # --- names of other runs --------------------------------------------------------------------------
-def load_named(path: Path, names: Path | None = None) -> AnyRun:
-    """Read a run, with the names in a file or in another run if ``names`` is given.
-
-    Raises RunError, and what ``with_names_of`` raises.
-    """
-    run = load_run(path)
-    return run if names is None else with_names_of(run, names)
-
-
 def with_names_of(run: Run[P], names: Path) -> Run[P]:
     """Return a run with the names in a file or in another run.
 
@@ -153,8 +153,13 @@ def with_names_of(run: Run[P], names: Path) -> Run[P]:
         similar = _topics_with_words(found, run)
     topics = list(run.topics)
     same = {topic.id: place for place, topic in enumerate(topics)}
+    of_themes = {THEME + topic: place for topic, place in same.items()}
     taken = {same[topic.id] for topic in found if topic.id in same}
     places = {id_: place for id_, place in similar.items() if place not in taken} | same
+    for topic in found:
+        if (place := of_themes.get(topic.id)) is not None:
+            topics[place] = replace(topics[place], theme_name=topic.name)
+    found = [topic for topic in found if topic.id not in of_themes]
     left = [shown(topic.name) for topic in found if topic.id not in places]
     if left:
         said = f"{names}: no topic of {run.path} is like {listed(left)}"
@@ -163,7 +168,11 @@ def with_names_of(run: Run[P], names: Path) -> Run[P]:
         warn_user(f"{said}. These names are left out.")
     for topic in found:
         if (place := places.get(topic.id)) is not None:
-            topics[place] = replace(topic, id=topics[place].id, former_ids=topics[place].former_ids)
+            own = topics[place]
+            topics[place] = replace(
+                own, name=topic.name, words=topic.words, named_by=topic.named_by,
+                theme_name=topic.theme_name or own.theme_name,
+            )  # fmt: skip
     return run.with_topics(topics)
 
 

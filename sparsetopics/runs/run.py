@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar, overload
 
+import numpy as np
+
 from sparsetopics.base.errors import CorpusFormatError, RunError, ShapeError, VocabularyError
 from sparsetopics.base.sealed_files import absence, decoded
 from sparsetopics.base.showing import short_repr
@@ -17,6 +19,7 @@ from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.course import Model
+from sparsetopics.inference.theme_tree import Merge, theme_tree
 from sparsetopics.model.array_formats import StoredReader
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -28,14 +31,17 @@ from sparsetopics.runs.run_files import (
     DAMAGE,
     PLAN_FILE,
     SETTINGS_FILE,
+    THEMES_FILE,
     Nested,
     Provenance,
     RunSettings,
     check_file,
     load_trace,
     read_content,
+    read_themes,
     run_record,
     write_run,
+    write_themes,
 )
 from sparsetopics.runs.seen_documents import check_seen
 from sparsetopics.runs.topic_identity import TopicIdentity, first_identities, heirs, inherited
@@ -44,6 +50,7 @@ from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
 P_co = TypeVar("P_co", bound=Model, covariant=True)
 P = TypeVar("P", bound=Model)
 Trace = Sequence[LapEntry]  # one entry per lap
+NO_THEMES: tuple[Merge, ...] = ()  # of a run that is saved without its tree
 SWAPPED = "Are the run and the corpus swapped? The run comes first."
 
 
@@ -137,6 +144,15 @@ class Run(Generic[P_co]):
             hint = "Ingest the documents again with --vocabulary and the training corpus."
             raise VocabularyError(where, problem, hint)
 
+    def themes(self) -> tuple[Merge, ...]:
+        """The tree of topics, which is made for a run without one; RunError if it is damaged."""
+        assert isinstance(self.model, TopicPosterior), "components have no tree"
+        if merges := self.settings.get("themes"):
+            return merges
+        if any(entry.file == THEMES_FILE for entry in self.settings["files"]):
+            return read_themes(self.path, self.settings)
+        return tree_of(self.model)
+
 
 AnyRun = Run[Model]
 TopicRun = Run[TopicPosterior]
@@ -150,15 +166,20 @@ def save_run(
 
     ``vocabulary`` is that of the documents, None for vectors. Sizes, hyperparameters, the
     fingerprint of the words, versions and ids of topics that have none are added to ``provenance``.
-    Equal models give equal bytes in ``model.safetensors``.
+    Equal models give equal bytes in ``model.safetensors``. The tree of topics is written too. With
+    ``NO_THEMES`` in ``provenance`` it is not, and is made when it is wanted.
     """
     stored = model.stored()
+    facts: Provenance = {**provenance}
+    merges = facts.pop("themes", None)
     if vocabulary is not None:
         vocabulary.save(folder)
         fingerprint = {"vocabulary_fingerprint": vocabulary.fingerprint}
         stored = stored._replace(settings={**stored.settings, **fingerprint})
-        provenance = {**provenance, "topics": provenance.get("topics") or first_identities(model)}
-    write_run(folder, stored, provenance, trace)
+        topics = facts["topics"] = facts.get("topics") or first_identities(model)
+        if isinstance(model, TopicPosterior) and merges != NO_THEMES:
+            write_themes(folder, topics, merges or tree_of(model))
+    write_run(folder, stored, facts, trace)
 
 
 def run_in_memory(
@@ -207,6 +228,12 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     if vocabulary is not None and "topics" not in settings:  # an earlier version wrote it
         settings["topics"] = first_identities(model)
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
+
+
+def tree_of(model: TopicPosterior) -> tuple[Merge, ...]:
+    """The tree of the topics of a model."""
+    counts = np.ascontiguousarray(model.exact_counts.T)
+    return tuple(theme_tree(counts, model.word_concentration))
 
 
 def option_record(options: TrainingOptions) -> Nested:
