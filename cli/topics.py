@@ -53,6 +53,9 @@ def command(
     without a token, and components without a document, are left out of the table but not of
     --json.
 
+    A topic is marked if five training documents hold half of it, or ten of which one label, or one
+    value of a kept field such as an author, has most. --json has this up to 50 documents.
+
     With --find, a topic's share is p(topic | words): the weight of the topic times the probability
     of each word in it, scaled so that the shares of all topics sum to one. Topics are listed until
     their shares sum to 0.9, ten at most. Words are cut as the training texts were.

@@ -88,8 +88,9 @@ def _largest(
     found: Largest = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     for rows, assignments in parts:
         use = TopicUse.of(assignments, n_topics)
-        new = use.topics, rows[use.documents], use.counts
-        topics, places, masses = map(np.concatenate, zip(found, new, strict=True))
+        topics = np.concatenate((found[0], use.topics))
+        places = np.concatenate((found[1], rows[use.documents]))
+        masses = np.concatenate((found[2], use.counts))
         order = np.lexsort((places, -masses, topics))
         ordered = topics[order]
         order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < MOST]
