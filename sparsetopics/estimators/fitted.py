@@ -77,10 +77,11 @@ class FittedEstimator(Estimator):
         ``topic`` is its rank, which changes with ``partial_fit``; ``id`` stays. ``name`` is that in
         ``names`` or in the run, or else the three most relevant words, ``weight`` the share of the
         training data and ``words`` a list of the ``n_words`` best words, which ``top_words``
-        returns too. ``documents_with_half`` is the number of training documents that hold half of
-        the topic, and ``mostly`` the value of a label or kept field that has most of it in these;
-        each is None if there is none, as ``sparsetopics topics --help`` says. Raises OptionError for components of vectors, for numbers out of range, for
-        names that cannot be used, and for a word to find that is not in the vocabulary.
+        returns too. ``documents_with_half`` is the smallest number of training documents that hold
+        half of the topic, and ``mostly`` the label or value of a kept field that has most of it in
+        these; None above 50 documents or if not known. Raises OptionError for components of
+        vectors, for numbers out of range, for names that cannot be used, and for a word to find
+        that is not in the vocabulary.
         """
         from sparsetopics.answers.found_topics import found_topics
         from sparsetopics.answers.topic_names import topic_rows

@@ -215,7 +215,7 @@ def test_edits_keep_the_marks_of_the_other_topics(fitted, corpus):
 
     of_others = fitted.merge(others[:2])
     of_thread = fitted.merge([place, others[0]])
-    again = fitted.drop(others[-1], corpus, laps=2)
+    again = fitted.split(others[-1], corpus, laps=2)
     divided = with_divided_topic(fitted._run(), place, np.full(len(WORDS) + 4, 0.5)).settings
 
     told = of_others._kept["few_documents"]
