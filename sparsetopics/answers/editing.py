@@ -163,9 +163,9 @@ def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
     if "seen" in settings:
         settings["seen"] = joined_seen(settings["seen"], parents)
     if few := settings.get("few_documents"):  # not known of what was joined or divided
-        whole = [len(of) == 1 and parents.count(of) == 1 for of in parents]
-        kept = zip(parents, whole, strict=True)
-        settings["few_documents"] = tuple(few[of[0]] if is_whole else None for of, is_whole in kept)
+        stays = [len(of) == parents.count(of) == 1 for of in parents]
+        known = zip(parents, stays, strict=True)
+        settings["few_documents"] = tuple(few[of[0]] if is_same else None for of, is_same in known)
     return found
 
 

@@ -6,10 +6,8 @@ learner keeps of each batch. Of each topic only the documents with most of it ar
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
-from operator import itemgetter
 from typing import Annotated
 
 import msgspec
@@ -107,30 +105,21 @@ def _columns(data: TrainingData, rows: IntArray) -> Columns:
     for group in chain.from_iterable(corpus.row_groups for corpus in data.corpora):
         own = rows[(rows >= first) & (rows < first + group.n_docs)] - first
         first += group.n_docs
-        if not len(own):
-            continue
-        labels = group.read_labels()
+        labels = group.read_labels() if len(own) else []
         columns[LABEL] += [labels[row] for row in own]
-        if fields:  # reading any imports pandas, where it is installed
+        if fields and len(own):  # reading any imports pandas, where it is installed
             kept = group.read_fields(fields, own)
             for name in fields:
                 columns[name] += kept[name].to_pylist()
     return dict(sorted(columns.items(), key=lambda column: -len({*column[1]})))
 
 
-def _described(
-    places: IntArray,  # (n_documents,)  in the columns
-    masses: FloatArray,  # (n_documents,)
-    columns: Columns,
-) -> FewDocuments:
+def _described(places: IntArray, masses: FloatArray, columns: Columns) -> FewDocuments:
+    """What documents at some places of the columns have in common, (n_documents,) each."""
     for name, values in columns.items():
-        known = [(values[place], mass) for place, mass in zip(places, masses, strict=True)]
-        sums = Counter[str]()
-        for value, mass in known:
-            if value is not None:
-                sums[value] += mass
-        best, most = max(sums.items(), key=itemgetter(1), default=("", 0.0))
-        n_documents = sum(value == best for value, _ in known)
-        if (share := most / masses.sum()) > LEAST_SHARE and n_documents >= LEAST_WITH_VALUE:
-            return FewDocuments(len(places), name, best, float(share))
+        own = np.array([values[place] for place in places], object)
+        for value in {*own} - {None}:  # at most one of which has most
+            share = float(masses[own == value].sum() / masses.sum())
+            if share > LEAST_SHARE and (own == value).sum() >= LEAST_WITH_VALUE:
+                return FewDocuments(len(places), name, value, share)
     return FewDocuments(len(places))

@@ -82,24 +82,9 @@ def run_session(
         trace.append(info.entry() | ({HELDOUT_SCORE: found} if is_scored else {}))
         hooks.on_lap(trace[-1])
 
-    ends: list[End] = []
-    entries: KeptEntries = {}
-
-    def on_end(
-        statistics: Statistics[AnyComponents, Terms],
-        parameters: Parameters[AnyComponents, BatchSums, Terms],
-        kept: Kept,
-    ) -> None:
-        ends.append((statistics, parameters))
-        entries.update(
-            seen_in(statistics, parameters.allocation, len(trace) * data.whole.n_batches)
-        )
-        has_topics = "seen" in entries and not options.is_topic_path
-        if has_topics and (few := few_documents(data, statistics.components.sizes, kept)):
-            entries["few_documents"] = few
-
+    ends: list[tuple[*End, Kept]] = []
     told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
-        on_lap, hooks.on_documents, hooks.on_writing, hooks.say, on_end
+        on_lap, hooks.on_documents, hooks.on_writing, hooks.say, lambda *end: ends.append(end)
     )
     try:
         model = train(
@@ -109,6 +94,11 @@ def run_session(
     except MemoryError as error:
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
+    statistics, parameters, kept_of = ends.pop()
+    kept = seen_in(statistics, parameters.allocation, len(trace) * data.whole.n_batches)
+    has_topics = "seen" in kept and not options.is_topic_path
+    if has_topics and (few := few_documents(data, statistics.components.sizes, kept_of)):
+        kept["few_documents"] = few
     if recorder is not None:
-        entries["number_of_topics"] = recorder.scores
-    return Trained(model, trace, recorder, entries, ends[0])
+        kept["number_of_topics"] = recorder.scores
+    return Trained(model, trace, recorder, kept, (statistics, parameters))
