@@ -53,6 +53,9 @@ def command(
     without a token, and components without a document, are left out of the table but not of
     --json.
 
+    A topic is marked if five training documents hold half of it, or ten of which one label, or one
+    value of a kept field such as an author, has most. --json has this up to 50 documents.
+
     With --find, a topic's share is p(topic | words): the weight of the topic times the probability
     of each word in it, scaled so that the shares of all topics sum to one. Topics are listed until
     their shares sum to 0.9, ten at most. Words are cut as the training texts were.
@@ -79,7 +82,7 @@ def command(
     head = " share  " if shares else ""
     lines = [f"topic  id        weight  {head}{'name':<{width}}  words"]
     for row, name in zip(used, named, strict=True):
-        best = " ".join(word for word, _ in row.words)
+        best = " ".join(word for word, _ in row.words) + (row.mark and f"  [{row.mark}]")
         share = f"{shares[row.topic]:>6.2%}  " if shares else ""
         place = f"{row.topic:>5}  {row.id}  {row.weight:>6.2%}"
         lines.append(f"{place}  {share}{name:<{width}}  {best}")

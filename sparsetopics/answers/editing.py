@@ -161,6 +161,10 @@ def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
     settings.pop("themes", None)
     if "seen" in settings:
         settings["seen"] = joined_seen(settings["seen"], parents)
+    if few := settings.get("few_documents"):  # not known of what was joined or divided
+        stays = [len(of) == parents.count(of) == 1 for of in parents]
+        known = zip(parents, stays, strict=True)
+        settings["few_documents"] = tuple(few[of[0]] if is_same else None for of, is_same in known)
     return found
 
 
@@ -216,9 +220,11 @@ def relearned(
         made = run_session(data, options, rng, *where, hooks, scorer=None, start=run.model)
     assert isinstance(made.model, TopicPosterior), "it started from one"
     settings = run.with_topics(whole.carried(made.model)).settings
-    settings["corpus"], settings["seen"] = facts_of(corpus), made.kept["seen"]
+    settings["corpus"] = facts_of(corpus)
     settings.pop("number_of_topics", None)  # chosen by other documents
     settings.pop("themes", None)
+    settings.pop("few_documents", None)
+    settings = {**settings, **made.kept}
     laps_made = [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
     return replace(run, model=made.model, settings=settings, trace=[*run.trace, *laps_made])
 

@@ -48,7 +48,16 @@ def topic_rows(run: AnyRun, n_words: int, balance: float | None = None) -> list[
         best = top_words(topic_word, n_words)
     else:
         best = relevant_words(topic_word, _unigram(run), n_words, balance)
-    return topic_table(topic_word, run.model.weights, words, labels_of(run), best)
+    return with_marks(topic_table(topic_word, run.model.weights, words, labels_of(run), best), run)
+
+
+def with_marks(rows: Sequence[TopicRow], run: AnyRun) -> list[TopicRow]:
+    """Return rows, one for each topic of a run, with what it knows of topics of few documents."""
+    known = run.settings.get("few_documents", [None] * len(rows))
+    return [
+        row if few is None else row._replace(documents_with_half=few.n_documents, mostly=few.mostly)
+        for row, few in zip(rows, known, strict=True)
+    ]
 
 
 def labels_of(run: AnyRun) -> list[tuple[str, str]]:

@@ -36,6 +36,7 @@ from sparsetopics.inference.theme_tree import Merge
 from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stored
 from sparsetopics.options.registry import MOVE_COUNTS
 from sparsetopics.runs.callbacks import LapEntry
+from sparsetopics.runs.few_documents import FewDocuments
 from sparsetopics.runs.topic_identity import TopicId, TopicIdentity
 from sparsetopics.runs.topic_path_files import Scores
 
@@ -108,6 +109,8 @@ class KeptEntries(TypedDict, total=False):
     number_of_topics: Scores  # how an HDP was validated
     seen: SeenDocuments  # what learning goes on from; mixtures and rungs of paths have none
     topics: tuple[TopicIdentity, ...]  # where data are words; runs of before have none
+    # By topic, None if many documents are needed; where the learner keeps what it knows of them
+    few_documents: tuple[FewDocuments | None, ...]
     themes: tuple[Merge, ...]  # in memory; folders have them in ``THEMES_FILE``
 
 
