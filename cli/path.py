@@ -116,10 +116,14 @@ def path_lines(found: TopicPathFolder) -> Iterator[str]:
         names = [str(found.run(rung.n_topics)) for rung in scores.rungs]
         records: list[dict[str, str | float | None]] = [
             {
-                "n_topics": rung.n_topics,
                 "log_likelihood_per_token": rung.log_likelihood_per_token,
                 "paired_difference": rung.difference_from_best,
                 "paired_standard_error": rung.difference_standard_error,
+                "share_of_gain": rung.share_of_gain,
+                "npmi": rung.coherence,
+                "exclusivity": rung.exclusivity,
+                "diversity": rung.diversity,
+                "empty_topics": rung.empty_topics,
                 "laps": rung.laps,
             }
             for rung in scores.rungs
