@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from msgspec.structs import replace
-from scipy.sparse import csr_array
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.inference.theme_tree import groups_at, theme_tree
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.inference.theme_tree import theme_tree
 from sparsetopics.measures.knee import reading_number
 from sparsetopics.measures.top_words import top_words
-from sparsetopics.measures.topic_quality import DISTINCT_WORDS, Measures, measure_topics
+from sparsetopics.measures.topic_quality import (
+    COHERENT_WORDS,
+    DISTINCT_WORDS,
+    BestWords,
+    Measures,
+    measure_topics,
+)
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.topic_path_files import Scores
 
@@ -72,14 +78,23 @@ def themed_scores(
     return _with_measures(scores, [{}] * (len(scores.rungs) - len(numbers)) + measures)
 
 
-def _cuts(model: TopicPosterior, numbers: Sequence[int]) -> Iterator[tuple[FloatArray, IntArray]]:
-    """The counts of themes for each number of them, and their best words."""
+def _cuts(model: TopicPosterior, numbers: Sequence[int]) -> Iterator[BestWords]:
+    """The best words of themes for each number of them; only new themes have others."""
     counts = model.exact_counts
-    merges = theme_tree(np.ascontiguousarray(counts.T), model.word_concentration)
+    merges = iter(theme_tree(np.ascontiguousarray(counts.T), model.word_concentration))
+    sizes, of_all, best = counts.sum(axis=1), counts.sum(axis=0), top_words(counts, DISTINCT_WORDS)
+    left = np.arange(model.n_topics)
     for number in numbers:
-        groups, each = groups_at(merges, number), np.arange(model.n_topics)
-        of_themes = csr_array((np.ones(len(groups)), (groups, each))) @ counts
-        yield of_themes, top_words(of_themes, DISTINCT_WORDS)
+        made = [merge[:2] for merge in islice(merges, len(left) - number)]
+        for kept, absorbed in made:
+            counts[kept] += counts[absorbed]
+            sizes[kept] += sizes[absorbed]
+        changed = np.array(made, np.int64).reshape(-1, 2)
+        left = np.setdiff1d(left, changed[:, 1])
+        new = np.intersect1d(left, changed[:, 0])
+        best[new] = top_words(counts[new], DISTINCT_WORDS)
+        own = counts[left[:, None], best[left, :COHERENT_WORDS]]
+        yield BestWords(sizes[left], best[left], own, of_all)
 
 
 def _with_measures(scores: Scores, measures: Sequence[Measures]) -> Scores:

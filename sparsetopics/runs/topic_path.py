@@ -28,7 +28,7 @@ from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, pa
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.telling_words import telling_words
 from sparsetopics.measures.top_words import top_words
-from sparsetopics.measures.topic_quality import measure_topics
+from sparsetopics.measures.topic_quality import COHERENT_WORDS, BestWords, measure_topics
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.checkpoint_format import Rung
@@ -313,13 +313,15 @@ def described_path(
     parents = [*(rung.parents for rung in rungs[1:]), None]
     made: list[TreeRung] = []
 
-    def counted() -> Iterator[tuple[FloatArray, IntArray]]:
-        for rung, own in zip(rungs, parents, strict=True):
+    def counted() -> Iterator[BestWords]:
+        for rung, merged in zip(rungs, parents, strict=True):
             model = model_of(rung.n_topics)
             topic_word = model.topic_word_mean
             best = top_words(topic_word, CANDIDATES)
-            made.append(_tree_rung(model, topic_word, best, own, documents.vocabulary))
-            yield model.topic_word_counts, best
+            made.append(_tree_rung(model, topic_word, best, merged, documents.vocabulary))
+            counts = model.topic_word_counts
+            own = np.take_along_axis(counts, best[:, :COHERENT_WORDS], axis=1)
+            yield BestWords(counts.sum(axis=1), best, own, counts.sum(axis=0))
 
     measures = measure_topics(counted(), documents.batches())
     return path_scores(scores, measures), TopicTree(tuple(made))

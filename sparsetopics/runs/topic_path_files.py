@@ -86,9 +86,9 @@ class Scores(msgspec.Struct, frozen=True):
         if low == high:
             others = "no other number predicts as well"
         own = {rung.n_topics: rung for rung in self.rungs}
-        empty = own[best].empty_topics
-        used = f", {empty:,} of them empty" if empty else ""
-        advice = f"predict: {quantity(best, 'topic')}{used}; {others}."
+        empty = own[best].empty_topics or 0
+        used = f", without the {empty:,} empty of {best:,}" if empty else ""
+        advice = f"predict: {quantity(best - empty, 'topic')}{used}; {others}."
         share = own[self.to_read].share_of_gain if self.to_read in own else None
         if self.to_read is None or share is None:
             return f"To {advice}"
