@@ -29,7 +29,7 @@ _HEADS = {  # key of the records: head of the column, decimals
     "standard_error": ("std.err", 4),
     "paired_difference": ("difference", 4),
     "paired_standard_error": ("std.err", 4),
-    "share_of_gain": ("of gain", 2),
+    "share_of_gain": ("gain", 2),
     "perplexity": ("perplexity", 1),
     "unigram_log_likelihood_per_token": ("unigram", 4),
     "n_topics": ("topics", 0),
