@@ -210,10 +210,12 @@ def model_of(n_topics, gain, noise=0.0):
 def recorder_of(*models):
     """A recorder whose rungs have the scores of ``models``."""
     scorer = SimpleNamespace(
-        scores=lambda model: HeldoutScores(model().logs, SIZES), described="documents"
+        scores=lambda model: HeldoutScores(model().logs, SIZES),
+        described="documents",
+        score_without_topics=lambda: -3.0,
     )
     rungs = [Rung(each.n_topics, 3, each.logs, SIZES, np.zeros(0, np.int64)) for each in models]
-    options = SimpleNamespace(rungs=[each.n_topics for each in models])
+    options = SimpleNamespace(rungs=[each.n_topics for each in models], is_topic_path=False)
     return RungRecorder(options, scorer, rungs)
 
 
@@ -271,6 +273,8 @@ def test_the_settled_model_is_recommended_and_stands_for_its_number(n_topics):
     (found,) = [rung for rung in scores.rungs if rung.n_topics == n_topics]
     assert found.log_likelihood_per_token == pytest.approx(-2.0)
     assert found.difference_from_best == 0.0
+    assert found.share_of_gain == 1.0
+    assert scores.to_read <= n_topics
 
 
 # --- rivals ---------------------------------------------------------------------------------------
