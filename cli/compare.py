@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -23,7 +24,7 @@ from sparsetopics.cli.shared_options import (
 )
 from sparsetopics.options.option import Value, made, refuse
 from sparsetopics.options.registry import MODELS
-from sparsetopics.options.table import OPTION
+from sparsetopics.options.table import OPTION, PATH_MODEL
 
 if TYPE_CHECKING:
     from sparsetopics.evaluation.comparison.compare import ComparedModel
@@ -66,14 +67,20 @@ if TYPE_CHECKING:
 @quiet_option()
 @json_option("Print JSON instead of a table.")
 def command(
-    ctx: click.Context, models: str, quiet: bool, as_json: bool, **values: Value | None
+    ctx: click.Context,
+    corpus: Path,
+    models: str,
+    quiet: bool,
+    as_json: bool,
+    **values: Value | None,
 ) -> None:
     """Train several models on CORPUS, score them on the same held-out data, and write a page
     that compares them.
 
     The folder gets a run for each model, named after it (hdp-50), and report.html. LDA models of
-    several numbers of topics are trained as one topic path, as `sparsetopics path` does, and are
-    in the folder lda-path (lda-path/50), unless --laps or --every-lap asks for runs of their own.
+    several numbers of topics are deprecated: use `sparsetopics path`, which shows the same and
+    more. Until the next version they are trained as one topic path, in the folder lda-path
+    (lda-path/50), unless --laps or --every-lap asks for runs of their own.
     A model with more topics than a third of the training documents is trained alone.
     Without --heldout, the folder also gets the two parts of CORPUS, train and heldout.
 
@@ -86,7 +93,7 @@ def command(
 
     \b
     Example:
-        sparsetopics compare news --models lda:50,lda:100,hdp --out comparison
+        sparsetopics compare news --models lda:50,hdp --out comparison
         sparsetopics compare digits --models mixture:20,dp-mixture --laps 30 --out comparison
     """
     if is_given(ctx, "share") and is_given(ctx, "heldout"):
@@ -100,7 +107,15 @@ def command(
         parse_models,
     )
 
-    plan = made(ComparisonPlan, {"models": parse_models(models), **values})
+    plan = made(ComparisonPlan, {"corpus": corpus, "models": parse_models(models), **values})
+    numbers = [spec.n_topics for spec in plan.models if spec.model == PATH_MODEL and spec.n_topics]
+    if len(numbers) > 1:
+        rungs = ",".join(map(str, sorted(numbers, reverse=True)))
+        instead = f"sparsetopics path {corpus} --rungs {rungs} --out {plan.out}"
+        say(
+            "LDA of several numbers of topics is deprecated in `compare`, and will go in the next "
+            f"version. Use `{instead}`, whose table shows the same and more."
+        )
     compared = compare_models(
         plan,
         lambda step: None if quiet else say(step),

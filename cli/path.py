@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.runs.topic_path_files import TopicPathFolder
 
+WIDTH = 100  # characters of the table
 ROWS = {**PATH_OPTION, **LDA_ON_PATHS}
 
 
@@ -113,19 +114,25 @@ def path_lines(found: TopicPathFolder) -> Iterator[str]:
     """The scores of a path as a table, and what they recommend."""
     scores = found.scores
     if scores.recommended is not None:
-        names = [str(found.run(rung.n_topics)) for rung in scores.rungs]
+        names = [str(rung.n_topics) for rung in scores.rungs]
+        some_empty = any(rung.empty_topics for rung in scores.rungs)
         records: list[dict[str, str | float | None]] = [
             {
-                "n_topics": rung.n_topics,
                 "log_likelihood_per_token": rung.log_likelihood_per_token,
                 "paired_difference": rung.difference_from_best,
                 "paired_standard_error": rung.difference_standard_error,
+                "share_of_gain": rung.share_of_gain,
+                "npmi": rung.coherence,
+                "exclusivity": rung.exclusivity,
+                "diversity": rung.diversity,
+                "empty_topics": rung.empty_topics if some_empty else None,
                 "laps": rung.laps,
             }
             for rung in scores.rungs
         ]
-        yield from score_lines(names, ["LDA"] * len(names), records)
+        yield from score_lines(names, [], records, WIDTH)
         yield ""
         yield f"Scored on {scores.scored_on}."
         yield f"{scores.advice} {scores.limits}".rstrip()
-    yield f"{found.folder} has {quantity(len(scores.rungs), 'run')}."
+    first = found.run(scores.to_read or scores.rungs[0].n_topics)
+    yield f"{found.folder} has {quantity(len(scores.rungs), 'run')}, such as {first}."

@@ -63,6 +63,8 @@ def _meaning(scores: Scores, n_topics: int) -> str:
         f"through the scores, it loses at most {RECOMMENDED_LOSS:g} nats. "
         f"Numbers that predict as well lose at most two standard errors or {AS_GOOD_LOSS:g} nats."
     )
+    if any(rung.empty_topics for rung in scores.rungs):
+        meaning += " Numbers with empty topics are passed over if others predict as well."
     return f"{meaning} {scores.limits}".rstrip()
 
 

@@ -80,12 +80,13 @@ class TopicPath(TopicEstimator):
         self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows
     ) -> None:
         from sparsetopics.runs.data import facts_of
-        from sparsetopics.runs.topic_path import tree_of
+        from sparsetopics.runs.topic_path import described_path
 
         assert found.recorder is not None, "a path has rungs"
-        self.scores_, self.models_ = found.recorder.scores, models
-        documents = rows.documents
-        self.tree_ = tree_of(found.recorder.rungs, models.__getitem__, documents.vocabulary)
+        recorder, documents, self.models_ = found.recorder, rows.documents, models
+        self.scores_, self.tree_ = described_path(
+            recorder.scores, recorder.rungs, models.__getitem__, documents
+        )
         self.rungs_: tuple[int, ...] = tuple(models)
         self.recommended_: int | None = self.scores_.recommended
         low, high = self.scores_.as_good_from, self.scores_.as_good_to

@@ -49,13 +49,25 @@ def top_words(topic_word: FloatArray, n_words: int) -> IntArray:
         return np.argsort(-topic_word, axis=1, kind="stable")
     # To sort whole topics of a large vocabulary would take ten times as long. The n-th largest
     # number is the same on every processor, unlike the order that a partition leaves behind.
-    least = np.partition(topic_word, size - n_words, axis=1)[:, size - n_words]
+    least = [_nth_largest(row, n_words) for row in topic_word]
     found = np.empty((len(topic_word), n_words), np.int64)
     for row, limit, best in zip(topic_word, least, found, strict=True):
         above, equal = np.flatnonzero(row > limit), np.flatnonzero(row == limit)
         chosen = np.sort(np.concatenate((above, equal[: n_words - len(above)])))
         best[:] = chosen[np.argsort(-row[chosen], kind="stable")]
     return found
+
+
+def _nth_largest(row: FloatArray, n: int) -> float:
+    """The n-th largest number of a topic.
+
+    Most words may have the smallest one, and a partition takes long where many numbers are equal.
+    """
+    lowest = row.min()
+    larger = row[row > lowest]
+    if len(larger) >= n:
+        lowest = np.partition(larger, len(larger) - n)[len(larger) - n]
+    return float(lowest)
 
 
 def topic_table(

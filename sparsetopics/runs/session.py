@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import StoredBatch
+from sparsetopics.base.batches import DocumentBatch, Source, StoredBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.batching import TrainingData
@@ -20,11 +20,14 @@ from sparsetopics.inference.local_step import LocalSteps, Parameters
 from sparsetopics.inference.training import Start, train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.statistics import AnyComponents, BatchSums, Statistics, Terms
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
 from sparsetopics.runs.few_documents import few_documents
+from sparsetopics.runs.measured_scores import themed_scores
+from sparsetopics.runs.run import tree_of
 from sparsetopics.runs.run_files import KeptEntries
 from sparsetopics.runs.seen_documents import seen_in
 from sparsetopics.runs.topic_path import KeepRung, RungRecorder, RungScorer, keep_no_model
@@ -100,5 +103,11 @@ def run_session(
     if has_topics and (few := few_documents(data, statistics.components.sizes, kept_of)):
         kept["few_documents"] = few
     if recorder is not None:
-        kept["number_of_topics"] = recorder.scores
+        kept["number_of_topics"] = scores = recorder.scores
+        if options.is_validated:
+            assert isinstance(model, TopicPosterior), "it has a number of topics"
+            kept["themes"] = tree_of(model)
+            batches = cast("Source[DocumentBatch]", data.whole)
+            read = map(batches.read, range(batches.n_batches))
+            kept["number_of_topics"] = themed_scores(scores, model, kept["themes"], read)
     return Trained(model, trace, recorder, kept, (statistics, parameters))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,10 +28,12 @@ from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, pa
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.telling_words import telling_words
 from sparsetopics.measures.top_words import top_words
+from sparsetopics.measures.topic_quality import COHERENT_WORDS, BestWords, measure_topics
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
+from sparsetopics.runs.measured_scores import path_scores, rung_to_read, shares_of_gain
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import NO_THEMES, load_run, option_record, save_run
 from sparsetopics.runs.run_files import STATE_DAMAGE, Nested, Provenance
@@ -206,18 +208,16 @@ class RungRecorder:
         rungs, knee = self._ranked()
         gains = self._gains(rungs, knee.recommended)[knee.recommended :]
         numbers = [rung.n_topics for rung in rungs[knee.recommended :]]
-        found = reading_number(numbers[::-1], gains[::-1])
-        if not self.options.is_topic_path:
-            return found
-        return min(numbers, key=lambda number: abs(math.log(number / found)))
+        if self.options.is_topic_path:
+            return rung_to_read(numbers, gains)
+        return reading_number(numbers[::-1], gains[::-1])
 
     def _gains(self, rungs: Sequence[Rung], recommended: int) -> list[float]:
         """What each number gains over no topics, as a share of what the recommended one gains."""
         assert self.scorer is not None, "scores are of documents"
         nothing = self.scorer.score_without_topics()
-        gains = np.array([mean_score(rung.scores).mean for rung in rungs]) - nothing
-        best = gains[recommended]
-        return (gains / best).tolist() if best > 0.0 else [1.0] * len(rungs)
+        gains = [mean_score(rung.scores).mean - nothing for rung in rungs]
+        return shares_of_gain(gains, recommended)
 
     @property
     def scores(self) -> Scores:
@@ -244,7 +244,7 @@ class RungWriter:
     """Writes the run of each rung while a path trains, and the files of the path at its end."""
 
     plan: RunPlan
-    vocabulary: Vocabulary
+    documents: Corpus  # all that the rungs are trained on
     provenance: Provenance
     folder: TrainingFolder
     keeper: RunKeeper
@@ -264,7 +264,7 @@ class RungWriter:
         }
         run = self.folder.new_rung(model.n_topics)
         facts: Provenance = {**self.provenance, "options": options, "themes": NO_THEMES}
-        save_run(run, model, self.vocabulary, facts, trace)
+        save_run(run, model, self.documents.vocabulary, facts, trace)
         sync_tree(run)
 
     def write(self, result: Path, scores: Scores) -> None:
@@ -281,8 +281,8 @@ class RungWriter:
                 raise STATE_DAMAGE.of(run.path, "the run is of another training")
             return run.model
 
-        tree = tree_of(self.keeper.rungs, model_of, self.vocabulary)
-        write_topic_path(result, scores, tree)
+        described = described_path(scores, self.keeper.rungs, model_of, self.documents)
+        write_topic_path(result, *described)
 
 
 def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested:
@@ -297,28 +297,46 @@ def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested
 
 def _rung_score(rung: Rung, difference: Estimate, gain: float) -> RungScore:
     estimates = [*mean_score(rung.scores), *difference, gain]
-    known = (None if math.isnan(number) else number for number in estimates)
-    return RungScore(rung.n_topics, rung.laps, *known)
+    score, *others = (None if math.isnan(number) else number for number in estimates)
+    error, gap, gap_error, share = others
+    return RungScore(rung.n_topics, rung.laps, score, error, gap, gap_error, share)
 
 
 # --- the tree -------------------------------------------------------------------------------------
-def tree_of(
-    rungs: Sequence[Rung], model_of: Callable[[int], TopicPosterior], vocabulary: Vocabulary
-) -> TopicTree:
-    """The tree of topics, with words from the models of the rungs, which are read one by one."""
+def described_path(
+    scores: Scores,
+    rungs: Sequence[Rung],
+    model_of: Callable[[int], TopicPosterior],
+    documents: Corpus,
+) -> tuple[Scores, TopicTree]:
+    """The scores with measures of topics, and the tree; models of rungs are read one by one."""
     parents = [*(rung.parents for rung in rungs[1:]), None]
-    made = (
-        _tree_rung(model_of(rung.n_topics), own, vocabulary)
-        for rung, own in zip(rungs, parents, strict=True)
-    )
-    return TopicTree(tuple(made))
+    made: list[TreeRung] = []
+
+    def counted() -> Iterator[BestWords]:
+        for rung, merged in zip(rungs, parents, strict=True):
+            model = model_of(rung.n_topics)
+            topic_word = model.topic_word_mean
+            best = top_words(topic_word, CANDIDATES)
+            made.append(_tree_rung(model, topic_word, best, merged, documents.vocabulary))
+            counts = model.topic_word_counts
+            own = np.take_along_axis(counts, best[:, :COHERENT_WORDS], axis=1)
+            yield BestWords(counts.sum(axis=1), best, own, counts.sum(axis=0))
+
+    measures = measure_topics(counted(), documents.batches())
+    return path_scores(scores, measures), TopicTree(tuple(made))
 
 
-def _tree_rung(model: TopicPosterior, parents: IntArray | None, vocabulary: Vocabulary) -> TreeRung:
-    n_topics, topic_word, words = model.n_topics, model.topic_word_mean, vocabulary.shown
+def _tree_rung(
+    model: TopicPosterior,
+    topic_word: FloatArray,
+    best: IntArray,
+    parents: IntArray | None,
+    vocabulary: Vocabulary,
+) -> TreeRung:
+    n_topics, words = model.n_topics, vocabulary.shown
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
-    best = top_words(topic_word, CANDIDATES)
     telling = telling_words(model.topic_word_posterior, families, best, LISTED_WORDS)
     weights = np.clip(model.weights, 0.0, 1.0)
     unigram = unigram_probabilities(vocabulary.term_frequency)

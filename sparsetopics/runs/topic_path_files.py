@@ -57,6 +57,11 @@ class RungScore(msgspec.Struct, frozen=True):
     difference_from_best: Score | None = None  # paired, on the same documents; zero for the best
     difference_standard_error: Error | None = None
     share_of_gain: Score | None = None  # over no topics; one for the recommended number
+    # Of its topics in use; of an HDP, of as many themes of its final model (``topic_quality``)
+    coherence: Annotated[float, Meta(ge=-1.0, le=1.0)] | None = None
+    exclusivity: Share | None = None
+    diversity: Share | None = None
+    empty_topics: Size | None = None
 
 
 class Scores(msgspec.Struct, frozen=True):
@@ -73,14 +78,25 @@ class Scores(msgspec.Struct, frozen=True):
 
     @property
     def advice(self) -> str:
-        """Which number of topics is recommended, and which others predict as well."""
+        """Which numbers of topics are recommended, and which others predict as well."""
         best, low, high = self.recommended, self.as_good_from, self.as_good_to
         if best is None or low is None or high is None:
             return "No number of topics is recommended, because nothing was scored."
-        advice = f"{quantity(best, 'topic')} {'is' if best == 1 else 'are'} recommended"
+        others = f"from {low:,} to {high:,} predict as well"
         if low == high:
-            return f"{advice}; no other number predicts as well."
-        return f"{advice}; from {low:,} to {high:,} predict as well."
+            others = "no other number predicts as well"
+        own = {rung.n_topics: rung for rung in self.rungs}
+        empty = own[best].empty_topics or 0
+        used = f", without the {empty:,} empty of {best:,}" if empty else ""
+        advice = f"predict: {quantity(best - empty, 'topic')}{used}; {others}."
+        share = own[self.to_read].share_of_gain if self.to_read in own else None
+        if self.to_read is None or share is None:
+            return f"To {advice}"
+        if self.to_read == best:
+            return f"To read and to {advice}"
+        reach = f"which {'reaches' if self.to_read == 1 else 'reach'} {share:.0%}"
+        found = f"{quantity(self.to_read, 'topic')}, {reach} of what {best:,} gain"
+        return f"To read: {found}. To {advice}"
 
     @property
     def best(self) -> RungScore | None:

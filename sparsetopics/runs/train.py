@@ -122,8 +122,8 @@ def finish_training(
     scorer = _scorer(plan, task, data)
     writer = None
     if plan.options.is_topic_path:
-        assert task.vocabulary is not None, "topics are over words"
-        writer = RungWriter(plan, task.vocabulary, task.provenance, folder, keeper)
+        assert isinstance(task.corpus, Corpus), "topics are over words"
+        writer = RungWriter(plan, task.corpus, task.provenance, folder, keeper)
 
     def on_lap(entry: Mapping[str, float | None]) -> None:
         folder.tell(keeper.trace)

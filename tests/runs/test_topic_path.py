@@ -421,7 +421,9 @@ def test_the_table_has_a_row_for_each_rung(corpora, tmp_path, monkeypatch):
     status, stdout, stderr = run(*words, "--model", "lda", "--out", "out")
     assert (status, stderr) == (0, "")
     heads, *rows = stdout.partition("\n\n")[0].splitlines()
-    names = ["run", "model", "log-lik/token", "difference", "std.err", "topics", "laps"]
-    assert heads.split() == names
-    assert [row.split()[-2:] for row in rows] == [["8", "2"], ["5", "3"]]
-    assert "recommended" in stdout
+    names = ["run", "log-lik/token", "difference", "std.err", "gain"]
+    assert heads.split() == [*names, "NPMI", "exclusive", "diversity", "laps"]
+    assert [(row.split()[0], row.split()[-1]) for row in rows] == [("8", "2"), ("5", "3")]
+    assert all(len(line) <= 100 for line in (heads, *rows))
+    assert "To read" in stdout
+    assert "o predict: " in stdout

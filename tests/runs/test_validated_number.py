@@ -274,6 +274,8 @@ def test_the_settled_model_is_recommended_and_stands_for_its_number(n_topics):
     (found,) = [rung for rung in scores.rungs if rung.n_topics == n_topics]
     assert found.log_likelihood_per_token == pytest.approx(-2.0)
     assert found.difference_from_best == 0.0
+    assert found.share_of_gain == 1.0
+    assert scores.to_read <= n_topics
 
 
 # --- rivals ---------------------------------------------------------------------------------------
