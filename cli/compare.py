@@ -132,7 +132,8 @@ def _table(alike: Sequence[ComparedModel]) -> Iterator[str]:
     from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 
     names, kinds = [each.name for each in alike], [each.card.kind for each in alike]
-    yield from score_lines(names, kinds, [each.as_dict() for each in alike])
+    scores = [each._replace(difference=None).as_dict() for each in alike]
+    yield from score_lines(names, kinds, scores)
     yield ""
     worse = [(each.name, each.difference) for each in alike if each.difference is not None]
     if not worse:

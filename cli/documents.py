@@ -13,9 +13,8 @@ from sparsetopics.cli.printing import WIDTH, show, show_marked
 from sparsetopics.cli.shared_options import (
     TableCommand,
     json_option,
-    names_option,
     number_option,
-    themes_option,
+    shown_topics_options,
     workplace_options,
 )
 from sparsetopics.options.table import REPRESENTATIVES
@@ -44,8 +43,7 @@ INDENT = 6 * " "
     show_default=True,
     help="Field with the groups that take turns: label, or a field that was kept.",
 )
-@names_option
-@themes_option
+@shown_topics_options
 @workplace_options
 @json_option("Print JSON, with whole texts.")
 def command(

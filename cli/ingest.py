@@ -224,16 +224,12 @@ def _showing_progress(*, quiet: bool) -> Iterator[OnProgress]:
         with Console(stderr=True).status("starting") as status:
             yield lambda progress: status.update(str(progress))
     else:
-        yield _occasional_lines()
+        last = time.monotonic()
 
+        def tell(progress: IngestProgress) -> None:
+            nonlocal last
+            if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
+                last = time.monotonic()
+                say(str(progress))
 
-def _occasional_lines() -> OnProgress:
-    last = time.monotonic()
-
-    def on_progress(progress: IngestProgress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
-            last = time.monotonic()
-            say(str(progress))
-
-    return on_progress
+        yield tell

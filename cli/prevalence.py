@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,11 +15,10 @@ from sparsetopics.cli.shared_options import (
     TableCommand,
     grouping_options,
     json_option,
-    names_option,
     number_option,
     overwrite_option,
+    shown_topics_options,
     spreadsheet_option,
-    themes_option,
     workplace_options,
 )
 from sparsetopics.options.option import counts_from
@@ -57,8 +55,7 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
     "Largest number of words to list for each topic and group.",
     "n_words",
 )
-@names_option
-@themes_option
+@shown_topics_options
 @click.option("--out", type=NEW_PATH, help="Write the table: .parquet, .csv, .jsonl or .arrow.")
 @spreadsheet_option(".csv", "texts")
 @overwrite_option("Replace the file if it exists.")
@@ -173,18 +170,21 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
 
     size = negate(absolute(table["difference"]))
     keys = [(name, "ascending") for name in ("adjusted_p_value", "p_value", "size")]
-    rows = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES).to_pylist()
+    best = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES)
+    rows = best.to_pylist()
     sides = []
     for title, prefix in (("group", ""), ("other group", "other_")):
         groups = (
             grouping.named(row.get(f"{prefix}group"), row.get(f"{prefix}from")) for row in rows
         )
         sides.append(aligned([title, *(without_middle(group, HEAD) for group in groups)]))
-    differences = (
-        _cell(100 * row["difference"], 100 * _number(row["standard_error"])) for row in rows
+    difference, error, p_value = (  # NaN: not known
+        best[name].to_numpy() for name in ("difference", "standard_error", "adjusted_p_value")
     )
-    p_values = (_p_value(_number(row["adjusted_p_value"])) for row in rows)
-    numbers = ["difference, %", *differences], ["p, Holm", *p_values]
+    numbers = [
+        ["difference, %", *map(_cell, 100 * difference, 100 * error)],
+        ["p, Holm", *map(_p_value, p_value)],
+    ]
     columns = [*sides, *(aligned(cells, ">") for cells in numbers)]
     width = max((len(str(row["topic"])) for row in rows), default=0)
     names = (f"{row['topic']:>{width}} {_short(row['name'], columns, width)}" for row in rows)
@@ -193,10 +193,6 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
         what = quantity(n_more, "comparison")
         lines.append(f"Left out {what} with larger p-values; --out writes all of them.")
     return lines
-
-
-def _number(value: float | None) -> float:
-    return nan if value is None else value
 
 
 def _p_value(value: float) -> str:

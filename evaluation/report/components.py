@@ -184,7 +184,7 @@ def example_items(corpus: VectorCorpus, model: MixturePosterior) -> tuple[list[l
     surest: items whose log w_k p(x|k) is farthest above that of the second-best component. At most
     20,000 items are searched, spread evenly over the corpus.
     """
-    best: list[list[tuple[int, Example]]] = [[] for _ in range(model.n_topics)]
+    best: list[list[Example]] = [[] for _ in range(model.n_topics)]
     n_seen = 0
     for number, rows in spread_rows(corpus.row_groups, MOST_ROWS).items():
         group = corpus.row_groups[number]
@@ -196,11 +196,11 @@ def example_items(corpus: VectorCorpus, model: MixturePosterior) -> tuple[list[l
             for row in leaders[np.isfinite(scores[leaders])].tolist():
                 own = np.asarray(values[row], np.float64)
                 example = Example(names[rows[row]], labels[rows[row]], float(scores[row]), own)
-                best[component].append((n_seen + row, example))
-            best[component].sort(key=lambda found: (-found[1].closeness, found[0]))
+                best[component].append(example)
+            best[component].sort(key=lambda own: -own.closeness)  # keeps the order of equal ones
             del best[component][N_EXAMPLES:]
         n_seen += len(values)
-    return [[example for _, example in own] for own in best], n_seen
+    return best, n_seen
 
 
 def _nearness(values: Vectors, model: MixturePosterior) -> FloatArray:

@@ -40,19 +40,20 @@ def scored_report(
     *,
     workers: int = 1,
 ) -> Report:
-    """Return a page about models scored on the corpus ``name``, all topic models or all mixtures.
+    """Return a page about models scored on the corpus ``name``.
 
-    Coherence was counted in ``coherence_corpus``, and ``seed`` is that of the split of documents.
+    Coherence of topics was counted in ``coherence_corpus``, that of mixtures in the scored corpus,
+    and ``seed`` is that of the split of documents.
     Examples are from ``heldout``; without it the page has none.
     """
-    first = cards[0]
+    first = next((card for card in cards if isinstance(card, Scorecard)), cards[0])
     if isinstance(first, Scorecard):
         title, noun, n_scored = "Topic model evaluation", "documents", first.completion.n_documents
         facts = score_facts(first.completion, coherence_corpus, seed)
     else:
         title, n_scored = "Mixture evaluation", first.n_items
         of_words = isinstance(heldout, Corpus)
-        noun, coherence_corpus = ("documents", coherence_corpus) if of_words else ("items", "")
+        noun, coherence_corpus = ("documents", name) if of_words else ("items", "")
         facts = {f"{noun} scored": f"{n_scored:,}"}
     seen = "training" if all(card.in_sample for card in cards) else "held-out"
     return Report(
