@@ -94,18 +94,14 @@ def command(
         return
     for place, topic in enumerate(found.topics.chosen):
         topic_id, name = labels[topic]
-        show(None, [*[""][:place], f"Topic {topic} ({topic_id}): {name}"], as_json=False)
+        show_marked([*[""][:place], f"Topic {topic} ({topic_id}): {name}"], ())
         for document in found.of_topics[place]:
             groups = dict.fromkeys(filter(None, (document.label, document.group)))
             kinds = f" ({', '.join(groups)})" if groups else ""
-            size = f"{document.n_tokens:,.0f} tokens"
-            head = f"{document.share:>5.0%}  {document.doc_id}{kinds}, {size}"
-            show(None, [head], as_json=False)
+            head = f"{document.share:>5.0%}  {document.doc_id}{kinds}"
+            show_marked([f"{head}, {document.n_tokens:,.0f} tokens"], ())
             if document.text is None:
-                show(None, [INDENT + " ".join(document.words)], as_json=False)
+                show_marked([INDENT + " ".join(document.words)], ())
             else:
-                lines = wrap(
-                    excerpt(document.text), WIDTH,
-                    initial_indent=INDENT, subsequent_indent=INDENT,
-                )  # fmt: skip
-                show_marked(lines, document.words)
+                lines = wrap(excerpt(document.text), WIDTH - len(INDENT))
+                show_marked([INDENT + line for line in lines], document.words)

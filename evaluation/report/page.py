@@ -169,7 +169,10 @@ def _family(members: Sequence[Shown]) -> Family:
         for subject in subjects
     ]
     for own, difference in zip(columns, differences, strict=False):  # there may be none
-        own[DIFFERENCE] = _difference_cell(difference)
+        own[DIFFERENCE] = "best"
+        if difference is not None:
+            error = number(difference.standard_error, 4)
+            own[DIFFERENCE] = f"{number(difference.mean, 4)} ± {error}"
     # A model keeps its colour in all figures of the page.
     colours = [each.number for each in members]
     return Family(
@@ -193,12 +196,6 @@ def _differences(subjects: Sequence[Subject]) -> list[Estimate | None]:
     """Return the paired difference of each model from the best; none without several scores."""
     scores = [subject.heldout for subject in subjects if subject.heldout is not None]
     return differences_from_best(scores) if len(scores) == len(subjects) > 1 else []
-
-
-def _difference_cell(difference: Estimate | None) -> str:
-    if difference is None:
-        return "best"
-    return f"{number(difference.mean, 4)} ± {number(difference.standard_error, 4)}"
 
 
 def _score_figures(
