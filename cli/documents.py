@@ -77,7 +77,6 @@ def command(
     from sparsetopics.answers.representatives import TopicsToShow, representatives
     from sparsetopics.answers.themes import opened
     from sparsetopics.answers.topic_names import labels_of
-    from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, refuse_run
 
@@ -85,8 +84,7 @@ def command(
     with open_broadcast_map(where) as broadcast:
         trained = opened(run, names, n_themes)
         chosen = TopicsToShow.of_run(trained, topics or None, workers=where.threads)
-        searched = Corpus.open(where.seen_from_there(corpus))
-        trained.check_corpus(searched, str(corpus))
+        searched = trained.documents_at(where.seen_from_there(corpus))
         found = representatives(chosen, searched, n, by=by, broadcast=broadcast)
     labels = labels_of(trained)
     if as_json:

@@ -102,7 +102,6 @@ def command(
     from sparsetopics.answers.table_files import table_output, write_output
     from sparsetopics.answers.themes import opened
     from sparsetopics.answers.topic_names import labels_of
-    from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.grouping import Grouping
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, refuse_run
@@ -115,8 +114,7 @@ def command(
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
         trained = opened(run, names, n_themes)
-        documents = Corpus.open(where.seen_from_there(corpus))
-        trained.check_corpus(documents, str(corpus))
+        documents = trained.documents_at(where.seen_from_there(corpus))
         found = prevalence(
             trained.model, documents, trained.words.shown, grouping, n_words,
             workers=where.threads, broadcast=broadcast,

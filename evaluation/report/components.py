@@ -18,13 +18,13 @@ from sparsetopics.evaluation.denoising.pictures import grey_png, signed_png
 from sparsetopics.evaluation.denoising.restoration import side_of_patches
 from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.statistics import in_use
 from sparsetopics.options.registry import LIKELIHOODS
 from sparsetopics.runs.run import MixtureRun
 
 MOST_ROWS = 20_000  # items, or documents of topics, that a page searches
 N_EXAMPLES = 3
 N_COLUMNS = 5  # shown for each component
-LEAST_SIZE = 1.0  # tokens, documents or items; a topic or component of fewer is empty
 MOST_COMPONENTS = 200  # that get pictures and examples; the page counts the lighter ones
 N_DIRECTIONS = 6  # eigenvectors shown of a covariance
 N_DRAWN = 6  # patches drawn from a component
@@ -82,7 +82,7 @@ def component_table(
     Components without items are left out.
     """
     model = run.model
-    n_rows = min(int((model.sizes >= LEAST_SIZE).sum()), MOST_COMPONENTS)
+    n_rows = min(int(in_use(model.sizes).sum()), MOST_COMPONENTS)
     own_examples = [()] * n_rows if examples is None else examples[:n_rows]
     pictures = _pictures(run, own_examples)
     has_means = LIKELIHOODS[model.likelihood_name].has_means

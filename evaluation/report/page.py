@@ -234,8 +234,7 @@ def _series(subject: Subject, key: str) -> figures.Line:
 
 def _laps(entries: Trace) -> list[float]:
     """Return the lap of each entry, or its place if it does not say."""
-    laps = [entry.get("lap") for entry in entries]
-    return [place if lap is None else lap for place, lap in enumerate(laps, start=1)]
+    return [entry.get("lap") or place for place, entry in enumerate(entries, start=1)]
 
 
 def _accepted_moves(subject: Subject) -> Markup | None:
