@@ -26,12 +26,12 @@ from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scoring
 from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.measures.paired import Estimate, differences_from_best
+from sparsetopics.options.option import Given
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, MODELS, models_of
-from sparsetopics.options.resolve import resolve
 from sparsetopics.options.table import DEFAULT_DOCUMENT_LIKELIHOOD, PATH_MODEL
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
-from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.plan import RunPlan, plan_run
 from sparsetopics.runs.run import corpus_at, load_run
 from sparsetopics.runs.train import RunResult, result_of, train_run
 
@@ -162,8 +162,8 @@ def compare_models(
     RunError or OutputError, if possible before any training.
     """
     corpus = corpus_at(plan.corpus)
-    options = [_options(plan, spec, corpus) for spec in plan.models]
-    if plan.likelihood is not None and not any(each.model_kind.of_items for each in options):
+    run_plans = [_run_plan(plan, spec, corpus) for spec in plan.models]
+    if plan.likelihood is not None and not any(MODELS[each.model].of_items for each in plan.models):
         raise OptionError("likelihood", "is for mixtures, but --models names none")
     if plan.heldout is None:
         count_held_out(corpus, plan.share)
@@ -178,14 +178,15 @@ def compare_models(
         training, heldout = map(open_corpus, plan.parts)
         on_path = _train_path(plan, training, say, progress)
         models = []
-        for spec, own in zip(plan.models, options, strict=True):
+        for spec, own in zip(plan.models, run_plans, strict=True):
             if spec in on_path:
                 run = load_run(plan.out / LDA_PATH / str(spec.n_topics))
                 result = result_of(spec.model, run.model.n_topics, run.trace)
             else:
                 say(f"Training {spec.name}.")
-                result = _train_run(plan, plan.out / spec.name, own, progress)
-                run = load_run(plan.out / spec.name)
+                with progress(own.options) as hooks:
+                    result = train_run(own, hooks)
+                run = load_run(own.out)
             # As ``evaluate`` does, but coherence is counted in the training documents.
             how = Scoring(seed=plan.seed, workers=plan.workers)
             card = score_model(run, heldout, training, how)
@@ -204,8 +205,8 @@ def _paired(models: Sequence[ComparedModel]) -> list[ComparedModel]:
     return [each._replace(difference=differences[each.name]) for each in models]
 
 
-def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> TrainingOptions:
-    """Return options as ``train`` has them; OptionError if they do not fit model and corpus."""
+def _run_plan(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> RunPlan:
+    """Plan a run as ``train`` does; OptionError if options do not fit model and corpus."""
     of_items, of_words = MODELS[spec.model].of_items, isinstance(corpus, Corpus)
     if not of_items and not of_words:
         problem = f"{spec.model} cannot be trained on {plan.corpus}, which holds vectors"
@@ -216,13 +217,18 @@ def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> Traini
         problem = f"{likelihood} does not fit {plan.corpus}, which holds {held}"
         hint = f"Use {' or '.join(DOCUMENT_LIKELIHOODS)} for documents, another for vectors."
         raise OptionError("likelihood", problem, hint)
-    given = {
+    training, heldout = plan.parts
+    given: Given = {
+        "model": spec.model,
         "topics": spec.n_topics,
         "laps": plan.laps,
         "sparsity": plan.sparsity,
         "likelihood": likelihood if of_items else None,
+        "seed": plan.seed,
+        "workers": plan.workers,
+        "heldout": heldout if plan.every_lap else None,
     }
-    return resolve(spec.model, given)
+    return plan_run(training, plan.out / spec.name, given, overwrite=plan.overwrite)
 
 
 @contextmanager
@@ -256,26 +262,11 @@ def _train_path(
         return []
     on_path = [ModelSpec(PATH_MODEL, rung) for rung in rungs]
     say(f"Training {listed([spec.name for spec in on_path])} as one topic path.")
-    options = replace(_options(plan, on_path[0], training), lower_rungs=tuple(rungs[1:]))
-    _train_run(plan, plan.out / LDA_PATH, options, progress)
-    return on_path
-
-
-def _train_run(
-    plan: ComparisonPlan, out: Path, options: TrainingOptions, progress: Progress
-) -> RunResult:
-    training, heldout = plan.parts
-    run = RunPlan(
-        corpus=training,
-        out=out,
-        options=options,
-        seed=plan.seed,
-        workers=plan.workers,
-        heldout=heldout if plan.every_lap else None,
-        overwrite=plan.overwrite,
-    )
+    largest = _run_plan(plan, on_path[0], training)
+    options = replace(largest.options, lower_rungs=tuple(rungs[1:]))
     with progress(options) as hooks:
-        return train_run(run, hooks)
+        train_run(replace(largest, out=plan.out / LDA_PATH, options=options), hooks)
+    return on_path
 
 
 def _write_report(

@@ -158,9 +158,8 @@ def _strip(caption: str, patches: FloatArray) -> Picture:
     # A patch of zeros has no largest value to divide by, and stays mid-grey.
     largest = np.maximum(np.abs(patches).max(axis=1, keepdims=True), np.finfo(float).tiny)
     greys = (0.5 + 0.5 * patches / largest).reshape(-1, side, side)
-    strip = np.full((side, len(greys) * (side + GAP) - GAP), PAPER)
-    for place, grey in enumerate(greys):
-        strip[:, place * (side + GAP) :][:, :side] = grey
+    spaced = np.pad(greys, ((0, 0), (0, 0), (0, GAP)), constant_values=PAPER)
+    strip = np.hstack(list(spaced))[:, :-GAP]
     return Picture(caption, _address(grey_png(strip)), PIXEL * strip.shape[1])
 
 
