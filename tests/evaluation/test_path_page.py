@@ -6,8 +6,8 @@ import shutil
 from html.parser import HTMLParser
 from itertools import pairwise
 
-import numpy as np
 import msgspec
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_array
