@@ -15,6 +15,7 @@ from sparsetopics.cli.shared_options import (
     json_option,
     names_option,
     number_option,
+    themes_option,
     workplace_options,
 )
 from sparsetopics.options.table import REPRESENTATIVES
@@ -44,6 +45,7 @@ INDENT = 6 * " "
     help="Field with the groups that take turns: label, or a field that was kept.",
 )
 @names_option
+@themes_option
 @workplace_options
 @json_option("Print JSON, with whole texts.")
 def command(
@@ -53,6 +55,7 @@ def command(
     n: int,
     by: str,
     names: Path | None,
+    n_themes: int | None,
     where: Workplace,
     as_json: bool,
 ) -> None:
@@ -74,14 +77,15 @@ def command(
         sparsetopics documents run corpus --json
     """
     from sparsetopics.answers.representatives import TopicsToShow, representatives
-    from sparsetopics.answers.topic_names import labels_of, load_named
+    from sparsetopics.answers.themes import opened
+    from sparsetopics.answers.topic_names import labels_of
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, refuse_run
 
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
-        trained = load_named(run, names)
+        trained = opened(run, names, n_themes)
         chosen = TopicsToShow.of_run(trained, topics or None, workers=where.threads)
         searched = Corpus.open(where.seen_from_there(corpus))
         trained.check_corpus(searched, str(corpus))

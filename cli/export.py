@@ -14,6 +14,7 @@ from sparsetopics.cli.shared_options import (
     names_option,
     overwrite_option,
     spreadsheet_option,
+    themes_option,
 )
 
 TARGETS = list(RUN_TARGETS | PATH_TARGETS)
@@ -30,6 +31,7 @@ TARGETS = list(RUN_TARGETS | PATH_TARGETS)
 )
 @spreadsheet_option("csv", "words")
 @names_option
+@themes_option
 @overwrite_option("Replace the files if they exist.")
 @json_option()
 def command(
@@ -39,6 +41,7 @@ def command(
     corpus: Path | None,
     spreadsheet_safe: bool,
     names: Path | None,
+    n_themes: int | None,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -86,6 +89,7 @@ def command(
 
     export_run(
         run, target, out,
-        documents=corpus, spreadsheet_safe=spreadsheet_safe, names=names, overwrite=overwrite,
+        documents=corpus, spreadsheet_safe=spreadsheet_safe, names=names,
+        n_themes=n_themes, overwrite=overwrite,
     )  # fmt: skip
     show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

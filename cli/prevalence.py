@@ -20,6 +20,7 @@ from sparsetopics.cli.shared_options import (
     number_option,
     overwrite_option,
     spreadsheet_option,
+    themes_option,
     workplace_options,
 )
 from sparsetopics.options.option import counts_from
@@ -57,6 +58,7 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
     "n_words",
 )
 @names_option
+@themes_option
 @click.option("--out", type=NEW_PATH, help="Write the table: .parquet, .csv, .jsonl or .arrow.")
 @spreadsheet_option(".csv", "texts")
 @overwrite_option("Replace the file if it exists.")
@@ -70,6 +72,7 @@ def command(
     differences: bool,
     n_words: int,
     names: Path | None,
+    n_themes: int | None,
     out: Path | None,
     spreadsheet_safe: bool,
     overwrite: bool,
@@ -100,7 +103,8 @@ def command(
     """
     from sparsetopics.answers.prevalence import prevalence
     from sparsetopics.answers.table_files import table_output, write_output
-    from sparsetopics.answers.topic_names import labels_of, load_named
+    from sparsetopics.answers.themes import opened
+    from sparsetopics.answers.topic_names import labels_of
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.grouping import Grouping
     from sparsetopics.execution.executors import open_broadcast_map
@@ -113,7 +117,7 @@ def command(
     output = table_output(out, inputs, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
-        trained = load_named(run, names)
+        trained = opened(run, names, n_themes)
         documents = Corpus.open(where.seen_from_there(corpus))
         trained.check_corpus(documents, str(corpus))
         found = prevalence(

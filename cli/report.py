@@ -13,6 +13,7 @@ from sparsetopics.cli.shared_options import (
     json_option,
     names_option,
     overwrite_option,
+    themes_option,
     threads_option,
 )
 
@@ -28,6 +29,7 @@ from sparsetopics.cli.shared_options import (
 )
 @grouping_options
 @names_option
+@themes_option
 @overwrite_option("Replace the page if it exists.")
 @threads_option
 @json_option()
@@ -38,6 +40,7 @@ def command(
     by: str | None,
     over: str | None,
     names: Path | None,
+    n_themes: int | None,
     overwrite: bool,
     workers: int,
     as_json: bool,
@@ -72,6 +75,7 @@ def command(
     from sparsetopics.evaluation.report.report import write_run_report
 
     write_run_report(
-        out, runs, corpus, by=by, over=over, names=names, overwrite=overwrite, workers=workers
-    )
+        out, runs, corpus, by=by, over=over, names=names, n_themes=n_themes,
+        overwrite=overwrite, workers=workers,
+    )  # fmt: skip
     show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

@@ -78,5 +78,5 @@ def command(
             f"No lap was made: {settled(options)} after {made}. The model in {run} stays as it was."
         )
     else:
-        line = f"{outcome(result, options)} Wrote {run}."
+        line = f"{outcome(result, options, run)} Wrote {run}."
     show(result._asdict() | {"run": str(run)}, [line], as_json=as_json)

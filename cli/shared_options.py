@@ -20,6 +20,7 @@ from sparsetopics.options.option import (
     SomeOf,
     Value,
     WholeNumbers,
+    counts_from,
     made,
     names_in,
     refuse,
@@ -190,6 +191,16 @@ names_option = click.option(
     help="Names of topics: a file as `sparsetopics export --to names` writes it, for you to edit, "
     "or another run. Topics are found by their ids, or else by their words. All other topics keep "
     "the names that the run has.",
+)
+
+themes_option = click.option(
+    "--themes",
+    "n_themes",
+    type=NumberType(counts_from(1)),
+    metavar="N",
+    help="Join the topics to N themes, and show these. They predict documents 0.02 to 0.1 nats "
+    "worse than N topics that were learned; `sparsetopics edit --themes N --laps 2` mends half of "
+    "that.",
 )
 
 

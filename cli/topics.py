@@ -10,7 +10,7 @@ from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option, names_option, number_option
+from sparsetopics.cli.shared_options import json_option, names_option, number_option, themes_option
 from sparsetopics.options.option import Interval, counts_from
 
 LONGEST_NAME = 40  # characters in the table
@@ -34,6 +34,7 @@ LONGEST_NAME = 40  # characters in the table
     "repeated, and one WORD may have several words, such as an n-gram.",
 )
 @names_option
+@themes_option
 @json_option("Print JSON instead of a table.")
 def command(
     run: Path,
@@ -41,6 +42,7 @@ def command(
     balance: float | None,
     find: tuple[str, ...],
     names: Path | None,
+    n_themes: int | None,
     as_json: bool,
 ) -> None:
     """Print the topics of RUN with their names and most probable words, the heaviest topic first.
@@ -50,6 +52,9 @@ def command(
     name is its three most relevant words (relevance 0.6), unless it was given another. Topics
     without a token, and components without a document, are left out of the table but not of
     --json.
+
+    A topic is marked if five training documents hold half of it, or ten of which one label, or one
+    value of a kept field such as an author, has most. --json has this up to 50 documents.
 
     With --find, a topic's share is p(topic | words): the weight of the topic times the probability
     of each word in it, scaled so that the shares of all topics sum to one. Topics are listed until
@@ -63,10 +68,11 @@ def command(
         sparsetopics topics run --find firefighters
     """
     from sparsetopics.answers.found_topics import found_topics
-    from sparsetopics.answers.topic_names import load_named, topic_rows
+    from sparsetopics.answers.themes import opened
+    from sparsetopics.answers.topic_names import topic_rows
     from sparsetopics.model.statistics import in_use
 
-    trained = load_named(run, names)
+    trained = opened(run, names, n_themes)
     rows = topic_rows(trained, n_words, balance)
     shares = found_topics(trained, find) if find else {}
     is_used = in_use(trained.model.sizes)
@@ -76,7 +82,7 @@ def command(
     head = " share  " if shares else ""
     lines = [f"topic  id        weight  {head}{'name':<{width}}  words"]
     for row, name in zip(used, named, strict=True):
-        best = " ".join(word for word, _ in row.words)
+        best = " ".join(word for word, _ in row.words) + (row.mark and f"  [{row.mark}]")
         share = f"{shares[row.topic]:>6.2%}  " if shares else ""
         place = f"{row.topic:>5}  {row.id}  {row.weight:>6.2%}"
         lines.append(f"{place}  {share}{name:<{width}}  {best}")

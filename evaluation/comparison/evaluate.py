@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sparsetopics.answers.themes import opened
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.base.outputs import Output, output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
@@ -22,7 +23,7 @@ from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.data import is_fingerprint_of
-from sparsetopics.runs.run import SWAPPED, AnyRun, Run, corpus_at, load_run
+from sparsetopics.runs.run import SWAPPED, AnyRun, Run, corpus_at
 
 ScoreRun = Callable[..., AnyCard]  # takes what ``score_model`` takes, for one kind of run
 
@@ -42,6 +43,7 @@ class ScoringPlan:
     seed: int | None = None  # of the split of documents; None: 0
     report: Path | None = None  # page to write, if any
     overwrite: bool = False
+    n_themes: int | None = None  # of each run, to be scored instead of its topics
 
 
 def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None) -> list[AnyCard]:
@@ -130,9 +132,11 @@ def _opened(path: Path, plan: ScoringPlan, heldout: AnyCorpus) -> FixedTopics | 
     refuse_pending(path, (STATE_FOLDER,))
     # A path that is neither a file nor named like one of another toolkit names a run folder.
     if path.is_dir() or not (path.exists() or path.suffix in READERS):
-        run = load_run(path)
+        run = opened(path, n_themes=plan.n_themes)
         run.check_corpus(heldout, where)
         return run
+    if plan.n_themes is not None:
+        raise OptionError("themes", f"is for runs, but {path} is a file of topics")
     if isinstance(heldout, VectorCorpus):
         raise ShapeError(where, f"holds vectors, but the topics of {path} need documents")
     return read_topics(path, heldout.vocabulary, plan.concentration, unpickle=plan.unpickle)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.answers.proportions import Shares, proportions_under, shares_of
 from sparsetopics.answers.representatives import Representatives, TopicsToShow, representatives
-from sparsetopics.answers.topic_names import labels_of
+from sparsetopics.answers.topic_names import labels_of, with_marks
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -266,6 +266,7 @@ def report_topics(
     weights = None if run is None else run.model.weights
     best = top_words(topic_word, DETAIL_WORDS)
     rows = topic_table(topic_word, weights, vocabulary.shown, labels, best)
+    rows = rows if run is None else with_marks(rows, run)
     heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0
     return [
         ReportTopic(

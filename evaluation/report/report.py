@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from sparsetopics.answers.prevalence import prevalence
-from sparsetopics.answers.topic_names import labels_of, load_named
+from sparsetopics.answers.themes import ONE_OF_PATH, opened
+from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
@@ -98,6 +99,7 @@ def write_run_report(
     by: str | None = None,
     over: str | None = None,
     names: Path | None = None,
+    n_themes: int | None = None,
     overwrite: bool = False,
     workers: int = 1,
 ) -> None:
@@ -114,14 +116,16 @@ def write_run_report(
     """
     output = output_file(path, overwrite=overwrite, inputs=[*runs, corpus])
     check_extension("out", path, PAGE_EXTENSIONS)
-    opened = None if corpus is None else corpus_at(corpus)
+    documents = None if corpus is None else corpus_at(corpus)
     if names and len(runs) > 1:
         refuse("names", f"is for the topics of one run, but {len(runs)} runs are given")
     grouping = page_grouping(by, over, has_corpus=corpus is not None, n_runs=len(runs))
     topic_path = _topic_path(runs)
+    if n_themes and topic_path is not None:
+        refuse("themes", f"is for one run, but {runs[0]} is a topic path", ONE_OF_PATH)
     chosen = runs if topic_path is None else [topic_path.run(shown_number(topic_path.scores))]
-    shown = (load_named(run, names) for run in chosen)
-    page = run_report(shown, opened, str(corpus), topic_path, grouping, workers=workers)
+    shown = (opened(run, names, n_themes) for run in chosen)
+    page = run_report(shown, documents, str(corpus), topic_path, grouping, workers=workers)
     write_page(output, page)
 
 

@@ -95,6 +95,8 @@ def number_choice(run: TopicRun) -> NumberChoice | None:
         return None
     n = run.model.n_topics
     low, high = scores.as_good_around(n)
-    advice = f"{n:,} topics were chosen; from {low:,} to {high:,} predict as well. {scores.limits}"
-    curve = score_curve(scores, n)
+    chosen = "are enough to read" if n < low else "were chosen"
+    well = "best" if n < low else "as well"
+    advice = f"{n:,} topics {chosen}; from {low:,} to {high:,} predict {well}. {scores.limits}"
+    curve = score_curve(scores, max(n, low))
     return None if curve is None else NumberChoice(scores.scored_on, advice, curve)

@@ -51,7 +51,7 @@ _OWN_NAMES = {
     *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl"),  # written by train
 }
 _INNER_NAMES = re.compile(  # files that move from state/ to a run, and from .append to a corpus
-    r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
+    r"(model|themes)\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
     r"|manifest\.json|(shard|texts|fields)-\d{5,}\.parquet"
     r"|path\.json|tree\.json|[1-9]\d{0,9}"  # of a topic path; numbers are the runs of its rungs
 )

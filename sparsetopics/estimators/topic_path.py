@@ -128,13 +128,13 @@ class TopicPath(TopicEstimator):
         return model
 
     def _save_to(self, scratch: Path) -> None:
-        from sparsetopics.runs.run import save_run
+        from sparsetopics.runs.run import NO_THEMES, save_run
         from sparsetopics.runs.topic_path_files import write_topic_path
 
         for number, model in self.models_.items():
             run = scratch / str(number)
             run.mkdir()
-            facts = self._provenance_of(number)
+            facts: Provenance = {**self._provenance_of(number), "themes": NO_THEMES}
             save_run(run, model, self.vocabulary_, facts, self._trace_of(number))
         write_topic_path(scratch, self.scores_, self.tree_)
 

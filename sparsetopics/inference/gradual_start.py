@@ -17,6 +17,7 @@ On a topic path, training goes on to fewer and fewer topics in the same way.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +33,6 @@ from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import TopicChange
-from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows
 from sparsetopics.options.table import OWN_LAPS, OWN_SHARES, OwnCounts
@@ -76,10 +76,17 @@ class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, Docu
         """Merge topics if there are more than wanted in this lap."""
         wanted = wanted_number(self.options, lap)
         if self.parameters.allocation.n_topics > wanted:
-            self.state, self.parameters, new_topics = narrowed(self.state, self.parameters, wanted)
-            self.memory = self.memory._replace(lineage=new_topics[self.memory.lineage])
+            self.merge(lambda counts, prior: merged_topics(counts, wanted, prior))
         local = local_options(self.options, self.parameters.allocation.n_topics, lap)
         self.laps = replace(self.laps, local=local)
+
+    def merge(self, new_topics_of: Callable[[FloatArray, float], IntArray]) -> None:
+        """Merge topics; the function gets their counts and η, and returns their new numbers."""
+        prior = self.parameters.likelihood.word_concentration
+        assert prior is not None, "topics have words"
+        new_topics = new_topics_of(self.state.total.components.table, prior)
+        self.state, self.parameters = narrowed(self.state, self.parameters, new_topics)
+        self.memory = self.memory._replace(lineage=new_topics[self.memory.lineage])
 
     def own_share(self, lap: int) -> float:
         return OWN_SHARES[own_counts_in(self.options, lap)]
@@ -115,24 +122,22 @@ def local_options(options: TrainingOptions, n_topics: int, lap: int) -> LocalOpt
 
 
 def narrowed(
-    state: WordState, parameters: TopicParameters, n_topics: int
-) -> tuple[WordState, TopicParameters, IntArray]:
-    """The state with its topics merged to ``n_topics``, before a lap that visits all batches.
+    state: WordState, parameters: TopicParameters, new_topics: IntArray
+) -> tuple[WordState, TopicParameters]:
+    """The state with topics of the same new number merged, before a lap that visits all batches.
 
-    The terms of the ELBO are zero until the batches are visited. Also returns the new number of
-    each topic.
+    Each number from 0 to the largest must occur. The terms of the ELBO are zero until the batches
+    are visited.
     """
-    allocation, likelihood = parameters
+    allocation = parameters.allocation
     assert isinstance(allocation, LDAAllocation | HDPAllocation), "no mixture is merged like this"
-    assert isinstance(likelihood, Words), "topics have words"
-    table = state.total.components.table
-    new_topics = merged_topics(table, n_topics, likelihood.word_concentration)
-    merged = merged_counts(table, new_topics)
+    merged = merged_counts(state.total.components.table, new_topics)
+    n_topics = merged.shape[1]
     allocation = allocation.joined(new_topics, n_topics)
     nothing = dict.fromkeys(state.per_batch, allocation.zero_terms())
     state = state.with_terms(nothing, WordCounts(merged))
     state = state._replace(changes=(*state.changes, TopicChange(new_topics, {}, n_topics)))
-    return state, parameters._replace(allocation=allocation), new_topics
+    return state, parameters._replace(allocation=allocation)
 
 
 def merged_counts(table: FloatArray, new_topics: IntArray) -> FloatArray:

@@ -9,6 +9,7 @@ further in the same way. The tree then joins the topics of each theme before it 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,10 +54,13 @@ def theme_tree(counts: FloatArray, word_concentration: float) -> list[Merge]:
     return merges
 
 
-def groups_at(merges: list[Merge], n_groups: int) -> IntArray:
-    """The group of each topic, (n_topics,), where the tree has ``n_groups``; numbered as above."""
+def groups_at(merges: Sequence[Merge], n_groups: int) -> IntArray:
+    """The group of each topic, (n_topics,), where the tree has ``n_groups``; numbered as above.
+
+    With ``n_groups`` above the number of topics, each is alone.
+    """
     groups = np.arange(len(merges) + 1)
-    for kept, absorbed, _ in merges[: len(groups) - n_groups]:
+    for kept, absorbed, _ in merges[: max(0, len(groups) - n_groups)]:
         groups[groups == absorbed] = kept
     return np.unique(groups, return_inverse=True)[1]
 

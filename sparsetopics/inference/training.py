@@ -104,7 +104,8 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
             keeper.keep(course.kept(infos), setting.memo)
     terms = course.laps.learner.terms(course.state)
     assert terms is not None, "after a lap"
-    hooks.on_end(Statistics(course.current.components, terms), course.parameters)
+    kept_of = partial(course.laps.learner.kept, course.state)
+    hooks.on_end(Statistics(course.current.components, terms), course.parameters, kept_of)
     return course.model(len(infos))
 
 

@@ -5,7 +5,7 @@ on the validation documents, chooses one of them. Its topics are then polished: 
 that raise the collapsed criterion are made, at most a fifth of the topics at a time, as long as the
 validation documents are predicted as well. If few are left, rivals that begin with other documents
 challenge them, and so do the topics without the largest. Those that predict better are fitted on
-all documents.
+all documents. For reading, they are then joined to fewer, which are fitted in the last laps.
 
 Merges by the words' evidence alone leave a topic or two too many, or join two topics that differ.
 The criterion of moves finds such errors, but left alone it removes far more topics than it should.
@@ -29,12 +29,13 @@ from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools
 from sparsetopics.inference.moves.trimming import trim_topics
 from sparsetopics.inference.smoothing import FEW_LEFT_OUT
+from sparsetopics.inference.theme_tree import groups_at, theme_tree
 from sparsetopics.inference.topic_path import Path, is_rung
 from sparsetopics.inference.topics import TopicParameters, begin_topics, begin_with
 from sparsetopics.inference.training_state import LapInfo, PathMemory
 from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import PairCounts, WordCounts
-from sparsetopics.options.table import DEFAULT_CRITERION
+from sparsetopics.options.table import DEFAULT_CRITERION, LAST_LAPS
 from sparsetopics.options.training import TrainingOptions
 
 FIRST_LAPS = 2  # of chosen topics, before they are scored
@@ -68,6 +69,8 @@ class ValidatedNumber(Path):
             return
         if lap == last + 1:
             self.settle()
+        if lap == last + LAST_LAPS + 1:  # for reading
+            self.join_themes()
         local = local_options(self.options, self.parameters.allocation.n_topics, lap)
         self.laps = replace(self.laps, source=self.source_of(lap), local=local)
 
@@ -90,6 +93,13 @@ class ValidatedNumber(Path):
         self.memory.discard()
         self.memory = PathMemory()
         self.state, self.parameters = begun(laps, counts, setting.whole, options)
+
+    def join_themes(self) -> None:
+        """Join topics to themes, as many as the judge calls enough to read."""
+        judge = self.setting.judge
+        assert judge is not None, "of a path"
+        number = judge.number_to_read()
+        self.merge(lambda counts, prior: groups_at(theme_tree(counts, prior), number))
 
     def after_report(self, lap: int) -> None:
         """Keep the counts of a rung, which takes no documents in."""

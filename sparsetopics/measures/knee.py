@@ -19,7 +19,7 @@ NEAR = 0.04  # nats below the best: the models whose scores are smoothed
 RECOMMENDED_LOSS = 0.005  # nats that the recommended model may lose,
 AS_GOOD_LOSS = 0.015  # and those that are said to predict as well: 1.5 percent of perplexity
 
-READING_SHARE = 0.75  # of what the recommended number gains over no topics: enough to read
+READING_SHARE = 0.8  # of what the recommended number gains over no topics: enough to read
 
 
 class Knee(NamedTuple):

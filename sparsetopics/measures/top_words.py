@@ -9,7 +9,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.wording import printable, quantity
 
+# A topic is marked if at most so many documents hold half of it, or if one value has most of it.
+MARKED, MARKED_WITH_VALUE = 5, 10
 PERSISTENCE = 0.9  # p of rank-biased overlap: how much less each further rank counts
 
 
@@ -21,6 +24,19 @@ class TopicRow(NamedTuple):
     name: str
     weight: float | None  # None for a plain matrix, which has no weights
     words: list[tuple[str, float]]  # word, probability in the topic
+    documents_with_half: int | None = None  # training documents; None if there are many, or unknown
+    # What has most of these documents' tokens in the topic: a ``field``, a ``value``, its ``share``
+    mostly: dict[str, str | float] | None = None
+
+    @property
+    def mark(self) -> str:
+        """What people should know of a topic of few documents; empty for any other."""
+        n_documents, which = self.documents_with_half, ""
+        if self.mostly is not None:
+            which = "; {field}: {value}".format_map(self.mostly)
+        if n_documents is None or n_documents > (MARKED_WITH_VALUE if which else MARKED):
+            return ""
+        return printable(f"half in {quantity(n_documents, 'document')}{which}")
 
 
 def top_words(topic_word: FloatArray, n_words: int) -> IntArray:

@@ -145,6 +145,7 @@ class TrainingOptions:
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
     batches_per_round: int = 1  # processed under the same parameters, before one update
     cold_every: int | None = None  # laps; None: the default of the model
+    purpose: table.Purpose = table.DEFAULT_PURPOSE  # of a validated HDP
     # Of a topic path after ``n_topics``; of an HDP, the numbers that validation chooses from.
     lower_rungs: tuple[int, ...] = ()
 
@@ -192,7 +193,7 @@ class TrainingOptions:
     @property
     def n_laps(self) -> int:
         """Laps at most, with those of a topic path and those after it."""
-        return self.last_path_lap + (table.LAST_LAPS if self.is_validated else 0)
+        return self.last_path_lap + (table.LAPS_FOR[self.purpose] if self.is_validated else 0)
 
     @property
     def is_validated(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.inference.theme_tree import theme_tree
+from sparsetopics.inference.theme_tree import Merge
 from sparsetopics.measures.knee import reading_number
 from sparsetopics.measures.top_words import top_words
 from sparsetopics.measures.topic_quality import (
@@ -67,21 +67,25 @@ def path_scores(scores: Scores, measures: Sequence[Measures]) -> Scores:
 
 
 def themed_scores(
-    scores: Scores, model: TopicPosterior, batches: Iterable[DocumentBatch]
+    scores: Scores,
+    model: TopicPosterior,
+    themes: Sequence[Merge],
+    batches: Iterable[DocumentBatch],
 ) -> Scores:
     """The scores of an HDP with the measures of its themes, cut at each of the numbers tried.
 
     Numbers above that of its topics have none.
     """
     numbers = [rung.n_topics for rung in scores.rungs if rung.n_topics <= model.n_topics]
-    measures = measure_topics(_cuts(model, numbers), batches) if numbers else []
+    measures = measure_topics(_cuts(model, themes, numbers), batches) if numbers else []
     return _with_measures(scores, [{}] * (len(scores.rungs) - len(numbers)) + measures)
 
 
-def _cuts(model: TopicPosterior, numbers: Sequence[int]) -> Iterator[BestWords]:
+def _cuts(
+    model: TopicPosterior, themes: Sequence[Merge], numbers: Sequence[int]
+) -> Iterator[BestWords]:
     """The best words of themes for each number of them; only new themes have others."""
-    counts = model.exact_counts
-    merges = iter(theme_tree(np.ascontiguousarray(counts.T), model.word_concentration))
+    counts, merges = model.exact_counts, iter(themes)
     sizes, of_all, best = counts.sum(axis=1), counts.sum(axis=0), top_words(counts, DISTINCT_WORDS)
     left = np.arange(model.n_topics)
     for number in numbers:

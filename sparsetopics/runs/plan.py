@@ -175,6 +175,10 @@ def with_validation(
         if table.OWN_SHARES[options.local.own_counts] and options.model_kind.learns_number:
             hint = "They do with --validation-share, without --moves, --laps and --start RUN."
             refuse("own-counts", "must be keep where documents do not choose the number", hint)
+        if options.purpose == "reading":
+            needs = "reading needs documents that choose the number of topics"
+            hint = "Pass --validation-share, without --moves, --criterion, --laps and --start RUN."
+            refuse("for", needs, hint)
         return options, 0.0
     share = share or min(table.DEFAULT_VALIDATION_SHARE, table.HDP_VALIDATION / n_docs)
     return validated(options, n_docs - count_validation(n_docs, share)), share

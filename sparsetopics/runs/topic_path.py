@@ -35,7 +35,7 @@ from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.measured_scores import path_scores, rung_to_read, shares_of_gain
 from sparsetopics.runs.plan import RunPlan
-from sparsetopics.runs.run import load_run, option_record, save_run
+from sparsetopics.runs.run import NO_THEMES, load_run, option_record, save_run
 from sparsetopics.runs.run_files import STATE_DAMAGE, Nested, Provenance
 from sparsetopics.runs.topic_path_files import (
     RungScore,
@@ -263,7 +263,7 @@ class RungWriter:
             "resident_pairs": self.plan.resident_pairs,
         }
         run = self.folder.new_rung(model.n_topics)
-        facts: Provenance = {**self.provenance, "options": options}
+        facts: Provenance = {**self.provenance, "options": options, "themes": NO_THEMES}
         save_run(run, model, self.documents.vocabulary, facts, trace)
         sync_tree(run)
 

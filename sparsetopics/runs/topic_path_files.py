@@ -138,7 +138,11 @@ class Scores(msgspec.Struct, frozen=True):
         )
 
     def as_good_around(self, n_topics: int) -> tuple[int, int]:
-        """The fewest and the most topics that predict as well, ``n_topics`` among them."""
+        """The fewest and the most topics that predict as well, ``n_topics`` among them.
+
+        The number to read is not one of them unless it was measured to be.
+        """
+        n_topics = (self.recommended or n_topics) if n_topics == self.to_read else n_topics
         low, high = self.as_good_from or n_topics, self.as_good_to or n_topics
         return min(low, n_topics), max(high, n_topics)
 

@@ -44,6 +44,8 @@ class RunResult(NamedTuple):
     seconds: float
     as_good_from: int | None = None  # topics, if their number was validated
     as_good_to: int | None = None
+    recommended: int | None = None  # topics, the fewest that predict about as well as the best
+    to_read: int | None = None  # the fewest topics that are enough to read
     smoothing: float | None = None  # σ; None for a mixture
 
     @property
@@ -161,6 +163,7 @@ def finish_training(
     if scores.limits:
         hooks.say(scores.limits)
     low, high = scores.as_good_around(result.n_topics)
+    result = result._replace(recommended=scores.recommended, to_read=scores.to_read)
     return result._replace(as_good_from=low, as_good_to=high)
 
 

@@ -107,10 +107,9 @@ def test_the_tree_follows_the_merges(made, monkeypatch):
     orders, merges, narrow = [], [], gradual_start.narrowed
     reach = topic_path.Path.reach
 
-    def narrowing(state, parameters, wanted):
-        found = narrow(state, parameters, wanted)
-        merges.append(found[2])
-        return found
+    def narrowing(state, parameters, new_topics):
+        merges.append(new_topics)
+        return narrow(state, parameters, new_topics)
 
     def reaching(course, *arguments):
         reach(course, *arguments)

@@ -14,7 +14,7 @@ from sparsetopics.answers.exports import (
     RunTarget,
     writer,
 )
-from sparsetopics.answers.topic_names import load_named
+from sparsetopics.answers.themes import ONE_OF_PATH, opened
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import Inputs, Output, output_file, written
 from sparsetopics.base.sealed_files import absence
@@ -35,6 +35,7 @@ def export_run(
     documents: Path | None = None,
     spreadsheet_safe: bool = False,
     names: Path | None = None,
+    n_themes: int | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write the run or topic path at ``path`` as ``target``.
@@ -50,9 +51,11 @@ def export_run(
     kind = targets[target]
     more = _arguments(target, kind, documents, spreadsheet_safe, names is not None)
     if targets is PATH_TARGETS:
+        if n_themes is not None:
+            refuse("themes", f"is for one run, but {path} is a topic path", ONE_OF_PATH)
         _write(output, target, kind, load_topic_path(path), more)
         return
-    run = load_named(path, names)
+    run = opened(path, names, n_themes)
     if documents is not None:
         more["documents"] = run.documents_at(documents)
     _write(output, target, kind, run, more)
