@@ -108,8 +108,7 @@ def outcome(result: RunResult, options: TrainingOptions, run: Path) -> str:
     bound = f"ELBO {result.elbo_per_token:.4f} nats per {datum}."
     if result.recommended and result.to_read:
         return f"{_to_read(result, kind.title, used, run)} {bound} {result.advice}"
-    used = used and f"{used},"
-    number = f"{quantity(result.n_topics, kind.noun)} ({kind.title}){used}"
+    number = f"{quantity(result.n_topics, kind.noun)} ({kind.title}){used and f'{used},'}"
     trained = f"Trained {number} in {laps} and {result.seconds:.1f} s; {bound}"
     if kind.narrows:
         return trained

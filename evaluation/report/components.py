@@ -184,8 +184,8 @@ def example_items(corpus: VectorCorpus, model: MixturePosterior) -> tuple[list[l
     20,000 items are searched, spread evenly over the corpus.
     """
     best: list[list[Example]] = [[] for _ in range(model.n_topics)]
-    n_seen = 0
-    for number, rows in spread_rows(corpus.row_groups, MOST_ROWS).items():
+    searched = spread_rows(corpus.row_groups, MOST_ROWS)
+    for number, rows in searched.items():
         group = corpus.row_groups[number]
         values, names, labels = group.read().values[rows], group.read_ids(), group.read_labels()
         nearness = _nearness(values, model)
@@ -198,8 +198,7 @@ def example_items(corpus: VectorCorpus, model: MixturePosterior) -> tuple[list[l
                 best[component].append(example)
             best[component].sort(key=lambda own: -own.closeness)  # keeps the order of equal ones
             del best[component][N_EXAMPLES:]
-        n_seen += len(values)
-    return best, n_seen
+    return best, sum(map(len, searched.values()))
 
 
 def _nearness(values: Vectors, model: MixturePosterior) -> FloatArray:

@@ -146,13 +146,10 @@ def _map(subject: Subject, number: int) -> Markup | None:
 
 def _best(shown: Sequence[Shown]) -> Shown:
     """Return the model with the highest score in the first family, or its first model."""
-    scores = {
-        each.number: score.mean
-        for each in shown
-        if each.subject.family == shown[0].subject.family
-        and (score := each.subject.score) is not None
-    }
-    return shown[max(scores, key=lambda number: scores[number])] if scores else shown[0]
+    alike = [each for each in shown if each.subject.family == shown[0].subject.family]
+    scores = [each.subject.score for each in alike]
+    means = [-math.inf if score is None else score.mean for score in scores]
+    return alike[means.index(max(means))]
 
 
 def _families(shown: Sequence[Shown]) -> list[Family]:
