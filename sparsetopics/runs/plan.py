@@ -277,15 +277,9 @@ def write_plan(path: Path, record: PlanRecord) -> None:
     The scheduler is left out, so that a plan cannot lead its reader to a stranger's scheduler.
     """
     plan = replace(record.plan, base=record.plan.base.absolute())
-    given = msgspec.to_builtins(plan, enc_hook=str)
-    content = {
-        "format_version": PLAN_VERSION,
-        "finished": record.finished,
-        "extends": record.extends,
-        "plan": {name: given[name] for name in STORED},
-        "fingerprints": msgspec.to_builtins(record.fingerprints),
-    }
-    write_sealed(path, content, indent=2)
+    content = msgspec.to_builtins(msgspec.structs.replace(record, plan=plan), enc_hook=str)
+    del content["plan"]["scheduler"]
+    write_sealed(path, {"format_version": PLAN_VERSION, **content}, indent=2)
 
 
 def read_plan(path: Path) -> PlanRecord:

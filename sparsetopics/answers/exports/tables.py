@@ -16,15 +16,10 @@ from sparsetopics.runs.run import AnyRun
 
 WORDS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
 TOPICS = WORDS.append(pa.field("id", pa.string())).append(pa.field("name", pa.string()))
-NORMALS = pa.schema(
-    [
-        ("component", pa.int64()),
-        ("parameter", pa.string()),  # weight, mean, variance or covariance
-        ("row", pa.int64()),  # of a covariance; null elsewhere
-        ("column", pa.int64()),  # null for a weight
-        ("value", pa.float64()),
-    ]
-)
+# Parameters are weight, mean, variance and covariance. Only the last has rows; a weight has no
+# column.
+PLACES = {"component": pa.int64(), "parameter": pa.string(), "row": pa.int64()}
+NORMALS = pa.schema(PLACES | {"column": pa.int64(), "value": pa.float64()})
 
 
 def write_csv(path: Path, run: AnyRun, spreadsheet_safe: bool = False) -> None:
