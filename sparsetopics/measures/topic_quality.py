@@ -50,7 +50,9 @@ def measure_topics(models: Iterable[BestWords], batches: Iterable[DocumentBatch]
         lists.append(coherent)
     # Most topics have the same words in several models.
     distinct, places = np.unique(np.concatenate(lists), axis=0, return_inverse=True)
-    values = npmi(*count_cooccurrence(batches, distinct))[places]
+    values = np.zeros(0)
+    if len(distinct):
+        values = npmi(*count_cooccurrence(batches, distinct))[places]
     ends = np.cumsum([len(words) for words in lists])
     parts = np.split(values, ends[:-1])
     return [{"coherence": _mean(own), **each} for own, each in zip(parts, found, strict=True)]
