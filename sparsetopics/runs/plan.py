@@ -111,11 +111,11 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
     Raises OptionError as ``resolve`` does.
     """
     said = {name: value for name, value in given.items() if value is not None}
-    start = said.get("start")
-    if start == "":  # which pathlib takes for the current folder
+    given_start = said.get("start")
+    if given_start == "":  # which pathlib takes for the current folder
         refuse("start", "must be random, distant or a run folder, but is empty")
     start_run = None
-    if start is not None and start not in get_args(StartName):
+    if given_start is not None and given_start not in get_args(StartName):
         start_run = Path(str(said.pop("start")))
     options = resolve(str(said.get("model", table.DEFAULT_MODEL)), said)
     if said.get("validation-share") and (start_run is not None or not options.may_be_validated):
@@ -123,15 +123,9 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
         needs = f"needs the memoized learner and the collapsed update, without {found}"
         refuse("validation-share", needs, "Otherwise the criterion of the moves decides.")
     make: Callable[..., RunPlan] = RunPlan
-    return make(
-        corpus=corpus,
-        out=out,
-        options=options,
-        start_run=start_run,
-        start_topics="topics" not in said,
-        overwrite=overwrite,
-        **fields_by_part(OPTION, said)["run"],
-    )
+    start = {"start_run": start_run, "start_topics": "topics" not in said}
+    own = fields_by_part(OPTION, said)["run"]
+    return make(corpus, out, options, overwrite=overwrite, **start, **own)
 
 
 def plan_topic_path(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) -> RunPlan:

@@ -212,8 +212,6 @@ def task_of(plan: RunPlan, before: AnyRun | None = None) -> tuple[RunPlan, Task]
         raise OptionError("start", problem, f"Give one of {', '.join(get_args(StartName))}.")
     corpus = corpus_of(plan)
     plan, start = _started(plan, corpus)
-    if plan.start_run is not None:  # it decides where training begins
-        plan = replace(plan, validation_share=plan.validation_share or 0.0)
     n_rows = corpus.sizes.n_docs
     options, share = with_validation(plan.options, plan.validation_share, n_rows)
     plan = replace(plan, options=options, validation_share=share)
@@ -237,10 +235,9 @@ def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None
     if not plan.start_topics and plan.options.n_topics != n_topics:
         problem = f"is {plan.options.n_topics:,}, but the run of --start has {n_topics:,} topics"
         raise OptionError("topics", problem, "Leave out --topics.")
-    if plan.start_topics:
-        options = replace(plan.options, n_topics=n_topics)
-        plan = replace(plan, options=options, start_topics=False)
-    return plan, run
+    options, share = replace(plan.options, n_topics=n_topics), plan.validation_share or 0.0
+    # The run decides where training begins, so that nothing is left to validate.
+    return replace(plan, options=options, start_topics=False, validation_share=share), run
 
 
 def _first_start(plan: RunPlan, corpus: AnyCorpus) -> AnyRun | None:
