@@ -106,12 +106,11 @@ def _flat(table: pa.Table) -> pa.Table:
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_list(column.type):
             columns[name] = pc.binary_join(column, " ")
-            continue
-        if not pa.types.is_fixed_size_list(column.type):
+        elif pa.types.is_fixed_size_list(column.type):
+            for place in range(column.type.list_size):
+                columns[f"{name}_{place}"] = pc.list_element(column, place)
+        else:
             columns[name] = column
-            continue
-        for place in range(column.type.list_size):
-            columns[f"{name}_{place}"] = pc.list_element(column, place)
     return pa.table(columns)
 
 
