@@ -93,10 +93,8 @@ class RunPlan:
         they may change on resuming.
         """
         options = replace(self.options, laps=None)
-        decisive = (
-            *(options, self.n_batches, self.resident_pairs, self.seed, self.identity),
-            self.validation_share,
-        )
+        batches = self.n_batches, self.resident_pairs
+        decisive = (options, *batches, self.seed, self.identity, self.validation_share)
         text = json.dumps(msgspec.to_builtins(decisive))  # ASCII, even if a name is not
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -77,8 +77,13 @@ class RungScorer:
     workers: int
 
     @classmethod
-    def of_validation(cls, documents: Corpus, workers: int) -> RungScorer:
-        """Few documents are cut in several ways, so that their scores depend less on chance."""
+    def of_validation(cls, documents: Corpus | None, workers: int) -> RungScorer | None:
+        """What scores on documents that were kept out of training, if any were.
+
+        Few documents are cut in several ways, so that their scores depend less on chance.
+        """
+        if documents is None:
+            return None
         needed = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
         cheap = max(USUAL_SPLITS, min(MOST_SPLITS, CHEAP_PAIRS // documents.n_pairs))
         n_splits = min(needed, cheap)

@@ -169,9 +169,7 @@ def _scorer(plan: RunPlan, task: Task, data: TrainingData) -> RungScorer | None:
         assert isinstance(task.heldout, Corpus), "it is like the training corpus"
         described = f"{quantity(task.heldout.n_docs, 'held-out document')} of {plan.heldout}"
         return RungScorer(task.heldout, 1, described, plan.workers)  # as ``evaluate`` scores
-    if data.validation is not None:
-        return RungScorer.of_validation(data.validation, plan.workers)
-    return None
+    return RungScorer.of_validation(data.validation, plan.workers)
 
 
 def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:
@@ -211,8 +209,12 @@ def task_of(plan: RunPlan, before: AnyRun | None = None) -> tuple[RunPlan, Task]
     n_rows = corpus.sizes.n_docs
     options, share = with_validation(plan.options, plan.validation_share, n_rows)
     plan = replace(plan, options=options, validation_share=share)
-    facts, before = _provenance(plan, corpus), before or start or _first_start(plan, corpus)
-    return plan, Task(corpus, heldout_of(plan, corpus), facts, start, before)
+    batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
+    facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}
+    record = option_record(options) | batches
+    provenance: Provenance = {"corpus": facts, "options": record, "seed": plan.seed}
+    before = before or start or _first_start(plan, corpus)
+    return plan, Task(corpus, heldout_of(plan, corpus), provenance, start, before)
 
 
 def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None]:
@@ -246,10 +248,3 @@ def _first_start(plan: RunPlan, corpus: AnyCorpus) -> AnyRun | None:
         except SparsetopicsError as error:
             warn_user(f"Topics get new ids, since those of --start cannot be read: {error}")
     return None
-
-
-def _provenance(plan: RunPlan, corpus: AnyCorpus) -> Provenance:
-    """What the run folder says about the training."""
-    batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
-    facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}
-    return {"corpus": facts, "options": option_record(plan.options) | batches, "seed": plan.seed}

@@ -145,8 +145,10 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
     folder = TrainingFolder(run, lap=0)
     is_new = not run.exists()
     with _advising(folder):
-        if is_new:
-            _make(run, record)
+        if is_new:  # OutputError if another process was first
+            output = output_folder(run, _kind_of(plan), overwrite=False)
+            with written(output) as scratch, Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
+                TrainingFolder(scratch, lap=0).write_plan(record)
         with folder.workspace.held(_TRAINS):
             try:
                 folder.begin(record)
@@ -179,13 +181,6 @@ def _remove_others(run: Path, plan: RunPlan) -> None:
     for path in run.iterdir():
         if path.name.isdecimal() and path.name not in plan.rung_names and RUN.matches(path):
             shutil.rmtree(path)
-
-
-def _make(run: Path, record: PlanRecord) -> None:
-    """Make the folder of a run that has only a plan; OutputError if another process was first."""
-    output = output_folder(run, _kind_of(record.plan), overwrite=False)
-    with written(output) as scratch, Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
-        TrainingFolder(scratch, lap=0).write_plan(record)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from sparsetopics.answers.exports import (
     writer,
 )
 from sparsetopics.answers.themes import ONE_OF_PATH, opened
-from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import Inputs, Output, output_file, written
 from sparsetopics.base.sealed_files import absence
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
@@ -78,7 +77,7 @@ def export_model(
     if not (isinstance(model, TopicPathFolder) or model.vocabulary or "vectors" in kind.takes):
         problem = f"{target} is for words, but {model.path} is a mixture of vectors"
         hint = "Export it as csv or parquet, which hold means and covariances."
-        raise OptionError("to", problem, hint)
+        refuse("to", problem, hint)
     given = {"documents": documents, "spreadsheet_safe": spreadsheet_safe}
     own = {name: value for name, value in given.items() if name in kind.takes}
     with written(output) as aside:
@@ -117,7 +116,7 @@ def _target_for(path: Path, target: str) -> RunTarget:
         return RUN_TARGETS[target]
     if not absence(path / SETTINGS_FILE):
         problem = f"{target} is for topic paths, but {path} is a single run"
-        raise OptionError("to", problem, "Train a topic path with `sparsetopics path`.")
+        refuse("to", problem, "Train a topic path with `sparsetopics path`.")
     return PATH_TARGETS[target]
 
 
@@ -132,18 +131,18 @@ def _check(
     gets none."""
     if "documents" in kind.takes and documents is None:
         problem = f"{target} needs the corpus of the documents to show"
-        raise OptionError("corpus", problem, "Name it with --corpus.")
+        refuse("corpus", problem, "Name it with --corpus.")
     if documents is not None and "documents" not in kind.takes:
         problem = f"{target} takes no corpus, but {documents} is given"
-        raise OptionError("corpus", problem, f"Only {_takers('documents')} shows documents.")
+        refuse("corpus", problem, f"Only {_takers('documents')} shows documents.")
     if has_names and kind is PATH_TARGETS.get(target):
         refuse("names", "a topic path takes no names", "Export one of its runs, which does.")
     if has_names and "names" not in kind.takes:
         known = _takers("names")
-        raise OptionError("names", f"is for a run and the formats {known}, not for --to {target}")
+        refuse("names", f"is for a run and the formats {known}, not for --to {target}")
     if spreadsheet_safe and "spreadsheet_safe" not in kind.takes:
         known = _takers("spreadsheet_safe")
-        raise OptionError("spreadsheet-safe", f"is for {known}, not for --to {target}")
+        refuse("spreadsheet-safe", f"is for {known}, not for --to {target}")
 
 
 def _takers(option: str) -> str:
