@@ -73,10 +73,9 @@ def contingency(labels: Labels, components: ArrayLike) -> IntArray:
         hint = "Was the corpus ingested with a column of labels?"
         raise CorpusError("labels", f"none of the {len(assigned)} items has a label", hint)
     _, columns = np.unique(assigned[labelled], return_inverse=True)
-    n_labels, n_components = int(numbers.max()) + 1, int(columns.max()) + 1
-    cells = numbers[labelled] * n_components + columns
-    table: IntArray = np.bincount(cells, minlength=n_labels * n_components)
-    return table.reshape(n_labels, n_components)
+    table = np.zeros((int(numbers.max()) + 1, int(columns.max()) + 1), np.int64)
+    np.add.at(table, (numbers[labelled], columns), 1)
+    return table
 
 
 def _numbered(labels: Labels) -> IntArray:

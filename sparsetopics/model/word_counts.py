@@ -191,8 +191,7 @@ class WordCounts(NamedTuple):
 
 def _nothing(batch: PairCounts) -> SparseShares:
     """No shares of a batch's pairs."""
-    starts = np.zeros(len(batch.words) + 1, np.int64)
-    return SparseShares(starts, np.empty(0, np.uint32), np.empty(0, np.float32))
+    return SparseShares(*Responsibilities.unknown(len(batch.words)))
 
 
 def _cut_words(words: WordIds, n_words: int) -> list[tuple[int, int]]:
