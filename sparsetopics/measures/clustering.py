@@ -44,7 +44,9 @@ def score_clustering(
     """
     table = contingency(labels, components)
     n_scored = int(table.sum())
-    shared, entropies = _information(table)
+    entropies = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
+    # Rounding may put the information of independent variables slightly below zero.
+    shared = max(0.0, sum(entropies) - _entropy(table))
     matched = table[linear_sum_assignment(table, maximize=True)]
     return ClusteringScore(
         nmi=_ratio(shared, max(entropies)),
@@ -91,14 +93,8 @@ def _numbered(labels: Labels) -> IntArray:
     return np.array(numbers, np.int64)
 
 
-def _information(table: IntArray) -> tuple[float, tuple[float, float]]:
-    """Return I(label; component) and the two entropies, in nats."""
-    of_labels, of_components = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
-    # Rounding may put the information of independent variables slightly below zero.
-    return max(0.0, of_labels + of_components - _entropy(table)), (of_labels, of_components)
-
-
 def _entropy(counts: IntArray) -> float:
+    """The entropy in nats."""
     held = counts[counts > 0] / counts.sum()
     return float(-np.sum(held * np.log(held)))
 

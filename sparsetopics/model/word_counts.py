@@ -132,9 +132,10 @@ class WordCounts(NamedTuple):
 
     def rows(self, words: Rows) -> FloatArray:
         """The counts of some words, (n_rows, n_topics)."""
-        if self.start is None:
-            return self.seen.take(words, axis=0)
-        return word_kernels.joint_rows(self.seen, self.start.table, self.share, words)
+        rows = self.seen.take(words, axis=0)
+        if self.start is not None:
+            rows += self.share * self.start.table.take(words, axis=0)
+        return rows
 
     def add(self, batch: PairCounts, scale: float = 1.0) -> None:
         """Add a batch in place, ``scale`` times."""

@@ -121,8 +121,10 @@ class WishartLikelihood(VectorLikelihood):
         constants: FloatArray = 0.5 * (log_precisions - blur - n_columns * LOG_TWO_PI)
         return constants
 
-    def _normals(self, means: FloatArray, dof: FloatArray, scale_matrices: FloatArray) -> Normals:
-        """Means, and covariances E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
+    def point_estimates(self, posterior: Posterior) -> Normals:
+        """Means m_k, or zero if they are known, and covariances E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
+        dof, scale_matrices, *of_means = posterior
+        means = of_means[0] if of_means else np.zeros((len(dof), self.n_columns))
         shrunk = dof - self.n_columns - 1.0
         return Normals(means, scale_matrices / shrunk[:, None, None])
 
@@ -191,11 +193,6 @@ class Gaussian(WishartLikelihood):
             + 0.5 * self.n_columns * (log_ratios - LOG_TWO_PI * moments.counts)
         )
 
-    def point_estimates(self, posterior: Posterior) -> Normals:
-        """m_k and E[Λ_k⁻¹]."""
-        dof, scale_matrices, means, _ = posterior
-        return self._normals(means, dof, scale_matrices)
-
 
 class WishartPosterior(NamedTuple):
     """q(Λ_k) = W(ν_k, B_k⁻¹)."""
@@ -247,11 +244,6 @@ class ZeroMeanGaussian(WishartLikelihood):
             - log_normalizers(*self.posterior(self.zeros(1)))
             - 0.5 * self.n_columns * LOG_TWO_PI * moments.counts
         )
-
-    def point_estimates(self, posterior: Posterior) -> Normals:
-        """Mean zero and E[Λ_k⁻¹]."""
-        dof, scale_matrices = posterior
-        return self._normals(np.zeros((len(dof), self.n_columns)), dof, scale_matrices)
 
 
 def prior_from_data(values: Vectors, centre: FloatArray) -> tuple[float, FloatArray]:
