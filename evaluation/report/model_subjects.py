@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from sparsetopics.answers.proportions import Shares, proportions_under, shares_of
 from sparsetopics.answers.representatives import Representatives, TopicsToShow, representatives
-from sparsetopics.answers.topic_names import labels_of, with_marks
+from sparsetopics.answers.themes import themes_to_read
+from sparsetopics.answers.topic_names import labels_of, topic_rows, with_marks
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -39,6 +40,7 @@ from sparsetopics.measures.top_words import top_words, topic_diversity, topic_ta
 from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE
 from sparsetopics.runs.run import AnyRun, MixtureRun, Run, TopicRun
+from sparsetopics.runs.topic_identity import NAME_WORDS
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
@@ -74,6 +76,7 @@ def topic_subject(
         shares = proportions_under(topic_word, topics.doc_concentration, workers=workers)
         found = _examples(shares, topic_word, topics.vocabulary.shown, corpus)
         note = examples_note(found.n_seen, found.n_docs, "documents")
+    themes = None if run is None else themes_to_read(run)
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title
@@ -95,6 +98,7 @@ def topic_subject(
         training=training_numbers(trace, "token"),
         heldout=None if card is None else card.heldout,
         unigram=None if card is None else card.completion.unigram_log_likelihood_per_token,
+        themes=[] if themes is None else topic_rows(themes, NAME_WORDS),
         topics=report_topics(topic_word, topics.vocabulary, run, coherence, is_empty, found),
         words=topics.vocabulary.shown,
         topic_map=_topic_map(topic_word[~is_empty]),

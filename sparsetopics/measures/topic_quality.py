@@ -48,7 +48,9 @@ def measure_topics(models: Iterable[BestWords], batches: Iterable[DocumentBatch]
         found.append({"exclusivity": _mean(shares), "diversity": diversity, "empty_topics": empty})
     # Most topics have the same words in several models.
     distinct, places = np.unique(np.concatenate(lists), axis=0, return_inverse=True)
-    values = npmi(*count_cooccurrence(batches, distinct))[places]
+    values = np.zeros(0)
+    if len(distinct):
+        values = npmi(*count_cooccurrence(batches, distinct))[places]
     parts = np.split(values, np.cumsum([len(words) for words in lists])[:-1])
     return [{"coherence": _mean(own), **each} for own, each in zip(parts, found, strict=True)]
 
