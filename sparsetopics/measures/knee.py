@@ -57,14 +57,9 @@ def find_knee(numbers: Sequence[int], scores: Sequence[HeldoutScores]) -> Knee:
     good = (lost <= RECOMMENDED_LOSS) & (means[best] - means[near] <= 2.0 * RECOMMENDED_LOSS)
     recommended = near.start + int(np.flatnonzero(good)[-1]) if good.any() else best
     # The error of a single document is NaN.
-    as_good = near.start + np.flatnonzero(lost <= np.fmax(2.0 * errors, AS_GOOD_LOSS))
-    return Knee(
-        best=best,
-        recommended=recommended,
-        largest_as_good=min(recommended, *as_good.tolist()),
-        smallest_as_good=max(recommended, *as_good.tolist()),
-        differences=differences,
-    )
+    others = near.start + np.flatnonzero(lost <= np.fmax(2.0 * errors, AS_GOOD_LOSS))
+    as_good = [recommended, *others.tolist()]
+    return Knee(best, recommended, min(as_good), max(as_good), differences)
 
 
 def settled_knee(settled: int, scores: Sequence[HeldoutScores]) -> Knee:

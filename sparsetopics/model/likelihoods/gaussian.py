@@ -185,11 +185,10 @@ class Gaussian(WishartLikelihood):
     def log_evidence(self, moments: Moments) -> FloatArray:
         """−ND/2 log 2π + D/2 log(κ/κ_k) + log Z(ν_k, B_k) − log Z(ν, B), (n_topics,)."""
         dof, scale_matrices, _, mean_precisions = self._centred_posterior(moments)
-        prior = np.array([self.degrees_of_freedom]), self.scale_matrix[None]
         log_ratios = np.log(self.mean_precision / mean_precisions)
         return (
             log_normalizers(dof, scale_matrices)
-            - log_normalizers(*prior)
+            - log_normalizers(*self._centred_posterior(self.zeros(1))[:2])
             + 0.5 * self.n_columns * (log_ratios - LOG_TWO_PI * moments.counts)
         )
 
