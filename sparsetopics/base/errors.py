@@ -150,8 +150,7 @@ def source_errors(
 
 def parameter(option: str) -> str:
     """The parameter of Python that an option of the commands is."""
-    others = {"out": "path", "date-format": "date_formats"}
-    return others.get(option, option.replace("-", "_"))
+    return {"out": "path", "date-format": "date_formats"}.get(option, option.replace("-", "_"))
 
 
 def _restored(kind: type[E], where: str, text: str) -> E:
