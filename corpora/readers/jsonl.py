@@ -106,7 +106,7 @@ def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataTyp
     first = records[0] if records else {}
     kept = _kept_types(records, options, block.source)
     texts = [first.get(name) for name in options.text_fields]
-    (words, *others) = texts
+    words, *others = texts
     are_lists = not others and isinstance(words, list) and all(isinstance(w, str) for w in words)
     if kept is None or not (are_lists or all(isinstance(text, str) for text in texts)):
         return None
