@@ -100,8 +100,7 @@ def _check_options(
     plan: ScoringPlan, models: Sequence[FixedTopics | AnyRun], heldout: AnyCorpus
 ) -> None:
     """Raise OptionError for models of two kinds, or mixtures with options of topic models."""
-    runs = [model for model in models if isinstance(model, Run)]
-    n_mixtures = sum(MODELS[run.model.name].of_items for run in runs)
+    n_mixtures = sum(isinstance(each, Run) and MODELS[each.model.name].of_items for each in models)
     if 0 < n_mixtures < len(models):
         problem = "mixtures and topic models cannot be scored together"
         raise OptionError("runs", problem, "Score them separately: their scores do not compare.")

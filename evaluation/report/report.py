@@ -14,7 +14,7 @@ from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.evaluation.report.groups import GroupSection, group_section
-from sparsetopics.evaluation.report.model_subjects import topic_subject
+from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.report.topic_path import shown_number, topic_path_section
@@ -76,9 +76,9 @@ def scored_report(
 
 def scored_subject(card: AnyCard, heldout: AnyCorpus | None, *, workers: int) -> Subject:
     """Return what a page shows of a scored model, with examples from ``heldout``."""
-    scored = card.topics if isinstance(card, Scorecard) else card.run
-    subject: RunSubject = topic_subject if card.run is None else _subject_of(card.run)
-    return subject(scored, heldout, card, workers=workers)
+    if isinstance(card, Scorecard):
+        return topic_subject(card.topics, heldout, card, workers=workers)
+    return mixture_subject(card.run, heldout, card, workers=workers)
 
 
 def _subject_of(run: AnyRun) -> RunSubject:
