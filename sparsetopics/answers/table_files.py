@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from pyarrow.parquet import ParquetWriter
 from sparsetopics.base.outputs import Inputs, Output, output_file, written
 from sparsetopics.options.option import check_extension, refuse
 
-#: The formats by their extensions. That of Arrow is also that of Feather.
-FORMATS = (".parquet", ".csv", ".jsonl", ".arrow")
+Tables = Iterable[pa.Table]
+Opens = Callable[[Path, pa.Schema], pa.ipc.RecordBatchFileWriter]  # or another writer of Arrow
 LABELS = {"id": pa.string(), "name": pa.string()}  # columns that say which topic it is
 # Beginnings that spreadsheets, or the programs that read what these write, take for formulas. The
 # last four are wide forms of the first four, which some spreadsheets treat alike.
@@ -29,7 +29,7 @@ def table_output(
 ) -> Output | None:
     """Return the output for a table at ``path``, as ``output_file`` does; None without a path.
 
-    OptionError unless the extension is one of ``FORMATS``. ``spreadsheet_safe`` is refused for
+    OptionError unless the extension is a key of ``FORMATS``. ``spreadsheet_safe`` is refused for
     all but CSV.
     """
     if path is None:
@@ -37,14 +37,14 @@ def table_output(
             refuse("spreadsheet-safe", "needs --out")
         return None
     output = output_file(path, overwrite=overwrite, inputs=inputs)
-    check_extension("out", path, FORMATS)
+    check_extension("out", path, tuple(FORMATS))
     if spreadsheet_safe and path.suffix.lower() != ".csv":
         refuse("spreadsheet-safe", f"is for CSV, but the output is {path.name!r}")
     return output
 
 
 def write_output(
-    output: Output, schema: pa.Schema, tables: Iterable[pa.Table], *, spreadsheet_safe: bool = False
+    output: Output, schema: pa.Schema, tables: Tables, *, spreadsheet_safe: bool = False
 ) -> None:
     """Write tables to a ``table_output``, in the format of its extension."""
     with written(output) as path:
@@ -53,14 +53,9 @@ def write_output(
 
 
 def write_tables(
-    path: Path,
-    suffix: str,
-    schema: pa.Schema,
-    tables: Iterable[pa.Table],
-    *,
-    spreadsheet_safe: bool = False,
+    path: Path, suffix: str, schema: pa.Schema, tables: Tables, *, spreadsheet_safe: bool = False
 ) -> None:
-    """Write tables of one ``schema`` in the format ``suffix``, one of ``FORMATS``.
+    """Write tables of one ``schema`` in the format ``suffix``, a key of ``FORMATS``.
 
     Tables are taken one by one, and need not stay in memory. Lists of a fixed size become a column
     for each of their numbers in CSV: ``name_0``, ``name_1`` and so on; other lists, of words,
@@ -76,12 +71,7 @@ def write_tables(
     if suffix == ".parquet":
         schema = _with_any_size(schema.empty_table()).schema
         tables = map(_with_any_size, tables)
-    if suffix == ".jsonl":
-        _write_jsonl(path, schema, tables)
-        return
-    with _WRITERS[suffix](path, schema) as writer:
-        for table in tables:
-            writer.write_table(table)
+    FORMATS[suffix](path, schema, tables)
 
 
 def _with_any_size(table: pa.Table) -> pa.Table:
@@ -123,7 +113,13 @@ def _without_formulas(table: pa.Table) -> pa.Table:
     return table
 
 
-def _write_jsonl(path: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
+def _write_by(kind: Opens, path: Path, schema: pa.Schema, tables: Tables) -> None:
+    with kind(path, schema) as writer:
+        for table in tables:
+            writer.write_table(table)
+
+
+def _write_jsonl(path: Path, schema: pa.Schema, tables: Tables) -> None:
     keys = [json.dumps(name) for name in schema.names]
     with path.open("w", encoding="utf-8", newline="") as file:
         for table in tables:
@@ -151,9 +147,11 @@ def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
     return texts
 
 
-# Arrow's CSV has every text in quotes and the shortest numbers that read back the same.
-_WRITERS = {
-    ".parquet": partial(ParquetWriter, compression="zstd"),
-    ".csv": CSVWriter,
-    ".arrow": pa.ipc.new_file,
+#: What writes tables in each format, by its extension. The format of Arrow is also that of Feather.
+#: Arrow's CSV has every text in quotes and the shortest numbers that read back the same.
+FORMATS: dict[str, Callable[[Path, pa.Schema, Tables], None]] = {
+    ".parquet": partial(_write_by, partial(ParquetWriter, compression="zstd")),
+    ".csv": partial(_write_by, CSVWriter),
+    ".jsonl": _write_jsonl,
+    ".arrow": partial(_write_by, pa.ipc.new_file),
 }

@@ -134,11 +134,7 @@ class RunKeeper:
         return progress
 
     def keep(self, progress: TrainingState, memo: Memo) -> None:
-        """Tell the lap, and write a checkpoint if one is due.
-
-        A kill meanwhile leaves the last one whole.
-        """
-        self._folder.tell(self.trace)
+        """Write a checkpoint if one is due; a kill meanwhile leaves the last one whole."""
         lap = len(progress.laps)
         if not self._is_due(lap):
             return

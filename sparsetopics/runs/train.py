@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +125,10 @@ def finish_training(
         assert isinstance(task.corpus, Corpus), "topics are over words"
         writer = RungWriter(plan, task.corpus, task.provenance, folder, keeper)
 
+    def on_lap(entry: Mapping[str, float | None]) -> None:
+        folder.tell(keeper.trace)
+        hooks.on_lap(entry)
+
     def on_writing() -> None:
         keeper.keeps_last = plan.keep_state
         hooks.on_writing()
@@ -132,7 +136,7 @@ def finish_training(
     with open_executor(plan.workers) as executor, _open_steps(plan, folder, data.whole) as steps:
         found = run_session(
             data, plan.options, rng, executor, folder.memo,
-            hooks._replace(on_writing=on_writing),
+            hooks._replace(on_lap=on_lap, on_writing=on_writing),
             scorer=scorer, keep_rung=keep_no_model if writer is None else writer.keep,
             score=lap_score(plan, task.corpus, task.heldout),
             start=None if task.start is None else task.start.model, keeper=keeper, steps=steps,
