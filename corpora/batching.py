@@ -265,9 +265,8 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tup
         kept_out = _in_memory(group, rows)
         validation += kept_out
         if len(rows) < group.n_docs:
-            sizes = Sizes(
-                *np.subtract(group.sizes, Sizes.total(each.sizes for each in kept_out)).tolist()
-            )
+            taken = Sizes.total(each.sizes for each in kept_out)
+            sizes = Sizes(*np.subtract(group.sizes, taken).tolist())
             others = np.setdiff1d(np.arange(group.n_docs), rows)
             training.append(PartialRowGroup(sizes, group, others))
     with_training = replace(corpus, row_groups=tuple(training))

@@ -123,10 +123,9 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         """The counts as a sparse matrix, (n_docs, n_words), in memory."""
         from scipy.sparse import csr_array
 
-        nothing = DocumentBatch(
-            np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint32)
-        )
-        whole = DocumentBatch.joined(list(self.batches()) or [nothing])
+        if not self.row_groups:
+            return csr_array((0, self.n_words), dtype=np.uint32)
+        whole = DocumentBatch.joined(list(self.batches()))
         arrays = whole.word_counts, whole.word_ids, whole.indptr
         return csr_array(arrays, shape=(whole.n_docs, self.n_words))
 

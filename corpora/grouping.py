@@ -119,8 +119,7 @@ class Grouping:
     @property
     def columns(self) -> dict[str, str]:
         """The columns that documents are divided by, under the names of their options."""
-        over = None if self.over is None else self.over.column
-        given = {"by": self.by, "over": over}
+        given = {"by": self.by, "over": self.over.column if self.over else None}
         return {option: column for option, column in given.items() if column is not None}
 
     def named(self, name: str | None, start: Start | None) -> str:

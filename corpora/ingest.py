@@ -219,10 +219,9 @@ def ingest(
         blocks = ids.named(counted)
         types, notes = told.types, told.notes  # known now, if blocks are spooled
         written = write_shards(place.corpus, blocks, vocabulary, types, ids, reading)
-        settings = vocabulary.tokenizer
         if tokenizer is not None:
             settings = settings_of(tokenizer, options, written.reading)
-        vocabulary = replace(vocabulary, tokenizer=settings)
+            vocabulary = replace(vocabulary, tokenizer=settings)
         n_unknown = 0 if given is None else written.n_unknown_tokens  # others were pruned
         left_over = len(written.skipped), n_unknown
         if not written.shards:
@@ -310,9 +309,8 @@ def _count(
     counted = count_texts(block, tokenizer, keep_texts=read.kept.text)
     if read.encoding_errors == "replace":
         columns = block.as_texts, block.ids, block.labels, *block.fields.values()
-        marks = sum(
-            pc.fill_null(pc.count_substring(each, "\ufffd"), 0).to_numpy() for each in columns
-        )
+        found = (pc.fill_null(pc.count_substring(each, "\ufffd"), 0) for each in columns)
+        marks = sum(each.to_numpy() for each in found)
         counted.account[-2:] = np.sum(marks), np.count_nonzero(marks)
     return counted
 

@@ -63,8 +63,7 @@ def decode(block: LineBlock, options: ReadOptions) -> TextBlock:
 
 def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     """All lines at once; None if any differs in form from the first."""
-    types = _field_types(block, options)
-    if types is None:
+    if (types := _field_types(block, options)) is None:
         return None
     unexpected = "error" if options.kept.is_all else "ignore"
     try:

@@ -234,9 +234,8 @@ class DocumentKind(RowKind[DocumentBatch]):
         own_ids = numbers_of(ids, np.uint32)
         largest = int(own_ids.max(initial=0))
         if largest >= self.n_words:
-            raise ValueError(
-                f"word id {largest} is beyond the vocabulary of {quantity(self.n_words, 'word')}"
-            )
+            known = quantity(self.n_words, "word")
+            raise ValueError(f"word id {largest} is beyond the vocabulary of {known}")
         offsets = numbers_of(word_ids.offsets, np.int32).astype(np.int64)
         is_whole = numbers.type == pa.uint32()
         own_counts = numbers_of(numbers, np.uint32) if is_whole else numbers_of(numbers, np.float32)

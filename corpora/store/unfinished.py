@@ -237,10 +237,7 @@ def _packed(block: CountedBlock) -> pa.Buffer:
 def _unpacked(source: pa.NativeFile) -> CountedBlock:
     *tables, forms, fields = (pa.ipc.open_stream(source).read_all() for _ in CountedBlock._fields)
     columns = [table["column"].combine_chunks() for table in tables]
-    named = [
-        {name: table[name].combine_chunks() for name in table.column_names}
-        for table in (forms, fields)
-    ]
+    named = [{n: own[n].combine_chunks() for n in own.column_names} for own in (forms, fields)]
     ids, labels, words = columns[:3]
     indptr, word_ids, counts, account = (np.asarray(column) for column in columns[3:])
     return CountedBlock(ids, labels, words, indptr, word_ids, counts, account, *named)

@@ -87,9 +87,8 @@ class StepSizes:
 
     def __post_init__(self) -> None:
         Interval(0).check("delay", self.delay)
-        Interval(0.5, 1, above_low=True).check(
-            "forgetting rate", self.forgetting_rate, "Other step sizes do not converge."
-        )
+        hint = "Other step sizes do not converge."
+        Interval(0.5, 1, above_low=True).check("forgetting rate", self.forgetting_rate, hint)
 
 
 @dataclass(frozen=True, slots=True)
