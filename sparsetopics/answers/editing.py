@@ -34,7 +34,7 @@ from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
-from sparsetopics.options.option import refuse
+from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.data import divided, facts_of, is_fingerprint_of
@@ -110,7 +110,8 @@ def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
 
 def theme_of_topics(run: TopicRun, n_themes: int) -> IntArray:
     """The theme of each topic, (n_topics,), numbered by the heaviest topic of each."""
-    if not 1 <= n_themes <= run.model.n_topics:
+    counts_from(1).check("themes", n_themes)
+    if n_themes > run.model.n_topics:
         refuse("themes", f"must be from 1 to {run.model.n_topics:,} topics, but is {n_themes:,}")
     return groups_at(run.themes(), n_themes)
 

@@ -2,6 +2,7 @@
 
 import tomllib
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -82,7 +83,7 @@ def test_counts_of_themes_are_sums_of_those_of_their_topics(run, n_themes):
 def test_each_cut_divides_themes_of_the_cut_above_it(run):
     cuts = [members_of(run, themed(run, n)) for n in range(1, N_TOPICS + 1)]
 
-    for coarse, fine in zip(cuts[:-1], cuts[1:], strict=True):
+    for coarse, fine in pairwise(cuts):
         divided = [own for own in coarse if own not in fine]
         assert len(divided) == 1
         parts = [own for own in fine if set(own) <= set(divided[0])]
@@ -181,16 +182,16 @@ def test_rows_of_themes_have_their_own_words(run):
 
 
 # --- refusals -------------------------------------------------------------------------------------
-@pytest.mark.parametrize("n_themes", [0, -1, N_TOPICS + 1])
+@pytest.mark.parametrize("n_themes", [0, -1, 1.5, "2", N_TOPICS + 1])
 def test_other_numbers_are_refused(run, n_themes):
-    with pytest.raises(
-        OptionError, match=f"themes: must be from 1 to 24 topics, but is {n_themes}"
-    ):
+    with pytest.raises(OptionError, match=r"themes: must be "):
         themed(run, n_themes)
 
 
 def test_a_mixture_has_no_themes(document_mixture_folder):
-    with pytest.raises(OptionError, match="themes: needs the topics of LDA or an HDP, but .* is a"):
+    with pytest.raises(
+        OptionError, match=r"themes: needs the topics of LDA or an HDP, but .* is a"
+    ):
         opened(document_mixture_folder, n_themes=2)
 
 
