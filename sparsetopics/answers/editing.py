@@ -18,7 +18,7 @@ import numpy as np
 from msgspec.structs import replace as with_fields
 
 from sparsetopics.answers.edit_records import Edits
-from sparsetopics.answers.topic_names import place_of, with_names
+from sparsetopics.answers.topic_names import GivenNames, place_of, with_names
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import warn_user
 from sparsetopics.corpora.batching import FEWEST_BATCHES, Batches
@@ -100,7 +100,7 @@ def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
     groups = theme_of_topics(topics, n_themes)
     joined = [np.flatnonzero(groups == theme).tolist() for theme in range(n_themes)]
     found = with_joined_topics(topics, [group for group in joined if len(group) > 1])
-    names = {topic.id: topic.theme_name for topic in found.topics if topic.theme_name}
+    names: GivenNames = {each.id: each.theme_name for each in found.topics if each.theme_name}
     nameless = [
         with_fields(topic, name=None, words=(), named_by=None, theme_name=None)
         for topic in found.topics
