@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -67,12 +66,7 @@ if TYPE_CHECKING:
 @quiet_option()
 @json_option("Print JSON instead of a table.")
 def command(
-    ctx: click.Context,
-    corpus: Path,
-    models: str,
-    quiet: bool,
-    as_json: bool,
-    **values: Value | None,
+    ctx: click.Context, models: str, quiet: bool, as_json: bool, **values: Value | None
 ) -> None:
     """Train several models on CORPUS, score them on the same held-out data, and write a page
     that compares them.
@@ -107,11 +101,11 @@ def command(
         parse_models,
     )
 
-    plan = made(ComparisonPlan, {"corpus": corpus, "models": parse_models(models), **values})
+    plan = made(ComparisonPlan, {"models": parse_models(models), **values})
     numbers = [spec.n_topics for spec in plan.models if spec.model == PATH_MODEL and spec.n_topics]
     if len(numbers) > 1:
         rungs = ",".join(map(str, sorted(numbers, reverse=True)))
-        instead = f"sparsetopics path {corpus} --rungs {rungs} --out {plan.out}"
+        instead = f"sparsetopics path {plan.corpus} --rungs {rungs} --out {plan.out}"
         say(
             "LDA of several numbers of topics is deprecated in `compare`, and will go in the next "
             f"version. Use `{instead}`, whose table shows the same and more."
@@ -132,7 +126,8 @@ def _table(alike: Sequence[ComparedModel]) -> Iterator[str]:
     from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 
     names, kinds = [each.name for each in alike], [each.card.kind for each in alike]
-    yield from score_lines(names, kinds, [each.as_dict() for each in alike])
+    scores = [each._replace(difference=None).as_dict() for each in alike]
+    yield from score_lines(names, kinds, scores)
     yield ""
     worse = [(each.name, each.difference) for each in alike if each.difference is not None]
     if not worse:

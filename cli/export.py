@@ -11,10 +11,9 @@ from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import (
     json_option,
-    names_option,
     overwrite_option,
+    shown_topics_options,
     spreadsheet_option,
-    themes_option,
 )
 
 TARGETS = list(RUN_TARGETS | PATH_TARGETS)
@@ -30,8 +29,7 @@ TARGETS = list(RUN_TARGETS | PATH_TARGETS)
     help="(pyldavis only) Corpus of the documents to show, usually the training corpus.",
 )
 @spreadsheet_option("csv", "words")
-@names_option
-@themes_option
+@shown_topics_options
 @overwrite_option("Replace the files if they exist.")
 @json_option()
 def command(

@@ -112,24 +112,15 @@ def path_record(found: TopicPathFolder) -> dict[str, Json]:
 
 def path_lines(found: TopicPathFolder) -> Iterator[str]:
     """The scores of a path as a table, and what they recommend."""
+    import msgspec
+
     scores = found.scores
     if scores.recommended is not None:
         names = [str(rung.n_topics) for rung in scores.rungs]
-        some_empty = any(rung.empty_topics for rung in scores.rungs)
-        records: list[dict[str, str | float | None]] = [
-            {
-                "log_likelihood_per_token": rung.log_likelihood_per_token,
-                "paired_difference": rung.difference_from_best,
-                "paired_standard_error": rung.difference_standard_error,
-                "share_of_gain": rung.share_of_gain,
-                "npmi": rung.coherence,
-                "exclusivity": rung.exclusivity,
-                "diversity": rung.diversity,
-                "empty_topics": rung.empty_topics if some_empty else None,
-                "laps": rung.laps,
-            }
-            for rung in scores.rungs
-        ]
+        hidden = {"n_topics": None, "standard_error": None}
+        if not any(rung.empty_topics for rung in scores.rungs):
+            hidden["empty_topics"] = None
+        records = [msgspec.to_builtins(rung) | hidden for rung in scores.rungs]
         yield from score_lines(names, [], records, WIDTH)
         yield ""
         yield f"Scored on {scores.scored_on}."

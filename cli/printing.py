@@ -27,8 +27,8 @@ _HEADS = {  # key of the records: head of the column, decimals
     "in_sample_log_likelihood_per_item": ("in-sample/item", 4),
     "in_sample_log_likelihood_per_token": ("in-sample", 4),
     "standard_error": ("std.err", 4),
-    "paired_difference": ("difference", 4),
-    "paired_standard_error": ("std.err", 4),
+    "difference_from_best": ("difference", 4),
+    "difference_standard_error": ("std.err", 4),
     "share_of_gain": ("gain", 2),
     "perplexity": ("perplexity", 1),
     "unigram_log_likelihood_per_token": ("unigram", 4),
@@ -36,6 +36,7 @@ _HEADS = {  # key of the records: head of the column, decimals
     "n_components": ("components", 0),
     "n_used_components": ("used", 0),
     "npmi": ("NPMI", 3),
+    "coherence": ("NPMI", 3),
     "u_mass": ("u_mass", 3),
     "c_v": ("c_v", 3),
     "c_npmi": ("c_npmi", 3),
@@ -125,25 +126,17 @@ def lines_of_columns(
     Columns that do not fit in ``width`` make another table below, with the names repeated.
     """
     first = aligned(head)
-    lines: list[str] = []
-    for table in _tables(columns, width - len(first[0])):
-        lines += [""] if lines else []
-        lines += [_GAP.join(cells).rstrip() for cells in zip(first, *table, strict=True)]
-    return lines
-
-
-def _tables(columns: Sequence[list[str]], width: int) -> list[list[list[str]]]:
-    """The columns in their order, divided so that each part fits in ``width``."""
     tables: list[list[list[str]]] = []
     left = 0
     for column in columns:
         needed = len(_GAP) + len(column[0])
         if not tables or needed > left:
-            tables.append([])
-            left = width
+            tables.append([first])
+            left = width - len(first[0])
         tables[-1].append(column)
         left -= needed
-    return tables
+    rows = [["", *map(_GAP.join, zip(*table, strict=True))] for table in tables]
+    return [line.rstrip() for table in rows for line in table][1:]
 
 
 def room_beside(columns: Sequence[list[str]]) -> int:

@@ -11,9 +11,8 @@ from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import (
     grouping_options,
     json_option,
-    names_option,
     overwrite_option,
-    themes_option,
+    shown_topics_options,
     threads_option,
 )
 
@@ -28,8 +27,7 @@ from sparsetopics.cli.shared_options import (
     "Default: the page has neither.",
 )
 @grouping_options
-@names_option
-@themes_option
+@shown_topics_options
 @overwrite_option("Replace the page if it exists.")
 @threads_option
 @json_option()

@@ -203,6 +203,8 @@ themes_option = click.option(
     "that.",
 )
 
+shown_topics_options = add_options([names_option, themes_option])
+
 
 def number_option(name: str, takes: Interval, default: float, text: str, *key: str) -> Decorator:
     """An option that takes a number and shows its default."""

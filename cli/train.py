@@ -108,8 +108,7 @@ def outcome(result: RunResult, options: TrainingOptions, run: Path) -> str:
     bound = f"ELBO {result.elbo_per_token:.4f} nats per {datum}."
     if result.recommended and result.to_read:
         return f"{_to_read(result, kind.title, used, run)} {bound} {result.advice}"
-    used = used and f"{used},"
-    number = f"{quantity(result.n_topics, kind.noun)} ({kind.title}){used}"
+    number = f"{quantity(result.n_topics, kind.noun)} ({kind.title}){used and f'{used},'}"
     trained = f"Trained {number} in {laps} and {result.seconds:.1f} s; {bound}"
     if kind.narrows:
         return trained
@@ -121,10 +120,8 @@ def outcome(result: RunResult, options: TrainingOptions, run: Path) -> str:
 def _to_read(result: RunResult, title: str, used: str, run: Path) -> str:
     """How many topics there are to read and to predict, where documents chose the number."""
     n_read, n_best = result.to_read or 0, result.recommended or 0
-    best, took = (
-        quantity(n_best, "topic"),
-        f"{quantity(result.laps, 'lap')}, {result.seconds:.1f} s.",
-    )
+    best = quantity(n_best, "topic")
+    took = f"{quantity(result.laps, 'lap')}, {result.seconds:.1f} s."
     if n_read == n_best:
         return f"{best} to read and to predict ({title}){used}; {took}"
     if n_read == result.n_topics:

@@ -80,8 +80,7 @@ def plan_vector_batches(
     ``n_batches`` is not between 1 and the number of items.
     """
     n_batches = _checked_n_batches(n_batches, corpus)
-    n_bytes = corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize
-    if n_bytes > resident_bytes:
+    if corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize > resident_bytes:
         return _streamed(corpus, _mixed_pieces(corpus, n_batches, rng))
     parts = _divided(corpus.n_items, n_batches, rng)
     # Each row group is scattered to its places in one array, so that nothing is held twice.
@@ -225,12 +224,10 @@ class PartialRowGroup(RowGroup[DocumentBatch]):
         return self.group.read().take(self.rows) if self.batch is None else self.batch
 
     def read_ids(self) -> list[str]:
-        ids = self.group.read_ids()
-        return [ids[row] for row in self.rows]
+        return [*map(self.group.read_ids().__getitem__, self.rows)]
 
     def read_labels(self) -> list[str | None]:
-        labels = self.group.read_labels()
-        return [labels[row] for row in self.rows]
+        return [*map(self.group.read_labels().__getitem__, self.rows)]
 
     def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
         return self.group.read_fields(names, self.rows if rows is None else self.rows[rows])

@@ -414,11 +414,9 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         own_labels = labels_of([None] * n_items if labels is None else labels, n_items, "labels")
         ids, named = (pa.array(own, pa.string()) for own in (names, own_labels))
         step = VectorKind(n_columns).rows_per_group
-        groups = []
-        for start in range(0, n_items, step):
-            s = slice(start, start + step)
-            rows = Rows(ids[s], named[s], VectorBatch(vectors[s]))
-            groups.append(MemoryRowGroup(Sizes.of_items(rows.batch.n_docs), rows))
+        slices = (slice(start, start + step) for start in range(0, n_items, step))
+        parts = [Rows(ids[s], named[s], VectorBatch(vectors[s])) for s in slices]
+        groups = [MemoryRowGroup(Sizes.of_items(rows.batch.n_docs), rows) for rows in parts]
         return cls(n_columns, tuple(groups), made={"format": "array"})
 
     def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> VectorManifest:

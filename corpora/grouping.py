@@ -165,8 +165,7 @@ class Grouping:
             try:
                 starts = found_starts.to_pylist()
             except (ValueError, OverflowError) as error:
-                problem = "expected dates between the years 1 and 9999"
-                raise OptionError("over", problem) from error
+                raise OptionError("over", "expected dates between the years 1 and 9999") from error
         known = (name_codes >= 0) & (start_codes >= 0)
         pairs = name_codes[known] * len(starts) + start_codes[known]
         found, inverse = np.unique(pairs, return_inverse=True)

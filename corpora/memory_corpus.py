@@ -154,8 +154,7 @@ def corpus_of_texts(
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
         refuse("keep", f"texts have no field {kept.named[0]!r}", hint)
-    blocks = blocks_of_texts(texts, door)
-    return _corpus_of_blocks(blocks, "texts", options, _index_of(texts))
+    return _corpus_of_blocks(blocks_of_texts(texts, door), "texts", options, _index_of(texts))
 
 
 def every_text(

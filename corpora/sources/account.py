@@ -26,8 +26,7 @@ class FileGroup(NamedTuple):
 
     @classmethod
     def of(cls, kind: str, files: Sequence[SourceFile]) -> FileGroup:
-        names = tuple(printable(file.name) for file in files[:MOST_NAMED])
-        return cls(kind, len(files), names)
+        return cls(kind, len(files), tuple(printable(file.name) for file in files[:MOST_NAMED]))
 
     @property
     def named(self) -> str:

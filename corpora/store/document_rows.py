@@ -186,8 +186,7 @@ def _named(sizes: Sizes) -> dict[str, int | float]:
 def sizes_of_batch(batch: DocumentBatch) -> Sizes:
     """The sizes of documents in memory; a whole number of tokens where counts are whole."""
     counts = batch.word_counts
-    is_whole = counts.dtype == np.uint32
-    n_tokens = int(counts.sum(dtype=np.int64)) if is_whole else batch.n_tokens
+    n_tokens = int(counts.sum(dtype=np.int64)) if counts.dtype == np.uint32 else batch.n_tokens
     return Sizes(batch.n_docs, batch.n_pairs, n_tokens)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sparsetopics.answers.themes import opened
 from sparsetopics.base.errors import OptionError, ShapeError
-from sparsetopics.base.outputs import Output, output_file
+from sparsetopics.base.outputs import output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.ingest_options import IngestOptions
@@ -53,7 +53,11 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     CorpusFormatError, VocabularyError or ShapeError for files that cannot be read or do not fit,
     and OptionError for options and models that do not go together.
     """
-    output = _page(plan)
+    output = None
+    if plan.report is not None:
+        inputs = [*plan.models, plan.heldout, plan.coherence_corpus, *map(Path, plan.texts)]
+        output = output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
+        check_extension("report", plan.report, PAGE_EXTENSIONS)
     heldout = corpus_at(plan.heldout, SWAPPED)
     models = [_opened(path, plan, heldout) for path in plan.models]
     _check_options(plan, models, heldout)
@@ -115,16 +119,6 @@ def _check_options(
     may_be_pickles = (path.is_file() and path.suffix not in READERS for path in plan.models)
     if plan.unpickle and not any(may_be_pickles):
         raise OptionError("unpickle", "needs a file without a known extension among the models")
-
-
-def _page(plan: ScoringPlan) -> Output | None:
-    """Return where to write the page, if any; OutputError or OptionError if it cannot."""
-    if plan.report is None:
-        return None
-    inputs = [*plan.models, plan.heldout, plan.coherence_corpus, *map(Path, plan.texts)]
-    output = output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
-    check_extension("report", plan.report, PAGE_EXTENSIONS)
-    return output
 
 
 def _opened(path: Path, plan: ScoringPlan, heldout: AnyCorpus) -> FixedTopics | AnyRun:

@@ -20,7 +20,6 @@ from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.report.topic_path import shown_number, topic_path_section
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
-from sparsetopics.measures.completion import CompletionScore
 from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
@@ -40,19 +39,28 @@ def scored_report(
     *,
     workers: int = 1,
 ) -> Report:
-    """Return a page about models scored on the corpus ``name``, all topic models or all mixtures.
+    """Return a page about models scored on the corpus ``name``.
 
-    Coherence was counted in ``coherence_corpus``, and ``seed`` is that of the split of documents.
+    Coherence of topics was counted in ``coherence_corpus``, that of mixtures in the scored corpus,
+    and ``seed`` is that of the split of documents.
     Examples are from ``heldout``; without it the page has none.
     """
-    first = cards[0]
+    first = next((card for card in cards if isinstance(card, Scorecard)), cards[0])
     if isinstance(first, Scorecard):
         title, noun, n_scored = "Topic model evaluation", "documents", first.completion.n_documents
-        facts = score_facts(first.completion, coherence_corpus, seed)
+        score = first.completion
+        facts: dict[str, Fact] = {
+            "documents scored": f"{score.n_documents:,}",
+            "hidden tokens scored": f"{score.n_tokens:,.0f}",
+            "documents skipped": f"{score.n_skipped_documents:,} with fewer than two known words",
+            "tokens unknown": f"{score.n_unknown_tokens:,} outside the training vocabulary",
+            "split": f"by word type, one fifth hidden, seed {seed}",
+            "coherence counted in": coherence_corpus,
+        }
     else:
         title, n_scored = "Mixture evaluation", first.n_items
         of_words = isinstance(heldout, Corpus)
-        noun, coherence_corpus = ("documents", coherence_corpus) if of_words else ("items", "")
+        noun, coherence_corpus = ("documents", name) if of_words else ("items", "")
         facts = {f"{noun} scored": f"{n_scored:,}"}
     seen = "training" if all(card.in_sample for card in cards) else "held-out"
     return Report(
@@ -77,18 +85,6 @@ def _subject_of(run: AnyRun) -> RunSubject:
     """Return the function that says what a page shows of a run, without or with its scores."""
     found: RunSubject = imported(MODELS[run.model.name].subject)
     return found
-
-
-def score_facts(score: CompletionScore, coherence_corpus: str, seed: int) -> dict[str, Fact]:
-    """Say what was scored and how, for a panel of the page."""
-    return {
-        "documents scored": f"{score.n_documents:,}",
-        "hidden tokens scored": f"{score.n_tokens:,.0f}",
-        "documents skipped": f"{score.n_skipped_documents:,} with fewer than two known words",
-        "tokens unknown": f"{score.n_unknown_tokens:,} outside the training vocabulary",
-        "split": f"by word type, one fifth hidden, seed {seed}",
-        "coherence counted in": coherence_corpus,
-    }
 
 
 def write_run_report(

@@ -19,7 +19,7 @@ from msgspec.structs import replace as with_fields
 
 from sparsetopics.answers.edit_records import Edits
 from sparsetopics.answers.topic_names import GivenNames, place_of, with_names
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.base.errors import warn_user
 from sparsetopics.corpora.batching import FEWEST_BATCHES, Batches
 from sparsetopics.corpora.corpus import Corpus
@@ -97,7 +97,10 @@ def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
     topics = run.of(TopicPosterior)
     if topics is None:
         refuse("themes", f"needs the topics of LDA or an HDP, but {run.path} is a mixture")
-    groups = theme_of_topics(topics, n_themes)
+    counts_from(1).check("themes", n_themes)
+    if n_themes > run.model.n_topics:
+        refuse("themes", f"must be from 1 to {run.model.n_topics:,} topics, but is {n_themes:,}")
+    groups = groups_at(topics.themes(), n_themes)
     joined = [np.flatnonzero(groups == theme).tolist() for theme in range(n_themes)]
     found = with_joined_topics(topics, [group for group in joined if len(group) > 1])
     names: GivenNames = {each.id: each.theme_name for each in found.topics if each.theme_name}
@@ -106,14 +109,6 @@ def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
         for topic in found.topics
     ]
     return with_names(found.with_topics(nameless), names)
-
-
-def theme_of_topics(run: TopicRun, n_themes: int) -> IntArray:
-    """The theme of each topic, (n_topics,), numbered by the heaviest topic of each."""
-    counts_from(1).check("themes", n_themes)
-    if n_themes > run.model.n_topics:
-        refuse("themes", f"must be from 1 to {run.model.n_topics:,} topics, but is {n_themes:,}")
-    return groups_at(run.themes(), n_themes)
 
 
 def with_divided_topic(run: TopicRun, topic: int, shares: FloatArray) -> TopicRun:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +16,8 @@ from pyarrow.parquet import ParquetWriter
 from sparsetopics.base.outputs import Inputs, Output, output_file, written
 from sparsetopics.options.option import check_extension, refuse
 
-
-class Writer(Protocol):
-    """Writes to a file that is open; Arrow has several."""
-
-    def write_table(self, table: pa.Table, /) -> None: ...
-
-
+#: The formats by their extensions. That of Arrow is also that of Feather.
+FORMATS = (".parquet", ".csv", ".jsonl", ".arrow")
 LABELS = {"id": pa.string(), "name": pa.string()}  # columns that say which topic it is
 # Beginnings that spreadsheets, or the programs that read what these write, take for formulas. The
 # last four are wide forms of the first four, which some spreadsheets treat alike.
@@ -36,7 +29,7 @@ def table_output(
 ) -> Output | None:
     """Return the output for a table at ``path``, as ``output_file`` does; None without a path.
 
-    OptionError unless the extension is a key of ``FORMATS``. ``spreadsheet_safe`` is refused for
+    OptionError unless the extension is one of ``FORMATS``. ``spreadsheet_safe`` is refused for
     all but CSV.
     """
     if path is None:
@@ -44,7 +37,7 @@ def table_output(
             refuse("spreadsheet-safe", "needs --out")
         return None
     output = output_file(path, overwrite=overwrite, inputs=inputs)
-    check_extension("out", path, tuple(FORMATS))
+    check_extension("out", path, FORMATS)
     if spreadsheet_safe and path.suffix.lower() != ".csv":
         refuse("spreadsheet-safe", f"is for CSV, but the output is {path.name!r}")
     return output
@@ -67,7 +60,7 @@ def write_tables(
     *,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write tables of one ``schema`` in the format ``suffix``, a key of ``FORMATS``.
+    """Write tables of one ``schema`` in the format ``suffix``, one of ``FORMATS``.
 
     Tables are taken one by one, and need not stay in memory. Lists of a fixed size become a column
     for each of their numbers in CSV: ``name_0``, ``name_1`` and so on; other lists, of words,
@@ -83,7 +76,10 @@ def write_tables(
     if suffix == ".parquet":
         schema = _with_any_size(schema.empty_table()).schema
         tables = map(_with_any_size, tables)
-    with FORMATS[suffix](path, schema) as writer:
+    if suffix == ".jsonl":
+        _write_jsonl(path, schema, tables)
+        return
+    with _WRITERS[suffix](path, schema) as writer:
         for table in tables:
             writer.write_table(table)
 
@@ -110,12 +106,11 @@ def _flat(table: pa.Table) -> pa.Table:
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_list(column.type):
             columns[name] = pc.binary_join(column, " ")
-            continue
-        if not pa.types.is_fixed_size_list(column.type):
+        elif pa.types.is_fixed_size_list(column.type):
+            for place in range(column.type.list_size):
+                columns[f"{name}_{place}"] = pc.list_element(column, place)
+        else:
             columns[name] = column
-            continue
-        for place in range(column.type.list_size):
-            columns[f"{name}_{place}"] = pc.list_element(column, place)
     return pa.table(columns)
 
 
@@ -128,20 +123,13 @@ def _without_formulas(table: pa.Table) -> pa.Table:
     return table
 
 
-class _JsonLines(NamedTuple):
-    file: TextIO
-    keys: list[str]  # of all rows, as JSON
-
-    def write_table(self, table: pa.Table) -> None:
-        for cells in zip(*map(_as_json, table.columns), strict=True):
-            pairs = zip(self.keys, cells, strict=True)
-            self.file.write(f"{{{', '.join(f'{key}: {cell}' for key, cell in pairs)}}}\n")
-
-
-@contextmanager
-def _open_jsonl(path: Path, schema: pa.Schema) -> Iterator[_JsonLines]:
+def _write_jsonl(path: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
+    keys = [json.dumps(name) for name in schema.names]
     with path.open("w", encoding="utf-8", newline="") as file:
-        yield _JsonLines(file, [json.dumps(name) for name in schema.names])
+        for table in tables:
+            for cells in zip(*map(_as_json, table.columns), strict=True):
+                pairs = zip(keys, cells, strict=True)
+                file.write(f"{{{', '.join(f'{key}: {cell}' for key, cell in pairs)}}}\n")
 
 
 def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
@@ -163,11 +151,9 @@ def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
     return texts
 
 
-#: What opens a file of each format, by its extension. The format of Arrow is also that of Feather.
-#: Arrow's CSV has every text in quotes and the shortest numbers that read back the same.
-FORMATS: dict[str, Callable[[Path, pa.Schema], AbstractContextManager[Writer]]] = {
+# Arrow's CSV has every text in quotes and the shortest numbers that read back the same.
+_WRITERS = {
     ".parquet": partial(ParquetWriter, compression="zstd"),
     ".csv": CSVWriter,
-    ".jsonl": _open_jsonl,
     ".arrow": pa.ipc.new_file,
 }

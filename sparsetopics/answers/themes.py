@@ -11,10 +11,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from sparsetopics.answers.editing import with_joined_themes
-from sparsetopics.answers.topic_names import with_names_of
+from sparsetopics.answers.topic_names import labels_of, with_names_of
+from sparsetopics.model.statistics import in_use
 from sparsetopics.runs.run import AnyRun, TopicRun, load_run
 from sparsetopics.runs.topic_identity import THEME
 
+MANY_TOPICS = 40  # in use; of more, themes are shown first
 ONE_OF_PATH = "A path has a run for each number of topics: name one of them."
 
 
@@ -38,3 +40,26 @@ def themed(run: AnyRun, n_themes: int) -> TopicRun:
     return found.with_topics(
         [replace(topic, id=THEME + topic.id.removeprefix(THEME)) for topic in found.topics]
     )
+
+
+def themes_to_read(run: AnyRun) -> TopicRun | None:
+    """The themes of a run that are shown before its topics, if these are many.
+
+    There are as many as the validation of an HDP has called enough to read; None without one.
+    """
+    scores, n_used = run.settings.get("number_of_topics"), in_use(run.model.sizes).sum()
+    if n_used <= MANY_TOPICS or not (scores and scores.to_read) or scores.to_read >= n_used:
+        return None
+    return themed(run, scores.to_read)
+
+
+def names_of_themes(run: AnyRun) -> dict[str, str]:
+    """The names of the themes to read, by the ids of all topics in them; empty without any."""
+    if (themes := themes_to_read(run)) is None:
+        return {}
+    named = zip(themes.topics, labels_of(themes), strict=True)
+    return {
+        each: name
+        for topic, (_, name) in named
+        for each in (topic.id.removeprefix(THEME), *topic.former_ids)
+    }

@@ -219,8 +219,7 @@ class Workspace(NamedTuple):
         for place, _ in ((self, names), *others):
             sync_tree(place.new)
         for place, _ in others:
-            here = os.path.relpath(self.folder, place.folder)
-            place._write(_PART_OF, _PartOf(identity, here))
+            place._write(_PART_OF, _PartOf(identity, os.path.relpath(self.folder, place.folder)))
             sync(place.folder.parent)
         places = [place._entry(own, self.folder) for place, own in ((self, names), *others)]
         # Everything above is on disk before the journal, whose appearance is the commit.

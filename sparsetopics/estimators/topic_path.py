@@ -79,7 +79,6 @@ class TopicPath(TopicEstimator):
     def _set_trained(
         self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows
     ) -> None:
-        from sparsetopics.runs.data import facts_of
         from sparsetopics.runs.topic_path import described_path
 
         assert found.recorder is not None, "a path has rungs"
@@ -92,8 +91,7 @@ class TopicPath(TopicEstimator):
         low, high = self.scores_.as_good_from, self.scores_.as_good_to
         self.as_good_ = None if low is None or high is None else (low, high)
         chosen = self.recommended_ or self.rungs_[len(self.rungs_) // 2]
-        facts = facts_of(documents)
-        self._set_model(self.models_[chosen], found.trace, facts, documents.vocabulary)
+        super()._set_trained(found._replace(model=models[chosen], kept={}), models, rows)
 
     @property
     def _validation_share(self) -> float:
@@ -121,8 +119,7 @@ class TopicPath(TopicEstimator):
         sparsity = None if self.sparsity is None else min(self.sparsity, number)
         model = LDA(**own | {"n_components": number, "sparsity": sparsity})
         model.n_features_in_ = self.n_features_in_
-        known = self.__dict__
-        model.__dict__.update({key: known[key] for key in ("_seed", "_text") if key in known})
+        model._seed, model._text = self._seed, self._text
         trace = self._trace_of(number)
         model._set_model(self.models_[number], trace, self._facts, self.vocabulary_)
         return model

@@ -63,8 +63,7 @@ class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, Docu
         if not options.starts_gradually:
             return options.n_topics
         n_topics, full = options.n_topics, wanted_number(options, 1)
-        of_topic = source.n_columns * np.dtype(np.float64).itemsize
-        by_memory = MOST_BYTES // of_topic
+        by_memory = MOST_BYTES // (source.n_columns * np.dtype(np.float64).itemsize)
         usual = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
         first = max(n_topics, min(usual, by_memory))
         if first < usual:

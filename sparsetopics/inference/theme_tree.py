@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.merging import Merging
@@ -82,17 +81,12 @@ def _merged(merging: Merging, families: IntArray, n_groups: int) -> tuple[Mergin
 def _after_moves(first: Merging, families: IntArray, groups: IntArray) -> IntArray:
     """The groups of topics after sweeps in which each moves to the best group of its family."""
     starts, numbers, values = first.rows
-    shape = len(starts) - 1, first.n_groups
-    counts = csr_array((values.astype(np.float64), numbers.astype(np.int64), starts), shape=shape)
-    by_topic = counts.T.tocsr()
-    topics = SparseShares(
-        by_topic.indptr.astype(np.int64),
-        by_topic.indices.astype(np.uint32),
-        by_topic.data.astype(np.float32),
-    )
-    groups, of_groups = groups.copy(), np.zeros((shape[0], int(groups.max()) + 1))
-    rows = np.repeat(np.arange(shape[0]), np.diff(starts))
-    np.add.at(of_groups, (rows, groups[numbers]), values)
+    n_words, order = len(starts) - 1, np.argsort(numbers, kind="stable")
+    words = np.repeat(np.arange(n_words, dtype=np.uint32), np.diff(starts))
+    of_topics = np.searchsorted(numbers[order], np.arange(first.n_groups + 1))
+    topics = SparseShares(of_topics, words[order], values[order])
+    groups, of_groups = groups.copy(), np.zeros((n_words, int(groups.max()) + 1))
+    np.add.at(of_groups, (words, groups[numbers]), values)
     for _ in range(SWEEPS):
         arguments = topics, families, first.word_concentration, groups, of_groups
         if pair_kernels.move_topics_in_place(*arguments) == 0:

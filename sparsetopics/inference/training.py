@@ -136,7 +136,6 @@ def _report(
     score: float | None,
     source: Source[D],
 ) -> LapInfo:
-    reordered = moves.get("reorder")
     return LapInfo(
         lap=lap,
         seconds=seconds,
@@ -149,7 +148,7 @@ def _report(
         batches_kept_old=tally.kept_old,
         local_iterations_per_document=tally.local.iterations / source.n_docs,
         moves={counted: _counted(moves, counted) for counted in MOVE_COUNTS},
-        reorders_accepted=0 if reordered is None else reordered.accepted,
+        reorders_accepted=moves.get("reorder", MoveTally(0, 0)).accepted,
         doc_concentration=current.allocation.total_concentration,
         word_concentration=current.likelihood.word_concentration,
         top_concentration=current.allocation.top_concentration,

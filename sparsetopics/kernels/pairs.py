@@ -188,27 +188,22 @@ def move_topics_in_place(
         family[groups[k]] = families[k]
         for i in range(topics.starts[k], topics.starts[k + 1]):
             sizes[groups[k]] += topics.shares[i]
-    gains, before, after = np.empty(n_groups), np.empty(n_groups), np.empty(n_groups)
     for k in range(groups.shape[0] - 1, -1, -1):
         own, size = groups[k], 0.0
         if members[own] == 1:
             continue
-        gains[:] = 0.0
+        before, gains = np.zeros(n_groups), np.zeros(n_groups)
         for i in range(topics.starts[k], topics.starts[k + 1]):
             row, count = counts[topics.topics[i]], np.float64(topics.shares[i])
             size += count
             row[own] = max(0.0, row[own] - count)
-            for g in range(n_groups):
-                before[g] = row[g] + word_concentration
-                after[g] = before[g] + count
-            log_gammas_in_place(before)
-            log_gammas_in_place(after)
-            for g in range(n_groups):
-                gains[g] += after[g] - before[g]
+            _add_gammas(row, word_concentration, before)
+            _add_gammas(row, word_concentration + count, gains)  # less the same for all groups
         sizes[own] -= size
         best = own
         for g in range(n_groups):
-            gains[g] += log_gamma(sizes[g] + prior) - log_gamma(sizes[g] + size + prior)
+            of_size = log_gamma(sizes[g] + prior) - log_gamma(sizes[g] + size + prior)
+            gains[g] += of_size - before[g]
         for g in range(n_groups):
             if family[g] == families[k] and gains[g] > gains[best]:
                 best = g

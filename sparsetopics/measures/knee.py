@@ -57,14 +57,9 @@ def find_knee(numbers: Sequence[int], scores: Sequence[HeldoutScores]) -> Knee:
     good = (lost <= RECOMMENDED_LOSS) & (means[best] - means[near] <= 2.0 * RECOMMENDED_LOSS)
     recommended = near.start + int(np.flatnonzero(good)[-1]) if good.any() else best
     # The error of a single document is NaN.
-    as_good = near.start + np.flatnonzero(lost <= np.fmax(2.0 * errors, AS_GOOD_LOSS))
-    return Knee(
-        best=best,
-        recommended=recommended,
-        largest_as_good=min(recommended, *as_good.tolist()),
-        smallest_as_good=max(recommended, *as_good.tolist()),
-        differences=differences,
-    )
+    others = near.start + np.flatnonzero(lost <= np.fmax(2.0 * errors, AS_GOOD_LOSS))
+    as_good = [recommended, *others.tolist()]
+    return Knee(best, recommended, min(as_good), max(as_good), differences)
 
 
 def settled_knee(settled: int, scores: Sequence[HeldoutScores]) -> Knee:
@@ -90,19 +85,13 @@ def reading_number(numbers: Sequence[int], shares: Sequence[float]) -> int:
     shares, with straight lines in log K.
     """
     rising = isotonic_regression(shares).x
-    place = int(np.searchsorted(rising, min(READING_SHARE, rising[-1])))
-    if place == 0:
-        return numbers[0]
-    (low, high), logs = rising[place - 1 : place + 1], np.log(numbers[place - 1 : place + 1])
-    part = (min(READING_SHARE, high) - low) / (high - low)
-    return round(float(np.exp(logs[0] + part * (logs[1] - logs[0]))))
+    # Backwards, since of equal places ``interp`` takes the last, which must be the fewest topics.
+    falling, logs = rising[::-1], np.log(numbers)[::-1]
+    return round(float(np.exp(np.interp(-min(READING_SHARE, rising[-1]), -falling, logs))))
 
 
 def _around(best: int, means: FloatArray) -> slice:
     """The models next to the best one that score at most ``NEAR`` less."""
-    first = last = best
-    while first > 0 and means[first - 1] >= means[best] - NEAR:
-        first -= 1
-    while last + 1 < len(means) and means[last + 1] >= means[best] - NEAR:
-        last += 1
-    return slice(first, last + 1)
+    far = np.flatnonzero(means < means[best] - NEAR)
+    first, end = np.array([-1, *far, len(means)])[np.searchsorted(far, best) + np.arange(2)]
+    return slice(int(first) + 1, int(end))

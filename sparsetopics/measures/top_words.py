@@ -31,9 +31,8 @@ class TopicRow(NamedTuple):
     @property
     def mark(self) -> str:
         """What people should know of a topic of few documents; empty for any other."""
-        n_documents, which = self.documents_with_half, ""
-        if self.mostly is not None:
-            which = "; {field}: {value}".format_map(self.mostly)
+        n_documents = self.documents_with_half
+        which = "; {field}: {value}".format_map(self.mostly) if self.mostly else ""
         if n_documents is None or n_documents > (MARKED_WITH_VALUE if which else MARKED):
             return ""
         return printable(f"half in {quantity(n_documents, 'document')}{which}")
@@ -49,9 +48,9 @@ def top_words(topic_word: FloatArray, n_words: int) -> IntArray:
         return np.argsort(-topic_word, axis=1, kind="stable")
     # To sort whole topics of a large vocabulary would take ten times as long. The n-th largest
     # number is the same on every processor, unlike the order that a partition leaves behind.
-    least = [_nth_largest(row, n_words) for row in topic_word]
     found = np.empty((len(topic_word), n_words), np.int64)
-    for row, limit, best in zip(topic_word, least, found, strict=True):
+    for row, best in zip(topic_word, found, strict=True):
+        limit = _nth_largest(row, n_words)
         above, equal = np.flatnonzero(row > limit), np.flatnonzero(row == limit)
         chosen = np.sort(np.concatenate((above, equal[: n_words - len(above)])))
         best[:] = chosen[np.argsort(-row[chosen], kind="stable")]

@@ -41,18 +41,17 @@ def measure_topics(models: Iterable[BestWords], batches: Iterable[DocumentBatch]
     for sizes, words, counts, of_all in models:
         used = in_use(sizes)
         best = words[used, :DISTINCT_WORDS]
-        coherent = best[:, :COHERENT_WORDS]
-        shares = counts[used] / np.maximum(of_all[coherent], np.finfo(np.float64).tiny)
+        lists.append(best[:, :COHERENT_WORDS])
+        shares = counts[used] / np.maximum(of_all[lists[-1]], np.finfo(np.float64).tiny)
         diversity = round(topic_diversity(best), DIGITS) if used.any() else None
-        empty = len(used) - int(used.sum())
-        own = {"exclusivity": _mean(shares), "diversity": diversity, "empty_topics": empty}
-        found.append(own)
-        lists.append(coherent)
+        empty = int((~used).sum())
+        found.append({"exclusivity": _mean(shares), "diversity": diversity, "empty_topics": empty})
     # Most topics have the same words in several models.
     distinct, places = np.unique(np.concatenate(lists), axis=0, return_inverse=True)
-    values = npmi(*count_cooccurrence(batches, distinct))[places]
-    ends = np.cumsum([len(words) for words in lists])
-    parts = np.split(values, ends[:-1])
+    values = np.zeros(0)
+    if len(distinct):
+        values = npmi(*count_cooccurrence(batches, distinct))[places]
+    parts = np.split(values, np.cumsum([len(words) for words in lists])[:-1])
     return [{"coherence": _mean(own), **each} for own, each in zip(parts, found, strict=True)]
 
 

@@ -297,8 +297,7 @@ class TrainingOptions:
     @property
     def can_remember(self) -> bool:
         """Whether topics keep their numbers, and the learner keeps the topics of documents."""
-        stay = not self.makes_moves and not self.model_kind.of_items
-        return self.learner_kind.remembers and stay
+        return self.learner_kind.remembers and not self.makes_moves and not self.model_kind.of_items
 
     @property
     def starts_gradually(self) -> bool:
@@ -309,8 +308,7 @@ class TrainingOptions:
     @property
     def _may_start_gradually(self) -> bool:
         """Whether topics could be merged: the bound may fall, and assignments are kept."""
-        collapsed = self.local.update == "collapsed"
-        return self.model_kind.narrows and collapsed and self.can_remember
+        return self.model_kind.narrows and self.local.update == "collapsed" and self.can_remember
 
     @property
     def counts_words(self) -> bool:

@@ -134,7 +134,11 @@ class RunKeeper:
         return progress
 
     def keep(self, progress: TrainingState, memo: Memo) -> None:
-        """Write a checkpoint if one is due; a kill meanwhile leaves the last one whole."""
+        """Tell the lap, and write a checkpoint if one is due.
+
+        A kill meanwhile leaves the last one whole.
+        """
+        self._folder.tell(self.trace)
         lap = len(progress.laps)
         if not self._is_due(lap):
             return

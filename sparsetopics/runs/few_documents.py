@@ -6,7 +6,7 @@ learner keeps of each batch. Of each topic only the documents with most of it ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import chain
 from typing import Annotated
 
@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.errors import SparsetopicsError, warn_user
 from sparsetopics.corpora.batching import Batches, TrainingData
 from sparsetopics.corpora.grouping import LABEL
@@ -56,9 +56,7 @@ def few_documents(
     same for any division into batches. Warns if labels and fields cannot be read any more.
     """
     assert isinstance(data.whole, Batches), "documents of corpora"
-    parts = ((rows, kept(batch_id)) for batch_id, rows in enumerate(data.whole.rows))
-    known = ((rows, Assignments(*part)) for rows, part in parts if part is not None)
-    topics, rows, masses = _largest(known, len(sizes))
+    topics, rows, masses = _largest(data.whole.rows, kept, len(sizes))
     if not len(rows):
         return ()
     halves = []
@@ -79,13 +77,13 @@ def few_documents(
     )
 
 
-def _largest(
-    parts: Iterator[tuple[IntArray, Assignments[DocumentBatch]]], n_topics: int
-) -> Largest:
+def _largest(batches: Sequence[IntArray], kept: Kept, n_topics: int) -> Largest:
     """The ``MOST`` largest N_dk of each topic, of equals those of the first documents."""
     found: Largest = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    for rows, assignments in parts:
-        use = TopicUse.of(assignments, n_topics)
+    for batch_id, rows in enumerate(batches):
+        if (part := kept(batch_id)) is None:
+            continue
+        use = TopicUse.of(Assignments(*part), n_topics)
         topics = np.concatenate((found[0], use.topics))
         places = np.concatenate((found[1], rows[use.documents]))
         masses = np.concatenate((found[2], use.counts))

@@ -43,22 +43,17 @@ def path_scores(scores: Scores, measures: Sequence[Measures]) -> Scores:
 
     Numbers with empty topics are not recommended if one of those that predict as well has none.
     """
-    scores = _with_measures(scores, measures)
-    best, low, high = scores.recommended, scores.as_good_from, scores.as_good_to
-    if best is None or low is None or high is None:
-        return scores
-    good = [rung for rung in scores.rungs if low <= rung.n_topics <= high]
+    scores = _with_entries(scores, measures)
+    good, best = scores.as_good, scores.recommended
     used = [rung.n_topics for rung in good if not rung.empty_topics]
-    if len(used) in (0, len(good)):
+    if best is None or len(used) in (0, len(good)):
         return scores
     chosen = min(used, key=lambda number: abs(math.log(number / best)))
     numbers = [rung.n_topics for rung in scores.rungs]
     place = numbers.index(chosen)
     shares = shares_of_gain([rung.share_of_gain or 0.0 for rung in scores.rungs], place)
-    own = zip(scores.rungs, shares, strict=True)
     return replace(
-        scores,
-        rungs=tuple(replace(rung, share_of_gain=share) for rung, share in own),
+        _with_entries(scores, [{"share_of_gain": share} for share in shares]),
         recommended=chosen,
         as_good_from=min(used),
         as_good_to=max(used),
@@ -67,10 +62,7 @@ def path_scores(scores: Scores, measures: Sequence[Measures]) -> Scores:
 
 
 def themed_scores(
-    scores: Scores,
-    model: TopicPosterior,
-    themes: Sequence[Merge],
-    batches: Iterable[DocumentBatch],
+    scores: Scores, model: TopicPosterior, themes: Sequence[Merge], batches: Iterable[DocumentBatch]
 ) -> Scores:
     """The scores of an HDP with the measures of its themes, cut at each of the numbers tried.
 
@@ -78,7 +70,7 @@ def themed_scores(
     """
     numbers = [rung.n_topics for rung in scores.rungs if rung.n_topics <= model.n_topics]
     measures = measure_topics(_cuts(model, themes, numbers), batches) if numbers else []
-    return _with_measures(scores, [{}] * (len(scores.rungs) - len(numbers)) + measures)
+    return _with_entries(scores, [{}] * (len(scores.rungs) - len(numbers)) + measures)
 
 
 def _cuts(
@@ -101,6 +93,6 @@ def _cuts(
         yield BestWords(sizes[left], best[left], own, of_all)
 
 
-def _with_measures(scores: Scores, measures: Sequence[Measures]) -> Scores:
-    own = zip(scores.rungs, measures, strict=True)
+def _with_entries(scores: Scores, entries: Sequence[Measures]) -> Scores:
+    own = zip(scores.rungs, entries, strict=True)
     return replace(scores, rungs=tuple(replace(rung, **each) for rung, each in own))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar, overload
@@ -302,11 +303,8 @@ def check_folder(path: Path) -> None:
 
 def _example(path: Path) -> Path:
     """The recommended run of a topic path, or else its smallest."""
-    try:
-        recommended = load_topic_path(path).scores.recommended
-    except RunError:  # the smallest run may be sound
-        recommended = None
-    if recommended is not None:
-        return path / str(recommended)
+    with suppress(RunError):  # the smallest run may be sound
+        if recommended := load_topic_path(path).scores.recommended:
+            return path / str(recommended)
     numbers = (name for name in os.listdir(path) if name.isdecimal())
     return path / min(numbers, key=int, default="50")

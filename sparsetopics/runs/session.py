@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, Source, StoredBatch
+from sparsetopics.base.batches import DocumentBatch, StoredBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.batching import TrainingData
@@ -107,7 +107,7 @@ def run_session(
         if options.is_validated:
             assert isinstance(model, TopicPosterior), "it has a number of topics"
             kept["themes"] = tree_of(model)
-            batches = cast("Source[DocumentBatch]", data.whole)
-            read = map(batches.read, range(batches.n_batches))
-            kept["number_of_topics"] = themed_scores(scores, model, kept["themes"], read)
+            read = map(data.whole.read, range(data.whole.n_batches))
+            documents = (batch for batch in read if isinstance(batch, DocumentBatch))
+            kept["number_of_topics"] = themed_scores(scores, model, kept["themes"], documents)
     return Trained(model, trace, recorder, kept, (statistics, parameters))

@@ -77,8 +77,13 @@ class RungScorer:
     workers: int
 
     @classmethod
-    def of_validation(cls, documents: Corpus, workers: int) -> RungScorer:
-        """Few documents are cut in several ways, so that their scores depend less on chance."""
+    def of_validation(cls, documents: Corpus | None, workers: int) -> RungScorer | None:
+        """What scores on documents that were kept out of training, if any were.
+
+        Few documents are cut in several ways, so that their scores depend less on chance.
+        """
+        if documents is None:
+            return None
         needed = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
         cheap = max(USUAL_SPLITS, min(MOST_SPLITS, CHEAP_PAIRS // documents.n_pairs))
         n_splits = min(needed, cheap)
@@ -205,19 +210,9 @@ class RungRecorder:
 
     def number_to_read(self) -> int:
         """The fewest topics that are enough to read, on a path those of a rung."""
-        rungs, knee = self._ranked()
-        gains = self._gains(rungs, knee.recommended)[knee.recommended :]
-        numbers = [rung.n_topics for rung in rungs[knee.recommended :]]
-        if self.options.is_topic_path:
-            return rung_to_read(numbers, gains)
-        return reading_number(numbers[::-1], gains[::-1])
-
-    def _gains(self, rungs: Sequence[Rung], recommended: int) -> list[float]:
-        """What each number gains over no topics, as a share of what the recommended one gains."""
-        assert self.scorer is not None, "scores are of documents"
-        nothing = self.scorer.score_without_topics()
-        gains = [mean_score(rung.scores).mean - nothing for rung in rungs]
-        return shares_of_gain(gains, recommended)
+        found = self.scores.to_read
+        assert found is not None, "rungs were scored"
+        return found
 
     @property
     def scores(self) -> Scores:
@@ -225,17 +220,22 @@ class RungRecorder:
         if self.scorer is None:
             return Scores(tuple(RungScore(rung.n_topics, rung.laps) for rung in self.rungs))
         rungs, knee = self._ranked()
-        gains = self._gains(rungs, knee.recommended)
-        own = map(_rung_score, rungs, knee.differences, gains)
+        best, numbers = knee.recommended, [rung.n_topics for rung in rungs]
+        nothing = self.scorer.score_without_topics()
+        gains = shares_of_gain([mean_score(rung.scores).mean - nothing for rung in rungs], best)
+        fewer, shares = numbers[best:], gains[best:]
+        to_read = reading_number(fewer[::-1], shares[::-1])
+        if self.options.is_topic_path:
+            to_read = rung_to_read(fewer, shares)
         return Scores(
-            rungs=tuple(own),
+            rungs=tuple(map(_rung_score, rungs, knee.differences, gains)),
             scored_on=self.scorer.described,
             n_documents=len(rungs[0].sizes),
             n_tokens=float(rungs[0].sizes.sum()),
-            recommended=rungs[knee.recommended].n_topics,
-            as_good_from=rungs[knee.smallest_as_good].n_topics,
-            as_good_to=rungs[knee.largest_as_good].n_topics,
-            to_read=self.number_to_read(),
+            recommended=numbers[best],
+            as_good_from=numbers[knee.smallest_as_good],
+            as_good_to=numbers[knee.largest_as_good],
+            to_read=to_read,
         )
 
 
@@ -257,11 +257,8 @@ class RungWriter:
             # The visits in which the rung took in the validation documents
             lap = {"lap": (trace[-1]["lap"] or 0) + VISITS, "elbo_per_token": elbo_per_token}
             trace.append(trace[-1] | lap | {HELDOUT_SCORE: None})
-        options = {
-            **rung_record(self.plan.options, model.n_topics, share),
-            "batches": self.plan.n_batches,
-            "resident_pairs": self.plan.resident_pairs,
-        }
+        options = rung_record(self.plan.options, model.n_topics, share)
+        options |= {"batches": self.plan.n_batches, "resident_pairs": self.plan.resident_pairs}
         run = self.folder.new_rung(model.n_topics)
         facts: Provenance = {**self.provenance, "options": options, "themes": NO_THEMES}
         save_run(run, model, self.documents.vocabulary, facts, trace)

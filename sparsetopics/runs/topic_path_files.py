@@ -99,6 +99,12 @@ class Scores(msgspec.Struct, frozen=True):
         return f"To read: {found}. To {advice}"
 
     @property
+    def as_good(self) -> list[RungScore]:
+        """The rungs that predict as well, with the recommended one."""
+        low, high = self.as_good_from or 0, self.as_good_to or 0
+        return [rung for rung in self.rungs if low <= rung.n_topics <= high]
+
+    @property
     def best(self) -> RungScore | None:
         """The rung with the highest score, the largest of equals; None without scores."""
         scored = [rung for rung in self.rungs if rung.log_likelihood_per_token is not None]
@@ -126,9 +132,8 @@ class Scores(msgspec.Struct, frozen=True):
     @property
     def _doubt(self) -> str:
         """A sentence if chance moves scores by more than a difference that would matter."""
-        low, high = self.as_good_from or 0, self.as_good_to or 0
-        near = (rung for rung in self.rungs if low <= rung.n_topics <= high)
-        error = max((rung.difference_standard_error or 0.0 for rung in near), default=0.0)
+        errors = (rung.difference_standard_error or 0.0 for rung in self.as_good)
+        error = max(errors, default=0.0)
         if error <= LARGE_ERROR:
             return ""
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -125,10 +125,6 @@ def finish_training(
         assert isinstance(task.corpus, Corpus), "topics are over words"
         writer = RungWriter(plan, task.corpus, task.provenance, folder, keeper)
 
-    def on_lap(entry: Mapping[str, float | None]) -> None:
-        folder.tell(keeper.trace)
-        hooks.on_lap(entry)
-
     def on_writing() -> None:
         keeper.keeps_last = plan.keep_state
         hooks.on_writing()
@@ -136,7 +132,7 @@ def finish_training(
     with open_executor(plan.workers) as executor, _open_steps(plan, folder, data.whole) as steps:
         found = run_session(
             data, plan.options, rng, executor, folder.memo,
-            hooks._replace(on_lap=on_lap, on_writing=on_writing),
+            hooks._replace(on_writing=on_writing),
             scorer=scorer, keep_rung=keep_no_model if writer is None else writer.keep,
             score=lap_score(plan, task.corpus, task.heldout),
             start=None if task.start is None else task.start.model, keeper=keeper, steps=steps,
@@ -173,9 +169,7 @@ def _scorer(plan: RunPlan, task: Task, data: TrainingData) -> RungScorer | None:
         assert isinstance(task.heldout, Corpus), "it is like the training corpus"
         described = f"{quantity(task.heldout.n_docs, 'held-out document')} of {plan.heldout}"
         return RungScorer(task.heldout, 1, described, plan.workers)  # as ``evaluate`` scores
-    if data.validation is not None:
-        return RungScorer.of_validation(data.validation, plan.workers)
-    return None
+    return RungScorer.of_validation(data.validation, plan.workers)
 
 
 def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:
@@ -212,13 +206,15 @@ def task_of(plan: RunPlan, before: AnyRun | None = None) -> tuple[RunPlan, Task]
         raise OptionError("start", problem, f"Give one of {', '.join(get_args(StartName))}.")
     corpus = corpus_of(plan)
     plan, start = _started(plan, corpus)
-    if plan.start_run is not None:  # it decides where training begins
-        plan = replace(plan, validation_share=plan.validation_share or 0.0)
     n_rows = corpus.sizes.n_docs
     options, share = with_validation(plan.options, plan.validation_share, n_rows)
     plan = replace(plan, options=options, validation_share=share)
-    facts, before = _provenance(plan, corpus), before or start or _first_start(plan, corpus)
-    return plan, Task(corpus, heldout_of(plan, corpus), facts, start, before)
+    batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
+    facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}
+    record = option_record(options) | batches
+    provenance: Provenance = {"corpus": facts, "options": record, "seed": plan.seed}
+    before = before or start or _first_start(plan, corpus)
+    return plan, Task(corpus, heldout_of(plan, corpus), provenance, start, before)
 
 
 def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None]:
@@ -237,10 +233,9 @@ def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None
     if not plan.start_topics and plan.options.n_topics != n_topics:
         problem = f"is {plan.options.n_topics:,}, but the run of --start has {n_topics:,} topics"
         raise OptionError("topics", problem, "Leave out --topics.")
-    if plan.start_topics:
-        options = replace(plan.options, n_topics=n_topics)
-        plan = replace(plan, options=options, start_topics=False)
-    return plan, run
+    options, share = replace(plan.options, n_topics=n_topics), plan.validation_share or 0.0
+    # The run decides where training begins, so that nothing is left to validate.
+    return replace(plan, options=options, start_topics=False, validation_share=share), run
 
 
 def _first_start(plan: RunPlan, corpus: AnyCorpus) -> AnyRun | None:
@@ -253,10 +248,3 @@ def _first_start(plan: RunPlan, corpus: AnyCorpus) -> AnyRun | None:
         except SparsetopicsError as error:
             warn_user(f"Topics get new ids, since those of --start cannot be read: {error}")
     return None
-
-
-def _provenance(plan: RunPlan, corpus: AnyCorpus) -> Provenance:
-    """What the run folder says about the training."""
-    batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
-    facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}
-    return {"corpus": facts, "options": option_record(plan.options) | batches, "seed": plan.seed}

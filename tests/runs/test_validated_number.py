@@ -15,8 +15,8 @@ from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.inference import validated_number
 from sparsetopics.inference.training_state import PathMemory, check_rung
+from sparsetopics.inference.validated_number import ValidatedNumber
 from sparsetopics.measures.completion import document_completion, unigram_probabilities
 from sparsetopics.measures.paired import HeldoutScores, paired_difference
 from sparsetopics.model.memo import Memo
@@ -168,14 +168,15 @@ def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
     documents, monkeypatch, n_accepted
 ):
     judge, ends = Recorder(n_accepted), []
-    settle = validated_number.polished
+    settle = ValidatedNumber.polished
 
-    def polishing(laps, counts, options, _):
-        found = settle(laps, counts, options, judge)
+    def polishing(course, laps, counts):
+        course.setting = course.setting._replace(judge=judge)
+        found = settle(course, laps, counts)
         ends.append((counts.shape[1], found.shape[1]))
         raise Stop
 
-    monkeypatch.setattr(validated_number, "polished", polishing)
+    monkeypatch.setattr(ValidatedNumber, "polished", polishing)
     with pytest.raises(Stop):
         HDP(validation_share=SHARE).fit(Corpus.open(documents))
     ((before, after),) = ends
@@ -303,18 +304,17 @@ LAPS = SimpleNamespace(learner=SimpleNamespace(components=lambda state: state))
         (64, [2.1], 65),
     ],
 )
-def test_rivals_go_on_while_they_win_clearly(monkeypatch, begins, wins_by, expected):
+def test_rivals_go_on_while_they_win_clearly(begins, wins_by, expected):
     made, left = [], list(wins_by)
 
-    def rival(laps, n_topics, options):
+    def rival(laps, n_topics):
         made.append(n_topics)
         return StandIn(np.ones((10, n_topics + 1))), None
 
-    monkeypatch.setattr(validated_number, "_rival", rival)
-    monkeypatch.setattr(validated_number, "_model", lambda *_: None)
     judge = SimpleNamespace(prefers=lambda model: left.pop(0))
+    course = SimpleNamespace(judge=judge, _rival=rival, _model=lambda *_: None)
 
-    found = validated_number.challenged(LAPS, np.ones((10, begins)), None, judge)
+    found = ValidatedNumber.challenged(course, LAPS, np.ones((10, begins)))
 
     assert found.shape[1] == expected
     assert (len(made), left) == (len(wins_by), [])
@@ -324,20 +324,18 @@ def test_rivals_go_on_while_they_win_clearly(monkeypatch, begins, wins_by, expec
     ("n_topics", "wins_by", "expected"),
     [(5, 1.0, 4), (5, 0.0, 5), (2, 1.0, 1), (1, None, 1), (65, None, 65)],
 )
-def test_the_largest_topic_goes_if_that_predicts_better(monkeypatch, n_topics, wins_by, expected):
+def test_the_largest_topic_goes_if_that_predicts_better(n_topics, wins_by, expected):
     tried = []
 
-    def fitted(laps, counts, options):
+    def fitted(laps, counts):
         tried.append(StandIn(counts + 0.5))
         return tried[-1], None
 
-    monkeypatch.setattr(validated_number, "_fitted", fitted)
-    monkeypatch.setattr(validated_number, "_model", lambda *_: None)
-    monkeypatch.setattr(validated_number, "replace", lambda laps, **_: laps)
     judge = SimpleNamespace(prefers=lambda model: wins_by)
+    course = SimpleNamespace(judge=judge, _fitted=fitted, _model=lambda *_: None)
     counts = np.arange(2.0 * n_topics).reshape(2, n_topics)
 
-    found = validated_number.without_shared(LAPS, counts, None, judge)
+    found = ValidatedNumber.without_shared(course, LAPS, counts)
 
     assert len(tried) == (wins_by is not None)
     for state in tried:
@@ -445,7 +443,7 @@ def test_a_stop_while_topics_settle_is_mended(made, whole, tmp_path, monkeypatch
         raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(validated_number, step, stop)
+        patch.setattr(ValidatedNumber, step, stop)
         with pytest.raises(Stop):
             made("stopped", checkpoint_every=1)
     resume_run(tmp_path / "stopped")
@@ -474,7 +472,15 @@ def test_training_for_reading_ends_with_the_number_to_read(whole, read, document
     """Until the last laps it is the training that ends with the number that predicts best."""
     best, found = load_run(whole, TopicPosterior), load_run(read, TopicPosterior)
     scores = found.settings["number_of_topics"]
-    assert scores == best.settings["number_of_topics"]
+    ends = [each.settings["number_of_topics"] for each in (best, found)]
+    measures = dict.fromkeys(("coherence", "exclusivity", "diversity", "empty_topics"))
+    # Those are of the final models.
+    first, second = (
+        [msgspec.structs.replace(rung, **measures) for rung in end.rungs] for end in ends
+    )
+    assert msgspec.structs.replace(ends[0], rungs=first) == msgspec.structs.replace(
+        ends[1], rungs=second
+    )
     assert scores.to_read < scores.recommended == best.model.n_topics
     numbers = [entry["n_topics"] for entry in found.trace]
     assert numbers[:-READING_LAPS] == [entry["n_topics"] for entry in best.trace]
