@@ -37,7 +37,9 @@ class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The same edits by the ids of a run; OptionError for topics that are not there."""
 
         def ids(option: str, topics: Iterable[str | int]) -> tuple[str, ...]:
-            found = tuple(run.topics[place_of(run, topic, option)].id for topic in topics)
+            may_be_theme = option == "rename"
+            places = (place_of(run, topic, option, or_theme=may_be_theme) for topic in topics)
+            found = tuple(run.topics[place].id for place in places)
             for topic in lost.intersection(found):
                 refuse(option, f"topic {topic} is dropped, or merged into a heavier one")
             return found
@@ -54,7 +56,8 @@ class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for topic, name in self.rename.items():
             check_name("rename", name)
             own = ids("rename", [topic])[0]
-            names[THEME + own if is_theme(run, topic) else own] = name
+            # A theme becomes a topic with --themes
+            names[THEME + own if is_theme(run, topic) and not self.themes else own] = name
         OPTION["laps"].check(self.laps)
         laps = self.laps or (1 if split or drop else None)
         if self.themes and (drop or split):

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec.structs import replace as with_fields
 
 from sparsetopics.answers.edit_records import Edits
-from sparsetopics.answers.topic_names import place_of
+from sparsetopics.answers.topic_names import GivenNames, place_of, with_names
 from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.base.errors import warn_user
 from sparsetopics.corpora.batching import FEWEST_BATCHES, Batches
@@ -34,7 +34,7 @@ from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
-from sparsetopics.options.option import refuse
+from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.data import divided, facts_of, is_fingerprint_of
@@ -97,14 +97,18 @@ def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
     topics = run.of(TopicPosterior)
     if topics is None:
         refuse("themes", f"needs the topics of LDA or an HDP, but {run.path} is a mixture")
-    if not 1 <= n_themes <= run.model.n_topics:
+    counts_from(1).check("themes", n_themes)
+    if n_themes > run.model.n_topics:
         refuse("themes", f"must be from 1 to {run.model.n_topics:,} topics, but is {n_themes:,}")
     groups = groups_at(topics.themes(), n_themes)
     joined = [np.flatnonzero(groups == theme).tolist() for theme in range(n_themes)]
     found = with_joined_topics(topics, [group for group in joined if len(group) > 1])
-    return found.with_topics(
-        [with_fields(topic, name=topic.theme_name, theme_name=None) for topic in found.topics]
-    )
+    names: GivenNames = {each.id: each.theme_name for each in found.topics if each.theme_name}
+    nameless = [
+        with_fields(topic, name=None, words=(), named_by=None, theme_name=None)
+        for topic in found.topics
+    ]
+    return with_names(found.with_topics(nameless), names)
 
 
 def with_divided_topic(run: TopicRun, topic: int, shares: FloatArray) -> TopicRun:

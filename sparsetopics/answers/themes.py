@@ -38,10 +38,7 @@ def themed(run: AnyRun, n_themes: int) -> TopicRun:
     """
     found = with_joined_themes(run, n_themes)
     return found.with_topics(
-        [
-            replace(topic, id=THEME + topic.id.removeprefix(THEME), words=(), named_by=None)
-            for topic in found.topics
-        ]
+        [replace(topic, id=THEME + topic.id.removeprefix(THEME)) for topic in found.topics]
     )
 
 

@@ -82,13 +82,15 @@ def words_of_names(run: AnyRun) -> list[tuple[str, ...]]:
     return [tuple(words[word] for word in row) for row in best.tolist()]
 
 
-def place_of(run: AnyRun, topic: int | str, option: str) -> int:
+def place_of(run: AnyRun, topic: int | str, option: str, *, or_theme: bool = False) -> int:
     """Return the place of a topic that ``option`` names by its number or its id.
 
-    Raises OptionError if it is not there.
+    A theme has the place of its heaviest topic. Raises OptionError if the topic is not there, and
+    for a theme unless ``or_theme``.
     """
     places = {each.id: place for place, each in enumerate(run.topics)}
-    places |= {THEME + each: place for each, place in places.items()}
+    if or_theme:
+        places |= {THEME + each: place for each, place in places.items()}
     places |= {str(place): place for place in range(run.model.n_topics)}
     if isinstance(topic, Integral) and 0 <= topic < run.model.n_topics:
         return int(topic)
@@ -118,7 +120,7 @@ def with_names(run: Run[P], given: GivenNames, named_by: str | None = None) -> R
     check_type("names", given, Mapping, "a mapping from numbers or ids of topics to names")
     topics, words = list(run.topics), words_of_names(run)
     for topic, name in given.items():
-        place = place_of(run, topic, "names")
+        place = place_of(run, topic, "names", or_theme=True)
         check_name("names", name)
         if is_theme(run, topic):
             topics[place] = replace(topics[place], theme_name=str(name))
@@ -189,8 +191,9 @@ def read_names(path: Path, run: AnyRun) -> list[TopicIdentity]:
         if isinstance(value, dict):
             entry = {**value, "id": key}
         else:
-            place = place_of(run, key, where)
-            entry = {"id": topics[place].id, "name": value, "words": [*words[place]]}
+            place = place_of(run, key, where, or_theme=True)
+            own = key if is_theme(run, key) else topics[place].id
+            entry = {"id": own, "name": value, "words": [*words[place]]}
         found.append(decoded(entry, TopicIdentity, where, _UNREADABLE))
         if found[-1].name is None:
             refuse(where, "the name is missing", "Leave a topic out to keep its name.")

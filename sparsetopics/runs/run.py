@@ -174,7 +174,7 @@ def save_run(
         fingerprint = {"vocabulary_fingerprint": vocabulary.fingerprint}
         stored = stored._replace(settings={**stored.settings, **fingerprint})
         topics = facts["topics"] = facts.get("topics") or first_identities(model)
-        if isinstance(model, TopicPosterior) and merges != NO_THEMES:
+        if isinstance(model, TopicPosterior) and model.n_topics > 1 and merges != NO_THEMES:
             write_themes(folder, topics, merges or tree_of(model))
     write_run(folder, stored, facts, trace)
 
@@ -199,6 +199,7 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     check_folder(path)
     file, content = path / SETTINGS_FILE, read_content(path)
     settings = decoded(content, RunSettings, str(file), DAMAGE)
+    settings.pop("themes", None)  # a tree that is not in its file is not checked
     if "number_of_topics" in settings:
         settings["number_of_topics"].check(file, DAMAGE)
     posteriors: dict[str, type[Model]] = {
