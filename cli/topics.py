@@ -74,7 +74,7 @@ def command(
         sparsetopics topics run --relevance 0.6
         sparsetopics topics run --names names.toml
         sparsetopics topics run --find firefighters
-        sparsetopics topics run --themes 20
+        sparsetopics topics run-100 --themes 20
     """
     from sparsetopics.answers.found_topics import found_topics
     from sparsetopics.answers.themes import opened, themes_to_read
