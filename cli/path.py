@@ -74,7 +74,8 @@ def command(
     Each run is scored on documents that its topics have not seen: a part of CORPUS, or those of
     --heldout. The recommended number of topics is the smallest that loses at most 0.005 nats to the
     best, on a curve through the scores. Those that lose at most two standard errors or 0.015 nats
-    count as predicting equally well.
+    count as predicting equally well. The number to read is the one nearest to where the scores
+    reach four fifths of what the recommended number gains over no topics.
 
     `sparsetopics report` shows the scores and the tree of topics. `sparsetopics resume` continues
     a path that was interrupted. All models are LDA; an HDP learns its number of topics itself.

@@ -58,11 +58,12 @@ def command(
     without a token, and components without a document, are left out of the table but not of
     --json.
 
-    A topic is marked if five training documents hold half of it, or ten of which one label, or one
-    value of a kept field such as an author, has most. --json has this up to 50 documents.
+    A topic is marked if at most five training documents hold half of it, or at most ten, most of
+    them with the same label or the same value of a kept field, such as an author. --json has this
+    up to 50 documents.
 
-    If documents chose the number of topics, and there are more than 40, the themes that are enough
-    to read come first. --themes prints another number of them, alone.
+    If documents chose the number of topics, and there are more than 40 topics, the themes that
+    are enough to read come first. --themes N prints N themes only, also with --json.
 
     With --find, a topic's share is p(topic | words): the weight of the topic times the probability
     of each word in it, scaled so that the shares of all topics sum to one. Topics are listed until

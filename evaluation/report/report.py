@@ -24,6 +24,7 @@ from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.runs.run import AnyRun, corpus_at
+from sparsetopics.runs.topic_identity import THEME
 from sparsetopics.runs.topic_path_files import TopicPathFolder, is_topic_path, load_topic_path
 
 # Of a run, a corpus with examples, its scores and a number of threads.
@@ -156,12 +157,14 @@ def run_report(
     The only run may belong to a ``topic_path``. ``grouping`` divides the documents of ``corpus``,
     for the topics of the only run.
     """
-    groups, section, subjects, has_given_names = None, None, [], False
+    groups, section, subjects, has_given_names, title = None, None, [], False, "Topic model"
     for run in runs:
         if corpus is not None:
             run.check_corpus(corpus, corpus_name)
             if grouping is not None:
                 groups = _groups(run, corpus, grouping, workers)
+        if run.topics[0].id.startswith(THEME):
+            title = "Themes of a topic model"
         names = {place: topic.name for place, topic in enumerate(run.topics) if topic.name}
         if topic_path is not None:
             section = topic_path_section(topic_path, names)
@@ -170,7 +173,7 @@ def run_report(
     has_words = any(subject.topics for subject in subjects)
     examples = "" if corpus is None else corpus_name
     return Report(
-        title="Topic path" if section else "Topic model" if has_words else "Mixture",
+        title="Topic path" if section else title if has_words else "Mixture",
         subjects=subjects,
         coherence_corpus=examples if has_words else "",
         examples_corpus=examples,

@@ -99,7 +99,8 @@ def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
         refuse("themes", f"needs the topics of LDA or an HDP, but {run.path} is a mixture")
     counts_from(1).check("themes", n_themes)
     if n_themes > run.model.n_topics:
-        refuse("themes", f"must be from 1 to {run.model.n_topics:,} topics, but is {n_themes:,}")
+        most = f"{run.model.n_topics:,}, the number of topics of {run.path}"
+        refuse("themes", f"must be from 1 to {most}, but is {n_themes:,}")
     groups = groups_at(topics.themes(), n_themes)
     joined = [np.flatnonzero(groups == theme).tolist() for theme in range(n_themes)]
     found = with_joined_topics(topics, [group for group in joined if len(group) > 1])

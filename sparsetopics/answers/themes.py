@@ -6,6 +6,7 @@ after ``theme-``, and a name of its own, which that topic keeps.
 
 from __future__ import annotations
 
+from dataclasses import replace as with_fields
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,14 +22,15 @@ ONE_OF_PATH = "A path has a run for each number of topics: name one of them."
 
 
 def opened(path: Path, names: Path | None = None, n_themes: int | None = None) -> AnyRun:
-    """Read a run, with its themes instead of its topics, and with the names in a file or a run.
+    """Read a run, with the names in a file or a run, and its themes instead of its topics.
 
-    Raises RunError, what ``with_names_of`` raises, and what ``themed`` raises.
+    Themes have no trace: the bound in it is that of the topics. Raises RunError, what
+    ``with_names_of`` raises, and what ``themed`` raises.
     """
     run = load_run(path)
-    if n_themes is not None:
-        run = themed(run, n_themes)
-    return run if names is None else with_names_of(run, names)
+    if names is not None:
+        run = with_names_of(run, names)
+    return run if n_themes is None else with_fields(themed(run, n_themes), trace=())
 
 
 def themed(run: AnyRun, n_themes: int) -> TopicRun:

@@ -168,8 +168,11 @@ def with_validation(
             hint = "They do with --validation-share, without --moves, --laps and --start RUN."
             refuse("own-counts", "must be keep where documents do not choose the number", hint)
         if options.purpose == "reading":
-            needs = "reading needs documents that choose the number of topics"
-            hint = "Pass --validation-share, without --moves, --criterion, --laps and --start RUN."
+            needs = "reading needs documents that are kept out of training to choose the number"
+            hint = (
+                f"Pass --validation-share if there are fewer than {table.FEWEST_VALIDATED}, and "
+                "leave out --moves, --criterion, --laps and --start RUN."
+            )
             refuse("for", needs, hint)
         return options, 0.0
     share = share or min(table.DEFAULT_VALIDATION_SHARE, table.HDP_VALIDATION / n_docs)

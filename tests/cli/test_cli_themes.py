@@ -241,7 +241,9 @@ COMMANDS = {
 def test_more_themes_than_topics_are_refused(command, n_themes):
     said = refusal(*COMMANDS[command].format("lda").split(), "--themes", n_themes)
 
-    assert f"--themes: must be from 1 to 12 topics, but is {n_themes:,}" in said
+    assert f"--themes: must be from 1 to 12, the number of topics of lda, but is {n_themes:,}" in (
+        said
+    )
     assert not list(Path().glob("refused*"))
 
 

@@ -220,7 +220,7 @@ def _written(model, folder):
 
 
 def test_numbers_of_themes_that_cannot_be_are_refused(fitted):
-    with pytest.raises(OptionError, match="themes: must be from 1 to 4 topics, but is 5"):
+    with pytest.raises(OptionError, match="must be from 1 to 4, the number of topics"):
         fitted.themes(5)
     for n in (0, -1, 1.5, "2", None, True):
         with pytest.raises(OptionError, match="themes: must be "):

@@ -539,10 +539,10 @@ def test_python_reads_the_same(read, documents, tmp_path):
     [
         ("train documents --model lda", "--for: is for hdp"),
         ("train documents --model mixture", "--for: is for hdp"),
-        ("train documents --moves merge", "--for: reading needs documents that choose the number"),
-        ("train documents --laps 9", "--for: reading needs documents that choose the number"),
-        ("train documents --validation-share 0", "--for: reading needs documents that choose"),
-        ("train documents", "--for: reading needs documents that choose"),  # which are too few
+        ("train documents --moves merge", "--for: reading needs documents that are kept"),
+        ("train documents --laps 9", "--for: reading needs documents that are kept"),
+        ("train documents --validation-share 0", "--for: reading needs documents that are kept"),
+        ("train documents", "--for: reading needs documents that are kept"),  # which are too few
         ("path documents", "no such option"),
     ],
 )
