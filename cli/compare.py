@@ -23,7 +23,7 @@ from sparsetopics.cli.shared_options import (
 )
 from sparsetopics.options.option import Value, made, refuse
 from sparsetopics.options.registry import MODELS
-from sparsetopics.options.table import OPTION
+from sparsetopics.options.table import OPTION, PATH_MODEL
 
 if TYPE_CHECKING:
     from sparsetopics.evaluation.comparison.compare import ComparedModel
@@ -72,8 +72,9 @@ def command(
     that compares them.
 
     The folder gets a run for each model, named after it (hdp-50), and report.html. LDA models of
-    several numbers of topics are trained as one topic path, as `sparsetopics path` does, and are
-    in the folder lda-path (lda-path/50), unless --laps or --every-lap asks for runs of their own.
+    several numbers of topics are deprecated: use `sparsetopics path`, which shows the same and
+    more. Until the next version they are trained as one topic path, in the folder lda-path
+    (lda-path/50), unless --laps or --every-lap asks for runs of their own.
     A model with more topics than a third of the training documents is trained alone.
     Without --heldout, the folder also gets the two parts of CORPUS, train and heldout.
 
@@ -86,7 +87,7 @@ def command(
 
     \b
     Example:
-        sparsetopics compare news --models lda:50,lda:100,hdp --out comparison
+        sparsetopics compare news --models lda:50,hdp --out comparison
         sparsetopics compare digits --models mixture:20,dp-mixture --laps 30 --out comparison
     """
     if is_given(ctx, "share") and is_given(ctx, "heldout"):
@@ -101,6 +102,14 @@ def command(
     )
 
     plan = made(ComparisonPlan, {"models": parse_models(models), **values})
+    numbers = [spec.n_topics for spec in plan.models if spec.model == PATH_MODEL and spec.n_topics]
+    if len(numbers) > 1:
+        rungs = ",".join(map(str, sorted(numbers, reverse=True)))
+        instead = f"sparsetopics path {plan.corpus} --rungs {rungs} --out {plan.out}"
+        say(
+            "LDA of several numbers of topics is deprecated in `compare`, and will go in the next "
+            f"version. Use `{instead}`, whose table shows the same and more."
+        )
     compared = compare_models(
         plan,
         lambda step: None if quiet else say(step),
@@ -117,7 +126,8 @@ def _table(alike: Sequence[ComparedModel]) -> Iterator[str]:
     from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 
     names, kinds = [each.name for each in alike], [each.card.kind for each in alike]
-    yield from score_lines(names, kinds, [each.as_dict() for each in alike])
+    scores = [each._replace(difference=None).as_dict() for each in alike]
+    yield from score_lines(names, kinds, scores)
     yield ""
     worse = [(each.name, each.difference) for each in alike if each.difference is not None]
     if not worse:

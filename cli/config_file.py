@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import click
 
 from sparsetopics.base.safe_reading import Toml, read_toml, shown_toml
 from sparsetopics.cli.parameter_types import CONFIG, NAMED_PATH, NumberType
+from sparsetopics.cli.shared_options import Decorator
 from sparsetopics.options.option import refuse
 
 # Options that decide which code runs here are never read from a file, which may be a stranger's.
@@ -21,9 +21,7 @@ NEVER_FROM_FILES = {
 }
 
 
-def config_option(
-    example: str, where: str = ""
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def config_option(example: str, where: str = "") -> Decorator:
     """Add ``--config``; what the file says becomes the default of the options that it names.
 
     ``example`` is a line of such a file, and ``where`` says where one may be found.

@@ -13,8 +13,8 @@ from sparsetopics.cli.printing import WIDTH, show, show_marked
 from sparsetopics.cli.shared_options import (
     TableCommand,
     json_option,
-    names_option,
     number_option,
+    shown_topics_options,
     workplace_options,
 )
 from sparsetopics.options.table import REPRESENTATIVES
@@ -43,7 +43,7 @@ INDENT = 6 * " "
     show_default=True,
     help="Field with the groups that take turns: label, or a field that was kept.",
 )
-@names_option
+@shown_topics_options
 @workplace_options
 @json_option("Print JSON, with whole texts.")
 def command(
@@ -53,6 +53,7 @@ def command(
     n: int,
     by: str,
     names: Path | None,
+    n_themes: int | None,
     where: Workplace,
     as_json: bool,
 ) -> None:
@@ -74,17 +75,16 @@ def command(
         sparsetopics documents run corpus --json
     """
     from sparsetopics.answers.representatives import TopicsToShow, representatives
-    from sparsetopics.answers.topic_names import labels_of, load_named
-    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.answers.themes import opened
+    from sparsetopics.answers.topic_names import labels_of
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, refuse_run
 
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
-        trained = load_named(run, names)
+        trained = opened(run, names, n_themes)
         chosen = TopicsToShow.of_run(trained, topics or None, workers=where.threads)
-        searched = Corpus.open(where.seen_from_there(corpus))
-        trained.check_corpus(searched, str(corpus))
+        searched = trained.documents_at(where.seen_from_there(corpus))
         found = representatives(chosen, searched, n, by=by, broadcast=broadcast)
     labels = labels_of(trained)
     if as_json:
@@ -92,18 +92,14 @@ def command(
         return
     for place, topic in enumerate(found.topics.chosen):
         topic_id, name = labels[topic]
-        show(None, [*[""][:place], f"Topic {topic} ({topic_id}): {name}"], as_json=False)
+        show_marked([*[""][:place], f"Topic {topic} ({topic_id}): {name}"], ())
         for document in found.of_topics[place]:
             groups = dict.fromkeys(filter(None, (document.label, document.group)))
             kinds = f" ({', '.join(groups)})" if groups else ""
-            size = f"{document.n_tokens:,.0f} tokens"
-            head = f"{document.share:>5.0%}  {document.doc_id}{kinds}, {size}"
-            show(None, [head], as_json=False)
+            head = f"{document.share:>5.0%}  {document.doc_id}{kinds}"
+            show_marked([f"{head}, {document.n_tokens:,.0f} tokens"], ())
             if document.text is None:
-                show(None, [INDENT + " ".join(document.words)], as_json=False)
+                show_marked([INDENT + " ".join(document.words)], ())
             else:
-                lines = wrap(
-                    excerpt(document.text), WIDTH,
-                    initial_indent=INDENT, subsequent_indent=INDENT,
-                )  # fmt: skip
-                show_marked(lines, document.words)
+                lines = wrap(excerpt(document.text), WIDTH - len(INDENT))
+                show_marked([INDENT + line for line in lines], document.words)

@@ -9,7 +9,7 @@ import click
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
 from sparsetopics.base.wording import quantity
-from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT, NumberType
 from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import (
     Decorator,
@@ -21,7 +21,7 @@ from sparsetopics.cli.shared_options import (
     threads_option,
 )
 from sparsetopics.corpora.text.tokenizer_functions import load_function
-from sparsetopics.options.option import refuse
+from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.table import OPTION
 from sparsetopics.options.training import TrainingOptions
 
@@ -34,6 +34,12 @@ def _edit_option(name: str, metavar: str, text: str) -> Decorator:
 @click.argument("run", type=NAMED_PATH)
 @click.option("--out", type=NEW_PATH, required=True, help="Run folder to write.")
 @_edit_option("merge", "ID,ID", "Make one topic of these, with the id and name of the heaviest.")
+@click.option(
+    "--themes",
+    type=NumberType(counts_from(1)),
+    metavar="N",
+    help="Make N topics of all, by joining those whose words are alike.",
+)
 @_edit_option("drop", "ID", "Remove a topic. A lap gives its words to the others.")
 @_edit_option("split", "ID", "Make two topics of one. The part closer to it keeps id and name.")
 @_edit_option("rename", "ID=NAME", "Give a topic a name.")
@@ -51,6 +57,7 @@ def command(
     run: Path,
     out: Path,
     merge: tuple[str, ...],
+    themes: int | None,
     drop: tuple[str, ...],
     split: tuple[str, ...],
     rename: tuple[str, ...],
@@ -68,11 +75,13 @@ def command(
     """Write RUN with edited topics to a new run folder; RUN stays as it is.
 
     Give topics by their ids, as `sparsetopics topics` prints them. Edits are always made in this
-    order: merge, drop, split, laps, names. Each of the options for edits can be repeated.
+    order: merge, themes, drop, split, laps, names. Each of the options for edits can be repeated.
 
-    Counts of merged topics add up, so --merge and --rename need no documents. A topic is split by
-    the documents that use it. Each lap reassigns all words, including those of dropped topics. Its
-    documents replace those that the topics were learned from, so give the training corpus.
+    Counts of merged topics add up, so --merge, --themes and --rename need no documents. With
+    --themes, the topics of a theme become one, with the id of the heaviest of them and the name of
+    the theme. A topic is split by the documents that use it. Each lap reassigns all words, also
+    those of dropped topics. Its documents replace those that the topics were learned from, so give
+    the training corpus.
 
     The function of --namer gets the best words of a topic, words that set it apart, three documents
     of --corpus and None, and returns a name. A topic keeps its name if the function fails or takes
@@ -85,6 +94,7 @@ def command(
     Example:
         sparsetopics edit run --rename bcdfghjk=Crime --out named
         sparsetopics edit run --merge bcdfghjk,mnpqrstv --out merged
+        sparsetopics edit run --themes 20 --laps 2 --corpus train --out twenty
         sparsetopics edit run --split bcdfghjk --corpus train --heldout test --out split
         sparsetopics edit tuesday --edits merged/edits.toml --out tuesday-merged
     """
@@ -101,7 +111,7 @@ def command(
         out, RUN, overwrite=overwrite, inputs=[run, corpus, heldout, names, record]
     )
     groups = tuple(tuple(map(str.strip, group.split(","))) for group in merge)
-    edits = Edits(groups, drop, split, laps, dict(map(_named, rename)))
+    edits = Edits(groups, themes, drop, split, laps, dict(map(_named, rename)))
     if record is not None and edits != Edits():
         refuse("edits", "cannot be combined with other edits", "Write them into the file.")
     if record is not None:

@@ -19,6 +19,7 @@ from sparsetopics.cli.shared_options import (
     overwrite_option,
     row_option,
     seed_option,
+    themes_option,
     workplace_options,
 )
 from sparsetopics.options.ingest_table import EVALUATE, INGEST_OPTION
@@ -55,6 +56,7 @@ def _at_least_one(
     help="Open files without a known extension as gensim models. These are Python pickles, which "
     "can run any code, so use this only for files you trust.",
 )
+@themes_option
 @click.option(
     "--coherence-corpus",
     type=NAMED_PATH,
@@ -81,6 +83,7 @@ def command(
     overwrite: bool,
     alpha: float | None,
     unpickle: bool,
+    n_themes: int | None,
     coherence_corpus: Path | None,
     texts: tuple[str, ...],
     seed: int,
@@ -130,7 +133,7 @@ def command(
     reading = document_options({row.name: values[row.key] for row in _OF_TEXTS})
     plan = ScoringPlan(
         runs, where.seen_from_there(heldout), where, alpha, unpickle, coherence_corpus,
-        texts, reading, seed if is_given(ctx, "seed") else None, report, overwrite,
+        texts, reading, seed if is_given(ctx, "seed") else None, report, overwrite, n_themes,
     )  # fmt: skip
     cards = score_models(plan, say)
     for card in cards:

@@ -11,8 +11,8 @@ from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import (
     json_option,
-    names_option,
     overwrite_option,
+    shown_topics_options,
     spreadsheet_option,
 )
 
@@ -29,7 +29,7 @@ TARGETS = list(RUN_TARGETS | PATH_TARGETS)
     help="(pyldavis only) Corpus of the documents to show, usually the training corpus.",
 )
 @spreadsheet_option("csv", "words")
-@names_option
+@shown_topics_options
 @overwrite_option("Replace the files if they exist.")
 @json_option()
 def command(
@@ -39,6 +39,7 @@ def command(
     corpus: Path | None,
     spreadsheet_safe: bool,
     names: Path | None,
+    n_themes: int | None,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -86,6 +87,7 @@ def command(
 
     export_run(
         run, target, out,
-        documents=corpus, spreadsheet_safe=spreadsheet_safe, names=names, overwrite=overwrite,
+        documents=corpus, spreadsheet_safe=spreadsheet_safe, names=names,
+        n_themes=n_themes, overwrite=overwrite,
     )  # fmt: skip
     show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

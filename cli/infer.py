@@ -18,6 +18,7 @@ from sparsetopics.cli.shared_options import (
     json_option,
     overwrite_option,
     spreadsheet_option,
+    themes_option,
     workplace_options,
 )
 from sparsetopics.options.option import counts_from, refuse
@@ -61,6 +62,7 @@ N_WORDS = 6  # of a topic, so that a line fits a terminal
     is_flag=True,
     help="Give the topic of each word of each document instead of the topics of documents.",
 )
+@themes_option
 @click.option(
     "--tokenizer",
     metavar="MODULE:NAME",
@@ -80,6 +82,7 @@ def command(
     out: Path | None,
     top: int | None,
     tokens: bool,
+    n_themes: int | None,
     tokenizer: str | None,
     spreadsheet_safe: bool,
     overwrite: bool,
@@ -119,9 +122,10 @@ def command(
     """
     from sparsetopics.answers.proportions import share_tables
     from sparsetopics.answers.table_files import table_output, write_output
+    from sparsetopics.answers.themes import opened
     from sparsetopics.corpora.corpus import open_corpus
     from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
+    from sparsetopics.runs.run import SWAPPED, refuse_run
 
     folder = _folder(ctx, corpus, texts, tokenizer)
     if out is None and folder is not None:
@@ -131,7 +135,7 @@ def command(
     if folder is not None:
         refuse_run(folder, SWAPPED)
     with open_broadcast_map(where) as broadcast:
-        trained = load_run(run)
+        trained = opened(run, n_themes=n_themes)
         found: AnyCorpus
         if folder is None:
             found, record = _documents(trained, texts, tokenizer)

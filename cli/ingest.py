@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,14 +123,11 @@ def _checked_kind(sources: Sources, given: Given, kind: str | None) -> str:
     """The kind of corpus to make; raises OptionError if an option is for the other kind."""
     from sparsetopics.corpora.readers.formats import kind_of_sources
 
-    def kind_if(*, wants_vectors: bool) -> str:
-        return kind_of_sources(
-            sources,
-            None if given.get("format") is None else str(given["format"]),
-            wants_vectors=wants_vectors,
-            follow_links=bool(given.get("follow-links")),
-        )
-
+    named = given.get("format")
+    kind_if = partial(
+        kind_of_sources, sources, None if named is None else str(named),
+        follow_links=bool(given.get("follow-links")),
+    )  # fmt: skip
     if kind is None:
         kind = kind_if(wants_vectors=any(not INGEST_OPTION[n].is_for("documents") for n in given))
     for name in given:
@@ -224,16 +222,12 @@ def _showing_progress(*, quiet: bool) -> Iterator[OnProgress]:
         with Console(stderr=True).status("starting") as status:
             yield lambda progress: status.update(str(progress))
     else:
-        yield _occasional_lines()
+        last = time.monotonic()
 
+        def tell(progress: IngestProgress) -> None:
+            nonlocal last
+            if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
+                last = time.monotonic()
+                say(str(progress))
 
-def _occasional_lines() -> OnProgress:
-    last = time.monotonic()
-
-    def on_progress(progress: IngestProgress) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
-            last = time.monotonic()
-            say(str(progress))
-
-    return on_progress
+        yield tell

@@ -70,10 +70,9 @@ class NamedPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str | bytes | os.PathLike[str]:
-        if value == "":
-            refuse(_name(param), f"must be {self.noun}, but is empty")
-        if "\0" in os.fspath(value):  # as a config file can write it
-            refuse(_name(param), f"must be {self.noun}, but is {shown(value)}")
+        if value == "" or "\0" in os.fspath(value):  # as a config file can write it
+            found = shown(value) if value else "empty"
+            refuse(_name(param), f"must be {self.noun}, but is {found}")
         return super().convert(value, param, ctx)
 
 

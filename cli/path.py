@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.runs.topic_path_files import TopicPathFolder
 
+WIDTH = 100  # characters of the table
 ROWS = {**PATH_OPTION, **LDA_ON_PATHS}
 
 
@@ -73,7 +74,8 @@ def command(
     Each run is scored on documents that its topics have not seen: a part of CORPUS, or those of
     --heldout. The recommended number of topics is the smallest that loses at most 0.005 nats to the
     best, on a curve through the scores. Those that lose at most two standard errors or 0.015 nats
-    count as predicting equally well.
+    count as predicting equally well. The number to read is the one nearest to where the scores
+    reach four fifths of what the recommended number gains over no topics.
 
     `sparsetopics report` shows the scores and the tree of topics. `sparsetopics resume` continues
     a path that was interrupted. All models are LDA; an HDP learns its number of topics itself.
@@ -111,21 +113,18 @@ def path_record(found: TopicPathFolder) -> dict[str, Json]:
 
 def path_lines(found: TopicPathFolder) -> Iterator[str]:
     """The scores of a path as a table, and what they recommend."""
+    import msgspec
+
     scores = found.scores
     if scores.recommended is not None:
-        names = [str(found.run(rung.n_topics)) for rung in scores.rungs]
-        records: list[dict[str, str | float | None]] = [
-            {
-                "n_topics": rung.n_topics,
-                "log_likelihood_per_token": rung.log_likelihood_per_token,
-                "paired_difference": rung.difference_from_best,
-                "paired_standard_error": rung.difference_standard_error,
-                "laps": rung.laps,
-            }
-            for rung in scores.rungs
-        ]
-        yield from score_lines(names, ["LDA"] * len(names), records)
+        names = [str(rung.n_topics) for rung in scores.rungs]
+        hidden = {"n_topics": None, "standard_error": None}
+        if not any(rung.empty_topics for rung in scores.rungs):
+            hidden["empty_topics"] = None
+        records = [msgspec.to_builtins(rung) | hidden for rung in scores.rungs]
+        yield from score_lines(names, [], records, WIDTH)
         yield ""
         yield f"Scored on {scores.scored_on}."
         yield f"{scores.advice} {scores.limits}".rstrip()
-    yield f"{found.folder} has {quantity(len(scores.rungs), 'run')}."
+    first = found.run(scores.to_read or scores.rungs[0].n_topics)
+    yield f"{found.folder} has {quantity(len(scores.rungs), 'run')}, such as {first}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,9 @@ from sparsetopics.cli.shared_options import (
     TableCommand,
     grouping_options,
     json_option,
-    names_option,
     number_option,
     overwrite_option,
+    shown_topics_options,
     spreadsheet_option,
     workplace_options,
 )
@@ -56,7 +55,7 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
     "Largest number of words to list for each topic and group.",
     "n_words",
 )
-@names_option
+@shown_topics_options
 @click.option("--out", type=NEW_PATH, help="Write the table: .parquet, .csv, .jsonl or .arrow.")
 @spreadsheet_option(".csv", "texts")
 @overwrite_option("Replace the file if it exists.")
@@ -70,6 +69,7 @@ def command(
     differences: bool,
     n_words: int,
     names: Path | None,
+    n_themes: int | None,
     out: Path | None,
     spreadsheet_safe: bool,
     overwrite: bool,
@@ -100,8 +100,8 @@ def command(
     """
     from sparsetopics.answers.prevalence import prevalence
     from sparsetopics.answers.table_files import table_output, write_output
-    from sparsetopics.answers.topic_names import labels_of, load_named
-    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.answers.themes import opened
+    from sparsetopics.answers.topic_names import labels_of
     from sparsetopics.corpora.grouping import Grouping
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, refuse_run
@@ -113,9 +113,8 @@ def command(
     output = table_output(out, inputs, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
-        trained = load_named(run, names)
-        documents = Corpus.open(where.seen_from_there(corpus))
-        trained.check_corpus(documents, str(corpus))
+        trained = opened(run, names, n_themes)
+        documents = trained.documents_at(where.seen_from_there(corpus))
         found = prevalence(
             trained.model, documents, trained.words.shown, grouping, n_words,
             workers=where.threads, broadcast=broadcast,
@@ -169,18 +168,21 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
 
     size = negate(absolute(table["difference"]))
     keys = [(name, "ascending") for name in ("adjusted_p_value", "p_value", "size")]
-    rows = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES).to_pylist()
+    best = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES)
+    rows = best.to_pylist()
     sides = []
     for title, prefix in (("group", ""), ("other group", "other_")):
         groups = (
             grouping.named(row.get(f"{prefix}group"), row.get(f"{prefix}from")) for row in rows
         )
         sides.append(aligned([title, *(without_middle(group, HEAD) for group in groups)]))
-    differences = (
-        _cell(100 * row["difference"], 100 * _number(row["standard_error"])) for row in rows
+    difference, error, p_value = (  # NaN: not known
+        best[name].to_numpy() for name in ("difference", "standard_error", "adjusted_p_value")
     )
-    p_values = (_p_value(_number(row["adjusted_p_value"])) for row in rows)
-    numbers = ["difference, %", *differences], ["p, Holm", *p_values]
+    numbers = [
+        ["difference, %", *map(_cell, 100 * difference, 100 * error)],
+        ["p, Holm", *map(_p_value, p_value)],
+    ]
     columns = [*sides, *(aligned(cells, ">") for cells in numbers)]
     width = max((len(str(row["topic"])) for row in rows), default=0)
     names = (f"{row['topic']:>{width}} {_short(row['name'], columns, width)}" for row in rows)
@@ -189,10 +191,6 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
         what = quantity(n_more, "comparison")
         lines.append(f"Left out {what} with larger p-values; --out writes all of them.")
     return lines
-
-
-def _number(value: float | None) -> float:
-    return nan if value is None else value
 
 
 def _p_value(value: float) -> str:

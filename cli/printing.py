@@ -27,18 +27,22 @@ _HEADS = {  # key of the records: head of the column, decimals
     "in_sample_log_likelihood_per_item": ("in-sample/item", 4),
     "in_sample_log_likelihood_per_token": ("in-sample", 4),
     "standard_error": ("std.err", 4),
-    "paired_difference": ("difference", 4),
-    "paired_standard_error": ("std.err", 4),
+    "difference_from_best": ("difference", 4),
+    "difference_standard_error": ("std.err", 4),
+    "share_of_gain": ("gain", 2),
     "perplexity": ("perplexity", 1),
     "unigram_log_likelihood_per_token": ("unigram", 4),
     "n_topics": ("topics", 0),
     "n_components": ("components", 0),
     "n_used_components": ("used", 0),
     "npmi": ("NPMI", 3),
+    "coherence": ("NPMI", 3),
     "u_mass": ("u_mass", 3),
     "c_v": ("c_v", 3),
     "c_npmi": ("c_npmi", 3),
+    "exclusivity": ("exclusive", 3),
     "diversity": ("diversity", 3),
+    "empty_topics": ("empty", 0),
     "inverted_rbo": ("inv.RBO", 3),
     "elbo_per_item": ("ELBO/item", 4),
     "elbo_per_token": ("ELBO/token", 4),
@@ -91,19 +95,21 @@ def say(sentence: str) -> None:
 
 
 # --- tables of scores -----------------------------------------------------------------------------
-def score_lines(names: Sequence[str], kinds: Sequence[str], records: Sequence[Scores]) -> list[str]:
+def score_lines(
+    names: Sequence[str], kinds: Sequence[str], records: Sequence[Scores], width: int = WIDTH
+) -> list[str]:
     """Return a table with a row for each record, without columns that are all empty.
 
-    A missing number is a dash.
+    Without ``kinds``, there is no column for them. A missing number is a dash.
     """
     first, records = ["run", *short_names(names)], [_in_columns(record) for record in records]
-    columns = [aligned(["model", *kinds])]
+    columns = [aligned(["model", *kinds])] if kinds else []
     for key, (head, digits) in _HEADS.items():
         values = [record.get(key) for record in records]
         if any(value is not None for value in values):
             cells = ("-" if value is None else f"{value:.{digits}f}" for value in values)
             columns.append(aligned([head, *cells], ">"))
-    return lines_of_columns(first, columns)
+    return lines_of_columns(first, columns, width)
 
 
 def _in_columns(record: Scores) -> Scores:
@@ -112,31 +118,25 @@ def _in_columns(record: Scores) -> Scores:
     return {prefix * key.startswith("log_lik") + key: value for key, value in record.items()}
 
 
-def lines_of_columns(head: Sequence[str], columns: Sequence[list[str]]) -> list[str]:
+def lines_of_columns(
+    head: Sequence[str], columns: Sequence[list[str]], width: int = WIDTH
+) -> list[str]:
     """Return a table whose columns have cells of one width each; ``head`` names the rows.
 
-    Columns that do not fit in ``WIDTH`` make another table below, with the names repeated.
+    Columns that do not fit in ``width`` make another table below, with the names repeated.
     """
     first = aligned(head)
-    lines: list[str] = []
-    for table in _tables(columns, WIDTH - len(first[0])):
-        lines += [""] if lines else []
-        lines += [_GAP.join(cells).rstrip() for cells in zip(first, *table, strict=True)]
-    return lines
-
-
-def _tables(columns: Sequence[list[str]], width: int) -> list[list[list[str]]]:
-    """The columns in their order, divided so that each part fits in ``width``."""
     tables: list[list[list[str]]] = []
     left = 0
     for column in columns:
         needed = len(_GAP) + len(column[0])
         if not tables or needed > left:
-            tables.append([])
-            left = width
+            tables.append([first])
+            left = width - len(first[0])
         tables[-1].append(column)
         left -= needed
-    return tables
+    rows = [["", *map(_GAP.join, zip(*table, strict=True))] for table in tables]
+    return [line.rstrip() for table in rows for line in table][1:]
 
 
 def room_beside(columns: Sequence[list[str]]) -> int:

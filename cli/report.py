@@ -11,8 +11,8 @@ from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import (
     grouping_options,
     json_option,
-    names_option,
     overwrite_option,
+    shown_topics_options,
     threads_option,
 )
 
@@ -27,7 +27,7 @@ from sparsetopics.cli.shared_options import (
     "Default: the page has neither.",
 )
 @grouping_options
-@names_option
+@shown_topics_options
 @overwrite_option("Replace the page if it exists.")
 @threads_option
 @json_option()
@@ -38,6 +38,7 @@ def command(
     by: str | None,
     over: str | None,
     names: Path | None,
+    n_themes: int | None,
     overwrite: bool,
     workers: int,
     as_json: bool,
@@ -72,6 +73,7 @@ def command(
     from sparsetopics.evaluation.report.report import write_run_report
 
     write_run_report(
-        out, runs, corpus, by=by, over=over, names=names, overwrite=overwrite, workers=workers
-    )
+        out, runs, corpus, by=by, over=over, names=names, n_themes=n_themes,
+        overwrite=overwrite, workers=workers,
+    )  # fmt: skip
     show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

@@ -74,9 +74,8 @@ def command(
     if options is None:
         line = f"Nothing is left to do: {run} was finished after {made}."
     elif has_settled:
-        line = (
-            f"No lap was made: {settled(options)} after {made}. The model in {run} stays as it was."
-        )
+        why = f"{settled(options)} after {made}"
+        line = f"No lap was made: {why}. The model in {run} stays as it was."
     else:
-        line = f"{outcome(result, options)} Wrote {run}."
+        line = f"{outcome(result, options, run)} Wrote {run}."
     show(result._asdict() | {"run": str(run)}, [line], as_json=as_json)

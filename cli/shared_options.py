@@ -20,6 +20,7 @@ from sparsetopics.options.option import (
     SomeOf,
     Value,
     WholeNumbers,
+    counts_from,
     made,
     names_in,
     refuse,
@@ -191,6 +192,18 @@ names_option = click.option(
     "or another run. Topics are found by their ids, or else by their words. All other topics keep "
     "the names that the run has.",
 )
+
+themes_option = click.option(
+    "--themes",
+    "n_themes",
+    type=NumberType(counts_from(1)),
+    metavar="N",
+    help="Join the topics of the run to N themes, and use these instead. Held-out scores are 0.02 "
+    "to 0.1 nats per token below those of N topics that were learned; two laps of `sparsetopics "
+    "edit --themes N` recover about half of that.",
+)
+
+shown_topics_options = add_options([names_option, themes_option])
 
 
 def number_option(name: str, takes: Interval, default: float, text: str, *key: str) -> Decorator:

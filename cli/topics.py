@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,8 +12,11 @@ from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option, names_option, number_option
+from sparsetopics.cli.shared_options import json_option, names_option, number_option, themes_option
 from sparsetopics.options.option import Interval, counts_from
+
+if TYPE_CHECKING:
+    from sparsetopics.measures.top_words import TopicRow
 
 LONGEST_NAME = 40  # characters in the table
 
@@ -34,6 +39,7 @@ LONGEST_NAME = 40  # characters in the table
     "repeated, and one WORD may have several words, such as an n-gram.",
 )
 @names_option
+@themes_option
 @json_option("Print JSON instead of a table.")
 def command(
     run: Path,
@@ -41,6 +47,7 @@ def command(
     balance: float | None,
     find: tuple[str, ...],
     names: Path | None,
+    n_themes: int | None,
     as_json: bool,
 ) -> None:
     """Print the topics of RUN with their names and most probable words, the heaviest topic first.
@@ -50,6 +57,13 @@ def command(
     name is its three most relevant words (relevance 0.6), unless it was given another. Topics
     without a token, and components without a document, are left out of the table but not of
     --json.
+
+    A topic is marked if at most five training documents hold half of it, or at most ten, most of
+    them with the same label or the same value of a kept field, such as an author. --json has this
+    up to 50 documents.
+
+    If documents chose the number of topics, and there are more than 40 topics, the themes that
+    are enough to read come first. --themes N prints N themes only, also with --json.
 
     With --find, a topic's share is p(topic | words): the weight of the topic times the probability
     of each word in it, scaled so that the shares of all topics sum to one. Topics are listed until
@@ -61,27 +75,40 @@ def command(
         sparsetopics topics run --relevance 0.6
         sparsetopics topics run --names names.toml
         sparsetopics topics run --find firefighters
+        sparsetopics topics run-100 --themes 20
     """
     from sparsetopics.answers.found_topics import found_topics
-    from sparsetopics.answers.topic_names import load_named, topic_rows
+    from sparsetopics.answers.themes import opened, themes_to_read
+    from sparsetopics.answers.topic_names import topic_rows
     from sparsetopics.model.statistics import in_use
 
-    trained = load_named(run, names)
+    trained = opened(run, names, n_themes)
     rows = topic_rows(trained, n_words, balance)
     shares = found_topics(trained, find) if find else {}
     is_used = in_use(trained.model.sizes)
     used = [rows[topic] for topic in shares] or [row for row in rows if is_used[row.topic]]
-    named = [shortened(printable(row.name), LONGEST_NAME) for row in used]
-    width = max(map(len, ["name", *named]))
-    head = " share  " if shares else ""
-    lines = [f"topic  id        weight  {head}{'name':<{width}}  words"]
-    for row, name in zip(used, named, strict=True):
-        best = " ".join(word for word, _ in row.words)
-        share = f"{shares[row.topic]:>6.2%}  " if shares else ""
-        place = f"{row.topic:>5}  {row.id}  {row.weight:>6.2%}"
-        lines.append(f"{place}  {share}{name:<{width}}  {best}")
+    lines = _table(used, shares)
+    if not find and (themes := themes_to_read(trained)):
+        listed = topic_rows(themes, n_words, balance)
+        about = f"{quantity(len(listed), 'theme')} of {quantity(len(used), 'topic')}:"
+        lines = [about, *_table(listed, {}), "", "All topics:", *lines]
     listed = used if shares else rows
     if n_empty := len(listed) - len(used):
         lines.append(f"Left out {quantity(n_empty, 'empty topic')}; --json lists all topics.")
     own = {topic: {"share": share} for topic, share in shares.items()}
     show([row._asdict() | own.get(row.topic, {}) for row in listed], lines, as_json=as_json)
+
+
+def _table(rows: Sequence[TopicRow], shares: Mapping[int, float]) -> list[str]:
+    """A line for each topic, below the heads of the columns."""
+    named = [shortened(printable(row.name), LONGEST_NAME) for row in rows]
+    width = max(map(len, ["name", *named]))
+    id_width = max(len(row.id or "") for row in rows)
+    head = " share  " if shares else ""
+    lines = [f"topic  {'id':<{id_width}}  weight  {head}{'name':<{width}}  words"]
+    for row, name in zip(rows, named, strict=True):
+        best = " ".join(word for word, _ in row.words) + (row.mark and f"  [{row.mark}]")
+        share = f"{shares[row.topic]:>6.2%}  " if shares else ""
+        place = f"{row.topic:>5}  {row.id}  {row.weight:>6.2%}"
+        lines.append(f"{place}  {share}{name:<{width}}  {best}")
+    return lines

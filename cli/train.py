@@ -83,7 +83,7 @@ def command(
         _warn_of_idle_workers(plan)
     with show_progress(plan.options, quiet=quiet) as hooks:
         result = train_run(plan, hooks)
-    line = f"{outcome(result, plan.options)} Wrote {out}."
+    line = f"{outcome(result, plan.options, out)} Wrote {out}."
     show(result._asdict() | {"run": str(out)}, [line], as_json=as_json)
 
 
@@ -100,23 +100,36 @@ def _warn_of_idle_workers(plan: RunPlan) -> None:
         )
 
 
-def outcome(result: RunResult, options: TrainingOptions) -> str:
-    """What was trained, for how long, and why training ended."""
+def outcome(result: RunResult, options: TrainingOptions, run: Path) -> str:
+    """What was trained and is now in ``run``, for how long, and why training ended."""
     kind, datum = options.model_kind, "token" if options.counts_words else "item"
-    n_used = result.active_topics
-    used = "" if n_used == result.n_topics else f", {n_used:,} of them in use,"
-    trained = (
-        f"Trained {quantity(result.n_topics, kind.noun)} ({kind.title}){used} in "
-        f"{quantity(result.laps, 'lap')} and {result.seconds:.1f} s; "
-        f"ELBO {result.elbo_per_token:.4f} nats per {datum}."
-    )
+    n_used, laps = result.active_topics, quantity(result.laps, "lap")
+    used = "" if n_used == result.n_topics else f", {n_used:,} of them in use"
+    bound = f"ELBO {result.elbo_per_token:.4f} nats per {datum}."
+    if result.recommended and result.to_read:
+        return f"{_to_read(result, kind.title, used, run)} {bound} {result.advice}"
+    number = f"{quantity(result.n_topics, kind.noun)} ({kind.title}){used and f'{used},'}"
+    trained = f"Trained {number} in {laps} and {result.seconds:.1f} s; {bound}"
     if kind.narrows:
         return trained
-    if result.advice:
-        return f"{trained} {result.advice}"
     if result.laps < options.n_laps:
         return f"{trained} T{settled(options)[1:]}."
     return f"{trained} All laps are done."
+
+
+def _to_read(result: RunResult, title: str, used: str, run: Path) -> str:
+    """How many topics there are to read and to predict, where documents chose the number."""
+    n_read, n_best = result.to_read or 0, result.recommended or 0
+    best = quantity(n_best, "topic")
+    took = f"{quantity(result.laps, 'lap')}, {result.seconds:.1f} s."
+    if n_read == n_best:
+        return f"{best} to read and to predict ({title}){used}; {took}"
+    if n_read == result.n_topics:
+        read = quantity(n_read, "topic")
+        return f"{read} to read ({title}){used}, of {n_best:,} that predict best; {took}"
+    read = f"{quantity(n_read, 'theme')} to read, of {best} that predict best"
+    shown = f"`sparsetopics topics {run} --themes {n_read}` prints them."
+    return f"{read} ({title}){used}; {took} {shown}"
 
 
 def settled(options: TrainingOptions) -> str:

@@ -117,16 +117,12 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
             progress.console.print(lap_line(entry, done.options), soft_wrap=True, highlight=False)
             check_stopped()
 
-        def on_writing() -> None:
-            progress.update(task, description="writing the run", rate="")
-
-        def say_above(sentence: str) -> None:
-            progress.console.print(sentence, soft_wrap=True, highlight=False, markup=False)
-
         def on_options(options: TrainingOptions) -> None:
             done.options = options
             progress.update(task, total=float(options.n_laps))
 
+        on_writing = partial(progress.update, task, description="writing the run", rate="")
+        say_above = partial(progress.console.print, soft_wrap=True, highlight=False, markup=False)
         yield RunHooks(on_lap, done, on_writing, say_above, on_options)
 
 

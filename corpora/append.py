@@ -103,8 +103,7 @@ def append(
         problem = f"{written.n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
     summary = IngestSummary.of(longer, collection.account)
-    account = written.account_of(None, None)
-    return n_added, summary._replace(account=account, n_repeated=n_repeated)
+    return n_added, summary._replace(account=written.account_of(None, None), n_repeated=n_repeated)
 
 
 def _write(

@@ -45,7 +45,7 @@ def plan_batches(
     rng: np.random.Generator,
     *,
     resident_pairs: int = RESIDENT_PAIRS,
-) -> Source[DocumentBatch]:
+) -> Batches[DocumentBatch]:
     """Divide the documents at random into batches of nearly equal size, none empty.
 
     A corpus of at most ``resident_pairs`` pairs is read once and kept. For a larger one, each row
@@ -55,10 +55,13 @@ def plan_batches(
     """
     n_batches = _checked_n_batches(n_batches, corpus)
     if corpus.n_pairs > resident_pairs:
-        return _streamed(corpus, _pieces(corpus, n_batches, rng))
+        pieces = _pieces(corpus, n_batches, rng)
+        firsts = np.cumsum([0, *(group.n_docs for group in corpus.row_groups)])
+        rows = [firsts[index] + own for [(index, own)] in pieces]
+        return replace(_streamed(corpus, pieces), rows=rows)
     whole = DocumentBatch.joined(list(corpus.batches()))
     parts = _divided(whole.n_docs, n_batches, rng)
-    return _resident(corpus, [whole.take(rows) for rows in parts])
+    return replace(_resident(corpus, [whole.take(rows) for rows in parts]), rows=parts)
 
 
 def plan_vector_batches(
@@ -77,8 +80,7 @@ def plan_vector_batches(
     ``n_batches`` is not between 1 and the number of items.
     """
     n_batches = _checked_n_batches(n_batches, corpus)
-    n_bytes = corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize
-    if n_bytes > resident_bytes:
+    if corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize > resident_bytes:
         return _streamed(corpus, _mixed_pieces(corpus, n_batches, rng))
     parts = _divided(corpus.n_items, n_batches, rng)
     # Each row group is scattered to its places in one array, so that nothing is held twice.
@@ -121,18 +123,20 @@ class Batches(Generic[RowBatch]):
     n_batches: int
     is_resident: bool
     read: Callable[[int], RowBatch]
+    rows: Sequence[IntArray] = ()  # of documents in their corpus, for each batch
 
 
-def joined(first: Source[DocumentBatch], last: Source[DocumentBatch]) -> Batches[DocumentBatch]:
-    """The batches of one source of documents, and after them those of another with the same words,
-    which stays in memory."""
+def joined(first: Batches[DocumentBatch], last: Batches[DocumentBatch]) -> Batches[DocumentBatch]:
+    """The batches of one corpus, and after them those of another with the same words, which stays
+    in memory. Its rows are numbered after those of the first."""
 
     def read(batch_id: int) -> DocumentBatch:
         n_first = first.n_batches
         return first.read(batch_id) if batch_id < n_first else last.read(batch_id - n_first)
 
     sizes = first.n_docs + last.n_docs, first.n_tokens + last.n_tokens, first.n_columns
-    return Batches(*sizes, first.n_batches + last.n_batches, first.is_resident, read)
+    rows = [*first.rows, *(first.n_docs + own for own in last.rows)]
+    return Batches(*sizes, first.n_batches + last.n_batches, first.is_resident, read, rows)
 
 
 Piece = tuple[int, IntArray]  # the number of a row group, and some of its rows, ascending
@@ -205,6 +209,7 @@ class TrainingData(NamedTuple):
     source: Source[StoredBatch]  # to train on
     whole: Source[StoredBatch]  # the same batches, then those of the validation documents
     validation: Corpus | None = None  # the documents that are kept out of training
+    corpora: Sequence[Corpus] = ()  # of documents in ``whole``, in the order of its rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,12 +224,10 @@ class PartialRowGroup(RowGroup[DocumentBatch]):
         return self.group.read().take(self.rows) if self.batch is None else self.batch
 
     def read_ids(self) -> list[str]:
-        ids = self.group.read_ids()
-        return [ids[row] for row in self.rows]
+        return [*map(self.group.read_ids().__getitem__, self.rows)]
 
     def read_labels(self) -> list[str | None]:
-        labels = self.group.read_labels()
-        return [labels[row] for row in self.rows]
+        return [*map(self.group.read_labels().__getitem__, self.rows)]
 
     def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
         return self.group.read_fields(names, self.rows if rows is None else self.rows[rows])
@@ -262,9 +265,8 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tup
         kept_out = _in_memory(group, rows)
         validation += kept_out
         if len(rows) < group.n_docs:
-            sizes = Sizes(
-                *np.subtract(group.sizes, Sizes.total(each.sizes for each in kept_out)).tolist()
-            )
+            taken = Sizes.total(each.sizes for each in kept_out)
+            sizes = Sizes(*np.subtract(group.sizes, taken).tolist())
             others = np.setdiff1d(np.arange(group.n_docs), rows)
             training.append(PartialRowGroup(sizes, group, others))
     with_training = replace(corpus, row_groups=tuple(training))
@@ -302,4 +304,4 @@ def divide(
     source = plan_batches(training, n_batches, rng, resident_pairs=resident_pairs)
     n_last = max(1, round(validation.n_docs * source.n_batches / training.n_docs))
     last = plan_batches(validation, min(n_last, validation.n_docs), rng)
-    return TrainingData(source, joined(source, last), validation)
+    return TrainingData(source, joined(source, last), validation, (training, validation))

@@ -123,10 +123,9 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         """The counts as a sparse matrix, (n_docs, n_words), in memory."""
         from scipy.sparse import csr_array
 
-        nothing = DocumentBatch(
-            np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint32)
-        )
-        whole = DocumentBatch.joined(list(self.batches()) or [nothing])
+        if not self.row_groups:
+            return csr_array((0, self.n_words), dtype=np.uint32)
+        whole = DocumentBatch.joined(list(self.batches()))
         arrays = whole.word_counts, whole.word_ids, whole.indptr
         return csr_array(arrays, shape=(whole.n_docs, self.n_words))
 
@@ -414,11 +413,9 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         own_labels = labels_of([None] * n_items if labels is None else labels, n_items, "labels")
         ids, named = (pa.array(own, pa.string()) for own in (names, own_labels))
         step = VectorKind(n_columns).rows_per_group
-        groups = []
-        for start in range(0, n_items, step):
-            s = slice(start, start + step)
-            rows = Rows(ids[s], named[s], VectorBatch(vectors[s]))
-            groups.append(MemoryRowGroup(Sizes.of_items(rows.batch.n_docs), rows))
+        slices = (slice(start, start + step) for start in range(0, n_items, step))
+        parts = [Rows(ids[s], named[s], VectorBatch(vectors[s])) for s in slices]
+        groups = [MemoryRowGroup(Sizes.of_items(rows.batch.n_docs), rows) for rows in parts]
         return cls(n_columns, tuple(groups), made={"format": "array"})
 
     def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> VectorManifest:

@@ -119,8 +119,7 @@ class Grouping:
     @property
     def columns(self) -> dict[str, str]:
         """The columns that documents are divided by, under the names of their options."""
-        over = None if self.over is None else self.over.column
-        given = {"by": self.by, "over": over}
+        given = {"by": self.by, "over": self.over.column if self.over else None}
         return {option: column for option, column in given.items() if column is not None}
 
     def named(self, name: str | None, start: Start | None) -> str:
@@ -165,8 +164,7 @@ class Grouping:
             try:
                 starts = found_starts.to_pylist()
             except (ValueError, OverflowError) as error:
-                problem = "expected dates between the years 1 and 9999"
-                raise OptionError("over", problem) from error
+                raise OptionError("over", "expected dates between the years 1 and 9999") from error
         known = (name_codes >= 0) & (start_codes >= 0)
         pairs = name_codes[known] * len(starts) + start_codes[known]
         found, inverse = np.unique(pairs, return_inverse=True)

@@ -219,10 +219,9 @@ def ingest(
         blocks = ids.named(counted)
         types, notes = told.types, told.notes  # known now, if blocks are spooled
         written = write_shards(place.corpus, blocks, vocabulary, types, ids, reading)
-        settings = vocabulary.tokenizer
         if tokenizer is not None:
             settings = settings_of(tokenizer, options, written.reading)
-        vocabulary = replace(vocabulary, tokenizer=settings)
+            vocabulary = replace(vocabulary, tokenizer=settings)
         n_unknown = 0 if given is None else written.n_unknown_tokens  # others were pruned
         left_over = len(written.skipped), n_unknown
         if not written.shards:
@@ -240,12 +239,10 @@ def _settled_once(
     place: WorkFolder, reading: Reading, given: Vocabulary | None
 ) -> TokenizerOptions | None:
     """The settings; phrases are learned only if an earlier process has not learned them."""
-    if reading.options.phrases is None:
-        return settle_tokenizer(reading, given)
-    tokenizer = place.kept_tokenizer()
-    if tokenizer is None:
-        tokenizer = settle_tokenizer(reading, given)
-        assert tokenizer is not None  # phrases of counts have been refused
+    are_learned = reading.options.phrases is not None
+    kept = place.kept_tokenizer() if are_learned else None
+    tokenizer = kept or settle_tokenizer(reading, given)
+    if are_learned and kept is None and tokenizer is not None:
         place.keep_tokenizer(tokenizer)
     return tokenizer
 
@@ -257,8 +254,7 @@ def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOpt
         if options.phrases is not None or options.tokenizer is not None:
             first = [] if options.phrases is None else ["phrases"]
             names = [*first, *given_of_tokens(options), "lowercase"]
-            files = names_of(collection.files)
-            raise OptionError(names[0], f"needs text, but {files} has counts")
+            raise OptionError(names[0], f"needs text, but {names_of(collection.files)} has counts")
         return None
     return settled_tokenizer(options, given, partial(_tokens, reading))
 
@@ -298,15 +294,9 @@ def counted_blocks(
     function = None if tokenizer is None else tokenizer.function
     here = partial(_count, tokenizer=tokenizer, read=reading.options.read)
     count = where_function_is_same(here, function)
-    blocks = reading.mapped(count) if spool is None else _spooled(spool, reading, count)
+    mapped = partial(reading.mapped, count)
+    blocks = mapped() if spool is None else spool.keep(mapped, reading.here)
     return reported(ids.watch(blocks), "reading", "document", reading.on_progress)
-
-
-def _spooled(
-    spool: Spool, reading: Reading, count: Callable[[PendingBlock], CountedBlock]
-) -> Iterator[CountedBlock]:
-    yield from spool.recovered()
-    yield from spool.keep(reading.mapped(count, spool.n_blocks), reading.here)
 
 
 def _count(
@@ -319,9 +309,8 @@ def _count(
     counted = count_texts(block, tokenizer, keep_texts=read.kept.text)
     if read.encoding_errors == "replace":
         columns = block.as_texts, block.ids, block.labels, *block.fields.values()
-        marks = sum(
-            pc.fill_null(pc.count_substring(each, "\ufffd"), 0).to_numpy() for each in columns
-        )
+        found = (pc.fill_null(pc.count_substring(each, "\ufffd"), 0) for each in columns)
+        marks = sum(each.to_numpy() for each in found)
         counted.account[-2:] = np.sum(marks), np.count_nonzero(marks)
     return counted
 

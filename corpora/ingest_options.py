@@ -212,10 +212,7 @@ def document_options(
 def vector_options(given: Given, *, overwrite: bool = False) -> VectorOptions:
     """The options for vectors, as ``document_options`` are for documents."""
     own = fields_by_part(INGEST_OPTION, taken(INGEST_OPTION, given))
-    parts = {
-        "read": made(VectorReadOptions, own["read"]),
-        "where": made(Workplace, own["where"]),
-    }
+    parts = {"read": made(VectorReadOptions, own["read"]), "where": made(Workplace, own["where"])}
     return made(VectorOptions, {**own[""], **parts, "overwrite": overwrite})
 
 

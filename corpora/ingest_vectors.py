@@ -174,9 +174,8 @@ def _alike(blocks: Iterable[VectorBlock], files: Sequence[SourceFile]) -> Iterat
 def _check_width(block: VectorBlock, n_columns: int, why: str) -> None:
     found = block.values.shape[1]
     if found != n_columns:
-        raise SourceError(
-            block.source, f"expected {quantity(n_columns, 'column')}, {why}, but found {found}"
-        )
+        expected = f"{quantity(n_columns, 'column')}, {why}"
+        raise SourceError(block.source, f"expected {expected}, but found {found}")
 
 
 def _write_corpus(

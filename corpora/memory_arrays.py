@@ -67,8 +67,7 @@ def vectors_of(values: ArrayLike, where: str) -> Vectors:
     vectors, odd = as_float32(array)
     if odd is not None:
         problem = f"expected a finite number within float32, but found {array[odd]}"
-        place = f"{where}, item {odd[0]}, column {odd[1]}"
-        raise ShapeError(place, problem)
+        raise ShapeError(f"{where}, item {odd[0]}, column {odd[1]}", problem)
     return vectors
 
 
@@ -132,8 +131,7 @@ def _sound(matrix: AnyMatrix, where: str) -> AnyMatrix:
     """The same numbers in arrays that fit together, in native byte order; ShapeError if they do
     not."""
     try:
-        made = _made_again(matrix, where)
-        rows = made.tocsr()
+        rows = _made_again(matrix, where).tocsr()
         rows.check_format(full_check=True)
     except ShapeError:
         raise
@@ -158,16 +156,14 @@ def _made_again(matrix: AnyMatrix, where: str) -> AnyMatrix:
         coords = tuple(_whole(ids, where) for ids in matrix.coords)
         return coo_array((widened(_native(matrix.data, where)), coords), shape=shape)
     if matrix.format == "dia":
-        offsets = _whole(matrix.offsets, where)
-        return dia_array((_native(matrix.data, where), offsets), shape=shape)
+        return dia_array((_native(matrix.data, where), _whole(matrix.offsets, where)), shape=shape)
     return matrix  # dok and lil are dictionaries and lists, not read by compiled code
 
 
 def _whole(numbers: AnyArray, where: str) -> AnyArray:
     """Row or column numbers; scipy would cut off fractions."""
     if not isinstance(numbers, np.ndarray) or numbers.dtype.kind not in "iu":
-        problem = f"row and column numbers must be whole, but found {shown(numbers)}"
-        raise ShapeError(where, problem)
+        raise ShapeError(where, f"row and column numbers must be whole, but found {shown(numbers)}")
     if numbers.size and int(numbers.max()) > np.iinfo(np.int64).max:
         raise ShapeError(where, f"row and column numbers are too large: {numbers.max()}")
     return _native(numbers, where)
@@ -194,8 +190,7 @@ def strings_of(values: Iterable[str], where: str) -> list[str]:
     names = _elements(values, where)
     for number, name in enumerate(names):
         if not isinstance(name, str):
-            place = f"{where}[{number}]"
-            raise ShapeError(place, f"must be a string, but is {shown(name)}")
+            raise ShapeError(f"{where}[{number}]", f"must be a string, but is {shown(name)}")
     check_utf8(names, f"{where}[{{}}]".format)
     return [str(name) for name in names]  # numpy's strings become Python's
 

@@ -86,9 +86,7 @@ def _corpus_of_blocks(
         refuse("vocabulary", f"must be the Vocabulary of a corpus or None, but is {shown(given)}")
     if options.phrases is not None:
         texts = list(texts)  # read twice
-    tokenizer = settled_tokenizer(
-        options, given, lambda how: (sentences_of(block, how) for block in texts)
-    )
+    tokenizer = settled_tokenizer(options, given, lambda how: (sentences_of(b, how) for b in texts))
     rules = options.read.rules
     told = FieldTypes(kept, rules)
     read = [count_texts(block, tokenizer, keep_texts=kept.text) for block in _called(texts, names)]
@@ -154,8 +152,7 @@ def corpus_of_texts(
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
         refuse("keep", f"texts have no field {kept.named[0]!r}", hint)
-    blocks = blocks_of_texts(texts, door)
-    return _corpus_of_blocks(blocks, "texts", options, _index_of(texts))
+    return _corpus_of_blocks(blocks_of_texts(texts, door), "texts", options, _index_of(texts))
 
 
 def every_text(
@@ -310,9 +307,8 @@ def corpus_of_csr(
         np.bincount(matrix.indices, minlength=n_words),
         np.rint(np.bincount(matrix.indices, matrix.data, n_words)).astype(np.int64),
     )
-    whole = DocumentBatch(
-        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
-    )
+    places = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    whole = DocumentBatch(*places, matrix.data)
     every = Rows(pa.array(names, pa.string()), pa.nulls(n_docs, pa.string()), whole)
     starts = range(0, len(kept), DOCS_PER_ROW_GROUP)
     groups = _row_groups(every.take(kept[n : n + DOCS_PER_ROW_GROUP]) for n in starts)

@@ -160,8 +160,7 @@ def fit_projection(
     if whiten and rank < n_components:
         problem = f"must be at most {rank} to whiten items that differ in {rank} directions only"
         raise OptionError("pca", f"{problem}, but is {n_components}")
-    projection = Projection(mean, components, variances, whiten, inputs)
-    return projection, float(variances.sum() / total)
+    return Projection(mean, components, variances, whiten, inputs), float(variances.sum() / total)
 
 
 def _covariance(sample: Vectors, mean: FloatArray) -> FloatArray:

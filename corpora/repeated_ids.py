@@ -208,9 +208,8 @@ class GivenIds:
         where = self._place_of(number - self._n_before)
         if first >= self._n_before:
             other = self._place_of(first - self._n_before)
-            return SourceError(
-                where, f"the id {shown(name)} is also that of {other}", f"{_HINT}; {_WAYS}"
-            )
+            problem = f"the id {shown(name)} is also that of {other}"
+            return SourceError(where, problem, f"{_HINT}; {_WAYS}")
         problem = f"{self._before.where} already has a document with the id {shown(name)}"
         if self._before.has_ids:
             return SourceError(where, problem, _STORED_HINT)

@@ -63,8 +63,7 @@ def run_quickstart(
         topics = replace(topics_of_run(load_run(run, TopicPosterior)), name=str(out / RUN))
         documents = Corpus.open(heldout)
         card = score_topics(topics, documents, Corpus.open(train_corpus))
-        parts = str(out / "heldout"), str(out / "train")
-        page = scored_report([card], *parts, SEED, documents)
+        page = scored_report([card], str(out / "heldout"), str(out / "train"), SEED, documents)
         write_page(output_file(folder / REPORT, overwrite=False), page)
     return card
 

@@ -62,9 +62,8 @@ def read_npz(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVe
         where = f"{where}, array {name!r}"
         with archive.open(f"{name}.npy") as stream:
             for first, rows in _row_blocks(stream, where):
-                length = len(rows)
                 # Copies, because a slice would take all names along to another process
-                named = [pa.concat_arrays([n.slice(first, length)]) for n in (item_ids, labels)]
+                named = [pa.concat_arrays([n.slice(first, len(rows))]) for n in (item_ids, labels)]
                 yield partial(vector_block, where, first, rows, *named)
 
 
@@ -85,7 +84,12 @@ def _row_blocks(stream: IO[bytes], where: str) -> Iterator[tuple[int, NDArray[np
     """The rows in blocks of about ``BLOCK_BYTES``, each with the number of its first row."""
     with _npy_errors(where):
         header = read_npy_header(stream)
-        _check_matrix(header, where)
+        if header.dtype.hasobject:
+            problem = "the array holds Python objects, which are never unpickled"
+            raise SourceError(where, problem, "Save it again with a numeric dtype.")
+        if not _is_matrix(header):
+            expected = "real numbers of shape (n_items, n_columns)"
+            raise SourceError(where, f"expected {expected}, but found {header}")
         n_rows, n_columns = header.shape
         step = max(1, BLOCK_BYTES // (n_columns * max(4, header.dtype.itemsize)))
         if header.is_fortran:  # stored column by column: all rows must be held
@@ -97,15 +101,6 @@ def _row_blocks(stream: IO[bytes], where: str) -> Iterator[tuple[int, NDArray[np
             length = min(step, n_rows - first)
             data = read_exactly(stream, length * n_columns * header.dtype.itemsize)
             yield first, np.frombuffer(data, header.dtype).reshape(length, n_columns)
-
-
-def _check_matrix(header: NpyHeader, where: str) -> None:
-    if header.dtype.hasobject:
-        problem = "the array holds Python objects, which are never unpickled"
-        raise SourceError(where, problem, "Save it again with a numeric dtype.")
-    if not _is_matrix(header):
-        problem = f"expected real numbers of shape (n_items, n_columns), but found {header}"
-        raise SourceError(where, problem)
 
 
 def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, NpyHeader]:

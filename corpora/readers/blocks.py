@@ -127,7 +127,10 @@ def joined(texts: Sequence[pa.StringArray]) -> pa.StringArray:
 
 def overlong(names: pa.StringArray) -> int:
     """The first row whose name has more than ``LONGEST_NAME`` bytes; −1 if there is none."""
-    return int(pc.index(pc.greater(pc.binary_length(names), LONGEST_NAME), True).as_py())
+    lengths = pc.binary_length(names)
+    if (pc.max(lengths).as_py() or 0) <= LONGEST_NAME:  # a comparison would import pandas
+        return -1
+    return int(pc.index(pc.greater(lengths, LONGEST_NAME), True).as_py())
 
 
 def checked(block: Named, where: Callable[[int], str]) -> Named:

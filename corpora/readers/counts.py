@@ -328,8 +328,7 @@ def words_beside(source: Place, names_for: Callable[[str], list[str]]) -> Place:
     place = next(filter(is_file, packed_or_not(source, names)), None)
     if place is None:
         hint = "Name the vocabulary, one word a line, with --vocabulary-file."
-        problem = f"there is no {' or '.join(names)} beside it"
-        raise SourceError(str(source), problem, hint)
+        raise SourceError(str(source), f"there is no {' or '.join(names)} beside it", hint)
     return place
 
 

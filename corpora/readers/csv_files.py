@@ -78,8 +78,7 @@ def placed_records(
     with closing(line_blocks(path, options.decoding)) as blocks:
         first, delimiter, n_lines = _beginning(blocks, path, options)
         texts = (io.StringIO(block.data.decode(), newline="") for block in blocks)
-        lines = chain(first, chain.from_iterable(texts))
-        yield from _csv_rows(lines, path, n_lines, delimiter)
+        yield from _csv_rows(chain(first, chain.from_iterable(texts)), path, n_lines, delimiter)
 
 
 def _beginning(

@@ -42,8 +42,7 @@ def read_xlsx(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     """
     rows = _placed_rows(file.path, options, warn_user)
     for where, header in islice(rows, 1):
-        pieces_of = partial(pieces, _batches(header, rows), np.inf)
-        yield from table_blocks(pieces_of, where, options)
+        yield from table_blocks(partial(pieces, _batches(header, rows), np.inf), where, options)
 
 
 def sheet_rows(file: SourceFile, options: ReadOptions) -> Iterator[str]:

@@ -194,8 +194,7 @@ class _Clues:
 
     @property
     def kind(self) -> FieldType:
-        fitting = (kind for kind, odd in self.odd.items() if self.n_values and not odd)
-        return next(fitting, "string")
+        return next((kind for kind, odd in self.odd.items() if self.n_values and not odd), "string")
 
     def note(self, name: str) -> str:
         """Why the field is not of another type; "" if there is nothing to say."""
@@ -370,8 +369,7 @@ def _parsed(values: pa.StringArray, kind: FieldType, how: str = dates.PLAIN) -> 
         if kind == "date":
             return dates.as_dates(values, how)
         numbers = values.cast(pa.float64())
-        are_finite = np.isfinite(numbers.fill_null(0)).all()
-        return numbers if are_finite and _survive(values) else None
+        return numbers if np.isfinite(numbers.fill_null(0)).all() and _survive(values) else None
     except pa.ArrowInvalid:
         return None
 

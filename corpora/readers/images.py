@@ -35,7 +35,8 @@ def read_images(file: SourceFile, options: VectorReadOptions) -> Iterator[Pendin
     """The label is the folder that an image lies in; the id of a patch is image:row:column."""
     grey = read_grey(file.path)
     if options.patches is None:
-        yield partial(_whole, str(file.path), file.name, grey)
+        names = pa.array([file.name], pa.string()), _labels(file.name, 1)
+        yield partial(VectorBlock, str(file.path), *names, grey.reshape(1, -1), None)
     else:
         yield from _patch_blocks(file, grey, options.patches, options.stride)
 
@@ -86,11 +87,6 @@ def _grey(image: Image, where: str) -> Vectors:
     return np.asarray(image.convert("L"), dtype=np.float32) / np.float32(255)
 
 
-def _whole(source: str, name: str, grey: Vectors) -> VectorBlock:
-    names = pa.array([name], pa.string())
-    return VectorBlock(source, names, _labels(name, 1), grey.reshape(1, -1), None)
-
-
 def _patch_blocks(
     file: SourceFile, grey: Vectors, side: int, stride: int | None
 ) -> Iterator[PendingVectors]:
@@ -123,5 +119,4 @@ def _patches(
 
 
 def _labels(name: str, n_items: int) -> pa.StringArray:
-    folder = name.rpartition("/")[0]
-    return pa.array([folder or None] * n_items, pa.string())
+    return pa.array([name.rpartition("/")[0] or None] * n_items, pa.string())

@@ -63,8 +63,7 @@ def decode(block: LineBlock, options: ReadOptions) -> TextBlock:
 
 def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     """All lines at once; None if any differs in form from the first."""
-    types = _field_types(block, options)
-    if types is None:
+    if (types := _field_types(block, options)) is None:
         return None
     unexpected = "error" if options.kept.is_all else "ignore"
     try:
@@ -78,8 +77,7 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
         table.validate(full=True)  # an escaped half of a surrogate pair gives bytes of no text
     except pa.ArrowInvalid:  # for example a field given twice
         return None
-    needed = [options.id_field, options.label_field]
-    lacking = [f for f in needed if f and table[f].null_count]
+    lacking = [f for f in (options.id_field, options.label_field) if f and table[f].null_count]
     if lacking or table.num_rows != block.data.count(b"\n"):
         return None
     floats = [table[name] for name, kind in types.items() if kind == pa.float64()]
@@ -107,7 +105,8 @@ def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataTyp
     first = records[0] if records else {}
     kept = _kept_types(records, options, block.source)
     texts = [first.get(name) for name in options.text_fields]
-    are_lists = len(texts) == 1 and _are_words(texts[0])
+    words, *others = texts
+    are_lists = not others and isinstance(words, list) and all(isinstance(w, str) for w in words)
     if kept is None or not (are_lists or all(isinstance(text, str) for text in texts)):
         return None
     text_type = pa.list_(pa.string()) if are_lists else pa.string()
@@ -117,10 +116,6 @@ def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataTyp
         # Arrow refuses anything but null: odd here, or first seen in a later line.
         types[field] = _ARROW_TYPES[kind] if kind in (str, int) else pa.null()
     return types | kept
-
-
-def _are_words(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def _kept_types(
@@ -189,8 +184,7 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
         own_line = f", its line {len(lines) + 1}" if lines else ""
         raise SourceError(f"{where}{own_line}, column {len(before) + 1}", problem, hint) from error
     except (ValueError, RecursionError) as error:
-        deep = isinstance(error, RecursionError)
-        reason = "nested too deeply" if deep else reason_of(error)
+        reason = "nested too deeply" if isinstance(error, RecursionError) else reason_of(error)
         raise SourceError(where, f"not JSON ({reason})") from error
     if not isinstance(record, dict):
         problem = f"expected a JSON object, but found {_kind(record)}"

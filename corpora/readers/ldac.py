@@ -69,5 +69,4 @@ def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
     refuse_first(word_ids >= len(words), word_ids, where_of_pair, expected)
     expected = f"a count of at most {LARGEST_COUNT}"
     refuse_first(counts > LARGEST_COUNT, counts, where_of_pair, expected)
-    ids = pa.nulls(len(n_pairs), pa.string())
-    return summed((counts, word_ids, indptr), ids, words, where)
+    return summed((counts, word_ids, indptr), pa.nulls(len(n_pairs), pa.string()), words, where)

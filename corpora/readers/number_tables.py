@@ -86,8 +86,7 @@ def _read(
 ) -> Iterator[PendingVectors]:
     where = str(file.path)
     choose = partial(_number_columns, options=options, where=where)
-    batches = (piece.rows for piece in pieces_of(file.path, choose))
-    return _blocks(batches, options, where)
+    return _blocks((piece.rows for piece in pieces_of(file.path, choose)), options, where)
 
 
 read_parquet_numbers = partial(_read, parquet_pieces)
@@ -191,8 +190,7 @@ def _blocks(
 ) -> Iterator[PendingVectors]:
     first_item = 0
     for batch in batches:
-        fields = find_numbers(batch.schema, options, where)
-        yield partial(_decode, batch, fields, where, first_item)
+        yield partial(_decode, batch, find_numbers(batch.schema, options, where), where, first_item)
         first_item += len(batch)
 
 

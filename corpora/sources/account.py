@@ -26,8 +26,7 @@ class FileGroup(NamedTuple):
 
     @classmethod
     def of(cls, kind: str, files: Sequence[SourceFile]) -> FileGroup:
-        names = tuple(printable(file.name) for file in files[:MOST_NAMED])
-        return cls(kind, len(files), names)
+        return cls(kind, len(files), tuple(printable(file.name) for file in files[:MOST_NAMED]))
 
     @property
     def named(self) -> str:
@@ -44,10 +43,7 @@ class FileAccount(NamedTuple):
 
     def __str__(self) -> str:
         """``Read 2 files as text (a.txt, b.txt). Left out 1 file: 1 .md (notes.md).``"""
-        parts = [
-            f"{quantity(group.n_files, 'file')} as {group.kind} {group.named}"
-            for group in self.read
-        ]
+        parts = [f"{quantity(own.n_files, 'file')} as {own.kind} {own.named}" for own in self.read]
         said = [f"Read {' and '.join(parts)}.", self.said_of_left_out]
         # Only plain text is often found under other extensions.
         others = [group for group in self.left_out if group.kind not in (_LINK, _NO_FILE)]

@@ -163,8 +163,7 @@ def _cut(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[Piece]:
         return
     start = n_before = 0
     while start < len(batch):
-        fitting = int(np.searchsorted(ends, n_before + BLOCK_BYTES, side="right"))
-        stop = max(start + 1, fitting)
+        stop = max(start + 1, int(np.searchsorted(ends, n_before + BLOCK_BYTES, side="right")))
         n_bytes = int(ends[stop - 1]) - n_before
         yield Piece(batch.slice(start, stop - start), n_bytes)
         start, n_before = stop, n_before + n_bytes

@@ -65,8 +65,7 @@ _OF_ARROW = {".zst": "zstd", ".bz2": "bz2"}
 
 def packing_of(path: Place) -> str:
     """The end of a name that says how the file is packed; empty if it does not."""
-    name = path.name
-    return next((suffix for suffix in PACKED_SUFFIXES if name.endswith(suffix)), "")
+    return next((suffix for suffix in PACKED_SUFFIXES if path.name.endswith(suffix)), "")
 
 
 _READ_AHEAD = 1 << 17  # bytes

@@ -140,8 +140,7 @@ def as_utf8(
             yield data
     except UnicodeDecodeError as error:
         n_lines += error.object[: error.start].decode(encoding, "ignore").count("\n")
-        where = f"{path}, line {n_lines + 1}"
-        raise undecodable(error, encoding, decoding, where) from error
+        raise undecodable(error, encoding, decoding, f"{path}, line {n_lines + 1}") from error
 
 
 def undecodable(

@@ -9,7 +9,6 @@ not used: it ends the process when the statistics of a file do not fit its schem
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple, TypeAlias, TypeVar
 
@@ -17,7 +16,6 @@ import pyarrow as pa
 
 MOST_UNPACKED = 1 << 28  # bytes of a row group, whatever its size on disk
 LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that
-_LENGTH = struct.Struct("<I")
 _MAGIC = b"PAR1"
 _BYTES_OF_VALUE = 8
 _LARGEST = 1 << 60  # bytes
@@ -209,9 +207,8 @@ def _page_bytes(file: IO[bytes], page: Page) -> bytes:
 def _longest_of(dictionary: bytes) -> int:
     """The length of the longest string; each is preceded by its length in four bytes."""
     longest = place = 0
-    unpack, end = _LENGTH.unpack_from, len(dictionary) - 4
-    while place <= end:
-        (length,) = unpack(dictionary, place)
+    while place <= len(dictionary) - 4:
+        length = int.from_bytes(dictionary[place : place + 4], "little")
         longest = max(longest, length)
         place += 4 + length
     return min(longest, len(dictionary))

@@ -56,8 +56,7 @@ class RemoteFile:
         options = {"block_size": 0} if self.is_web else {}
         with _as_os_errors():
             stream = self.system.open(self.path, mode, **options)
-        raw = _RemoteStream(stream, is_seekable=not self.is_web)
-        return io.BufferedReader(raw, _READ_AHEAD)
+        return io.BufferedReader(_RemoteStream(stream, is_seekable=not self.is_web), _READ_AHEAD)
 
     def is_file(self) -> bool:
         with _as_os_errors():

@@ -186,8 +186,7 @@ def _named(sizes: Sizes) -> dict[str, int | float]:
 def sizes_of_batch(batch: DocumentBatch) -> Sizes:
     """The sizes of documents in memory; a whole number of tokens where counts are whole."""
     counts = batch.word_counts
-    is_whole = counts.dtype == np.uint32
-    n_tokens = int(counts.sum(dtype=np.int64)) if is_whole else batch.n_tokens
+    n_tokens = int(counts.sum(dtype=np.int64)) if counts.dtype == np.uint32 else batch.n_tokens
     return Sizes(batch.n_docs, batch.n_pairs, n_tokens)
 
 
@@ -235,9 +234,8 @@ class DocumentKind(RowKind[DocumentBatch]):
         own_ids = numbers_of(ids, np.uint32)
         largest = int(own_ids.max(initial=0))
         if largest >= self.n_words:
-            raise ValueError(
-                f"word id {largest} is beyond the vocabulary of {quantity(self.n_words, 'word')}"
-            )
+            known = quantity(self.n_words, "word")
+            raise ValueError(f"word id {largest} is beyond the vocabulary of {known}")
         offsets = numbers_of(word_ids.offsets, np.int32).astype(np.int64)
         is_whole = numbers.type == pa.uint32()
         own_counts = numbers_of(numbers, np.uint32) if is_whole else numbers_of(numbers, np.float32)

@@ -68,9 +68,7 @@ class StoredFields:
         columns: dict[str, pa.Array] = {}
         for stem, held in columns_by_stem(names).items():
             file, size = self.files[stem], rows_per_group(stem, self.docs_per_group)
-            parts = np.arange(-(-n_docs // size))
-            if rows is not None:
-                parts = np.unique(rows // size)
+            parts = np.arange(-(-n_docs // size)) if rows is None else np.unique(rows // size)
             expected = int(np.minimum(size, n_docs - parts * size).sum())
             first = group * (self.docs_per_group // size)
             table = file.columns((first + parts).tolist(), held, expected, MOST_TOGETHER)

@@ -195,8 +195,9 @@ class StoredRowGroup(RowGroup[RowBatch]):
     def read_labels(self) -> list[str | None]:
         encoded: pa.DictionaryArray = self._names("label").dictionary_encode()
         # Rows share the strings, because the labels of a whole corpus may be held together.
-        labels: list[str | None] = [*encoded.dictionary.to_pylist(), None]
-        return [labels[code] for code in encoded.indices.fill_null(-1).to_pylist()]
+        labels = encoded.dictionary.to_pylist()
+        codes = encoded.indices.to_pylist()  # without fill_null, which imports pandas
+        return [None if code is None else labels[code] for code in codes]
 
     def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
         return self.fields.read(names, self.index, self.n_docs, rows)

@@ -104,8 +104,7 @@ def corpus_output(
 ) -> Output:
     """The corpus folder to make from ``sources``, with the words or projection of the corpus
     ``other`` if there is one; OutputError if it cannot be written there."""
-    inputs = [*local_paths(sources), other]
-    return output_folder(out, CORPUS, overwrite=overwrite, inputs=inputs)
+    return output_folder(out, CORPUS, overwrite=overwrite, inputs=[*local_paths(sources), other])
 
 
 def paths_of(files: Iterable[SourceFile]) -> list[Path]:
@@ -183,18 +182,18 @@ class Spool:
     def __init__(self, folder: Path, job: str) -> None:
         self.folder = folder
         self._start = zlib.crc32(job.encode())
-        self.n_blocks = 0
 
-    def keep(self, blocks: Iterable[CountedBlock], here: LocalMap) -> Iterator[CountedBlock]:
-        """The blocks, each written after those before by the threads of ``here``."""
-        numbered = enumerate(blocks, self.n_blocks)
-        return here(_write, ((block, self._path(n), self._start) for n, block in numbered))
-
-    def recovered(self) -> Iterator[CountedBlock]:
-        """The whole blocks that an earlier process left; they become the first of this one."""
-        while (block := self._whole(self._path(self.n_blocks))) is not None:
-            self.n_blocks += 1
+    def keep(
+        self, blocks_after: Callable[[int], Iterable[CountedBlock]], here: LocalMap
+    ) -> Iterator[CountedBlock]:
+        """The whole blocks that an earlier process left, and the ``blocks_after`` so many, each
+        written after those before by the threads of ``here``."""
+        n_blocks = 0
+        while (block := self._whole(self._path(n_blocks))) is not None:
+            n_blocks += 1
             yield block
+        numbered = enumerate(blocks_after(n_blocks), n_blocks)
+        yield from here(_write, ((block, self._path(n), self._start) for n, block in numbered))
 
     def block(self, number: int) -> CountedBlock:
         """One of the blocks, read again."""
@@ -238,10 +237,7 @@ def _packed(block: CountedBlock) -> pa.Buffer:
 def _unpacked(source: pa.NativeFile) -> CountedBlock:
     *tables, forms, fields = (pa.ipc.open_stream(source).read_all() for _ in CountedBlock._fields)
     columns = [table["column"].combine_chunks() for table in tables]
-    named = [
-        {name: table[name].combine_chunks() for name in table.column_names}
-        for table in (forms, fields)
-    ]
+    named = [{n: own[n].combine_chunks() for n in own.column_names} for own in (forms, fields)]
     ids, labels, words = columns[:3]
     indptr, word_ids, counts, account = (np.asarray(column) for column in columns[3:])
     return CountedBlock(ids, labels, words, indptr, word_ids, counts, account, *named)

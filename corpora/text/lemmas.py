@@ -110,13 +110,12 @@ def commonest_forms(vocabulary: Vocabulary, forms: pa.Table) -> tuple[str, ...]:
     """
     grouped = forms.group_by([LEMMA, FORM], use_threads=False).aggregate([(COUNT, "sum")])
     order = [(f"{COUNT}_sum", "descending"), (FORM, "ascending")]
-    rows = grouped.sort_by(order).group_by(LEMMA, use_threads=False)
-    best = rows.aggregate([(FORM, "first"), (f"{COUNT}_sum", "first"), (f"{COUNT}_sum", "sum")])
+    by_lemma = grouped.sort_by(order).group_by(LEMMA, use_threads=False)
+    best = by_lemma.aggregate([(FORM, "first"), (f"{COUNT}_sum", "first"), (f"{COUNT}_sum", "sum")])
     _, form, most, changed = (best[name] for name in best.column_names)
     words = pa.array(vocabulary.words, pa.string())
-    total = pc.coalesce(
-        pa.array(vocabulary.term_frequency).take(pc.index_in(best[LEMMA], words)), 0
-    )
+    rows = pc.index_in(best[LEMMA], words)
+    total = pc.coalesce(pa.array(vocabulary.term_frequency).take(rows), 0)
     is_best = pc.greater(most, pc.subtract(total, changed))
     is_free = pc.invert(pc.is_in(form, value_set=words))
     shown = pc.if_else(pc.and_(is_best, is_free), form, best[LEMMA])
@@ -124,7 +123,7 @@ def commonest_forms(vocabulary: Vocabulary, forms: pa.Table) -> tuple[str, ...]:
     joint = np.flatnonzero(np.asarray(pc.match_substring(found, JOINT)))
     names = found.to_pylist()
     if len(joint):
-        by_lemma = dict(zip(best[LEMMA].to_pylist(), shown.to_pylist(), strict=True))
+        form_of = dict(zip(best[LEMMA].to_pylist(), shown.to_pylist(), strict=True))
     for n in joint:
-        names[n] = JOINT.join(by_lemma.get(part, part) for part in names[n].split(JOINT))
+        names[n] = JOINT.join(form_of.get(part, part) for part in names[n].split(JOINT))
     return tuple(names)

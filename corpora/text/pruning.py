@@ -139,9 +139,8 @@ def prune(
         raise SourceError("vocabulary", problem, hint)
     order = [("term", "descending"), ("word", "ascending")]
     table = totals.table.take(kept).sort_by(order)[: options.max_words]
-    vocabulary = Vocabulary(
-        tuple(table["word"].to_pylist()), table["document"].to_numpy(), table["term"].to_numpy()
-    )
+    frequencies = table["document"].to_numpy(), table["term"].to_numpy()
+    vocabulary = Vocabulary(tuple(table["word"].to_pylist()), *frequencies)
     left_out["max_words"] = int(terms[kept].sum() - vocabulary.term_frequency.sum())
     if totals.forms is not None:
         vocabulary = replace(vocabulary, forms=commonest_forms(vocabulary, totals.forms))

@@ -57,8 +57,7 @@ def stop_words_of_lists(choices: Sequence[str]) -> frozenset[str]:
     names = [name.strip() for name in chain.from_iterable(split)]
     if NO_NAMES in names and len(set(names)) > 1:
         refuse("stop-words", f"{NO_NAMES} cannot be combined with others")
-    lists = [_list_of(name) for name in names if name != NO_NAMES]
-    return frozenset[str]().union(*lists)
+    return frozenset[str]().union(*(_list_of(name) for name in names if name != NO_NAMES))
 
 
 def _list_of(name: str) -> frozenset[str]:

@@ -31,9 +31,7 @@ _FNV_PRIME = np.uint64(0x100000001B3)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # of multiplicative hashing (Knuth, TAOCP 3, 6.4)
 _HALF = np.uint64(32)
 AS_IT_IS = np.arange(256, dtype=np.uint8)
-IN_LOWER_CASE = np.where((AS_IT_IS >= 65) & (AS_IT_IS <= 90), AS_IT_IS + 32, AS_IT_IS).astype(
-    np.uint8
-)
+IN_LOWER_CASE = AS_IT_IS + np.uint8(32) * ((AS_IT_IS >= 65) & (AS_IT_IS <= 90))
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

@@ -271,11 +271,9 @@ def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
     """The tokens of texts that are ready to be cut, but not yet in lower case."""
     lowercase, pattern = options.lowercase, options.token_pattern
     if options.from_lists:
-        problem = (
-            "it was made from lists of words, so there is no rule for splitting texts into words"
-        )
+        problem = "it was made from lists of words, so there is no rule for splitting texts"
         hint = "Pass lists of words, or a function with --tokenizer."
-        raise VocabularyError("vocabulary", problem, hint)
+        raise VocabularyError("vocabulary", f"{problem} into words", hint)
     if pattern is None and options.function is None:
         if options.rule != FIRST_RULE:
             weights = letter_weights(are_words_divided=options.language in SEGMENTED)

@@ -93,8 +93,7 @@ def _strings_at(
     text: NDArray[np.uint8], starts: NDArray[np.int32], lengths: NDArray[np.int32]
 ) -> pa.StringArray:
     """The strings of ``lengths`` bytes that begin at ``starts``."""
-    ends = np.cumsum(lengths)
-    offsets = np.concatenate(([0], ends)).astype(np.int32)
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     positions = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
     buffers = pa.py_buffer(offsets), pa.py_buffer(text[positions])
     return pa.StringArray.from_buffers(len(starts), *buffers)

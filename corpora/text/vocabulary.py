@@ -33,7 +33,7 @@ _TOKENIZER_KEY = b"tokenizer"  # in the metadata of the file
 _SHOWN_WORDS = 10  # in a notebook
 _LONGEST_SHOWN = 30  # characters of a word in ``repr``
 _FORM = "form"  # a column that only vocabularies of lemmas have
-_COLUMNS = ("word", "document_frequency", "term_frequency")
+_FREQUENCIES = ("document_frequency", "term_frequency")
 
 #: A setting of the tokeniser in JSON; lists hold stop words, or phrases as pairs of words.
 Setting: TypeAlias = str | int | float | bool | Sequence[str | Sequence[str]] | None
@@ -84,11 +84,8 @@ class Vocabulary:
         return tuple(self.shown[number] for number in best)
 
     def save(self, folder: Path) -> None:
-        columns = {
-            "word": arrow_strings(self.words),
-            "document_frequency": arrow_numbers(self.document_frequency),
-            "term_frequency": arrow_numbers(self.term_frequency),
-        }
+        columns = {"word": arrow_strings(self.words)}
+        columns |= {name: arrow_numbers(getattr(self, name)) for name in _FREQUENCIES}
         if self.forms is not None:
             columns[_FORM] = arrow_strings(self.forms)
         metadata = {_TOKENIZER_KEY: json.dumps(self.tokenizer)}
@@ -108,20 +105,19 @@ class Vocabulary:
             if not isinstance(tokenizer, dict | None):
                 raise ValueError(f"its tokeniser settings are {tokenizer!r}")
             words = tuple(_words(table["word"]))
-            document_frequency = _frequencies(table, "document_frequency")
-            term_frequency = _frequencies(table, "term_frequency")
+            of_documents, of_terms = (_frequencies(table, name) for name in _FREQUENCIES)
             forms = _forms(table[_FORM]) if _FORM in table.column_names else None
         except (OSError, KeyError, ValueError, pa.ArrowException) as error:
             problem = f"cannot be read as a vocabulary: {reason_of(error)}"
             raise CorpusFormatError(str(path), problem) from error
-        return cls(words, document_frequency, term_frequency, tokenizer, forms)
+        return cls(words, of_documents, of_terms, tokenizer, forms)
 
 
 def _read_table(path: Path) -> pa.Table:
     """The columns; words stay a dictionary, so that a short file cannot claim much memory."""
     with path.open("rb") as raw, open_parquet(raw, dictionary_columns=["word"]) as file:
         check_sizes(raw, _MOST_UNPACKED)
-        known = [name for name in (*_COLUMNS, _FORM) if name in file.schema_arrow.names]
+        known = [name for name in ("word", *_FREQUENCIES, _FORM) if name in file.schema_arrow.names]
         return file.read(known, use_threads=False)
 
 

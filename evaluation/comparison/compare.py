@@ -20,19 +20,18 @@ from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.split import check_alike, count_held_out, split_corpus
 from sparsetopics.evaluation.comparison.evaluate import score_model
-from sparsetopics.evaluation.report.page import Report, write_page
-from sparsetopics.evaluation.report.report import score_facts, scored_subject
-from sparsetopics.evaluation.report.subject import Fact, Subject
+from sparsetopics.evaluation.report.page import write_page
+from sparsetopics.evaluation.report.report import scored_report
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
-from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, Scoring
+from sparsetopics.evaluation.scoring.topic_scores import Record, Scoring
 from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.measures.paired import Estimate, differences_from_best
+from sparsetopics.options.option import Given
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, MODELS, models_of
-from sparsetopics.options.resolve import resolve
 from sparsetopics.options.table import DEFAULT_DOCUMENT_LIKELIHOOD, PATH_MODEL
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
-from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.plan import RunPlan, plan_run
 from sparsetopics.runs.run import corpus_at, load_run
 from sparsetopics.runs.train import RunResult, result_of, train_run
 
@@ -132,12 +131,21 @@ def _parse_model(text: str) -> ModelSpec:
     # Python reads no numbers of thousands of digits.
     is_count = number.isascii() and number.isdigit() and len(number) < 1000 and int(number) > 0
     if colon and not is_count:
-        expected = f"a number of topics of at least 1, as in {name}:50"
-        problem = f"expected {expected}, but found {text!r}"
+        problem = f"expected a number of topics of at least 1, as in {name}:50, but found {text!r}"
         raise OptionError("models", problem)
     return ModelSpec(name, int(number) if colon else None)
 
 
+@contextmanager
+def _topics_named_as_models() -> Iterator[None]:
+    """Let errors about the number of topics name ``models``, where the user gave it."""
+    try:
+        yield
+    except OptionError as error:
+        raise error.renamed("models") if error.where == "topics" else error from error
+
+
+@_topics_named_as_models()
 def compare_models(
     plan: ComparisonPlan, say: Callable[[str], None], progress: Progress
 ) -> list[ComparedModel]:
@@ -146,7 +154,7 @@ def compare_models(
     The models are in the order of ``plan``. ``plan.out`` gets the two parts of the corpus (unless
     held-out data are given), a run folder for each model, and a page that sets the models side by
     side. LDA of several given numbers of topics is trained as one topic path where that is possible
-    (``on_path``); its folder then has their runs. Each of these is written whole or not at all.
+    (``_train_path``); its folder then has their runs. Each of these is written whole or not at all.
     Finished parts stay if a later model fails or is interrupted.
 
     ``say`` is called with a sentence about each step. ``progress`` is called with the options of
@@ -154,9 +162,8 @@ def compare_models(
     RunError or OutputError, if possible before any training.
     """
     corpus = corpus_at(plan.corpus)
-    with _topics_named_as_models():
-        options = [_options(plan, spec, corpus) for spec in plan.models]
-    if plan.likelihood is not None and not any(each.model_kind.of_items for each in options):
+    run_plans = [_run_plan(plan, spec, corpus) for spec in plan.models]
+    if plan.likelihood is not None and not any(MODELS[each.model].of_items for each in plan.models):
         raise OptionError("likelihood", "is for mixtures, but --models names none")
     if plan.heldout is None:
         count_held_out(corpus, plan.share)
@@ -169,38 +176,37 @@ def compare_models(
             rng = np.random.default_rng(plan.seed)
             split_corpus(plan.corpus, *plan.parts, plan.share, plan.overwrite, rng)
         training, heldout = map(open_corpus, plan.parts)
-        trained = _train_path(plan, options, say, progress, training.sizes.n_docs)
+        on_path = _train_path(plan, training, say, progress)
         models = []
-        for spec, own in zip(plan.models, options, strict=True):
-            if spec not in trained:
+        for spec, own in zip(plan.models, run_plans, strict=True):
+            if spec in on_path:
+                run = load_run(plan.out / LDA_PATH / str(spec.n_topics))
+                result = result_of(spec.model, run.model.n_topics, run.trace)
+            else:
                 say(f"Training {spec.name}.")
-                folder = plan.out / spec.name
-                trained[spec] = folder, _train_run(plan, folder, own, progress)
-            run, result = trained[spec]
+                with progress(own.options) as hooks:
+                    result = train_run(own, hooks)
+                run = load_run(own.out)
             # As ``evaluate`` does, but coherence is counted in the training documents.
             how = Scoring(seed=plan.seed, workers=plan.workers)
-            card = score_model(load_run(run), heldout, training, how)
+            card = score_model(run, heldout, training, how)
             models.append(ComparedModel(spec.name, result, card))
         say("Writing the page.")
-        page = _report(models, plan, heldout)
-        write_page(output_file(plan.out / REPORT, overwrite=plan.overwrite), page)
+        _write_report(plan, models, heldout)
     return _paired(models)
 
 
 def _paired(models: Sequence[ComparedModel]) -> list[ComparedModel]:
     """Return the same models with their differences from the best of their kind."""
-    found = {
-        each.name: each._replace(difference=difference)
-        for alike in kinds_of(models)
-        for each, difference in zip(
-            alike, differences_from_best([each.card.heldout for each in alike]), strict=True
-        )
-    }
-    return [found[each.name] for each in models]
+    differences: dict[str, Estimate | None] = {}
+    for alike in kinds_of(models):
+        found = differences_from_best([each.card.heldout for each in alike])
+        differences |= zip([each.name for each in alike], found, strict=True)
+    return [each._replace(difference=differences[each.name]) for each in models]
 
 
-def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> TrainingOptions:
-    """Return options as ``train`` has them; OptionError if they do not fit model and corpus."""
+def _run_plan(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> RunPlan:
+    """Plan a run as ``train`` does; OptionError if options do not fit model and corpus."""
     of_items, of_words = MODELS[spec.model].of_items, isinstance(corpus, Corpus)
     if not of_items and not of_words:
         problem = f"{spec.model} cannot be trained on {plan.corpus}, which holds vectors"
@@ -211,22 +217,18 @@ def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> Traini
         problem = f"{likelihood} does not fit {plan.corpus}, which holds {held}"
         hint = f"Use {' or '.join(DOCUMENT_LIKELIHOODS)} for documents, another for vectors."
         raise OptionError("likelihood", problem, hint)
-    given = {
+    training, heldout = plan.parts
+    given: Given = {
+        "model": spec.model,
         "topics": spec.n_topics,
         "laps": plan.laps,
         "sparsity": plan.sparsity,
         "likelihood": likelihood if of_items else None,
+        "seed": plan.seed,
+        "workers": plan.workers,
+        "heldout": heldout if plan.every_lap else None,
     }
-    return resolve(spec.model, given)
-
-
-@contextmanager
-def _topics_named_as_models() -> Iterator[None]:
-    """Let errors about the number of topics name ``models``, where the user gave it."""
-    try:
-        yield
-    except OptionError as error:
-        raise error.renamed("models") if error.where == "topics" else error from error
+    return plan_run(training, plan.out / spec.name, given, overwrite=plan.overwrite)
 
 
 @contextmanager
@@ -245,78 +247,36 @@ def _folder(plan: ComparisonPlan) -> Iterator[None]:
         raise
 
 
-def on_path(plan: ComparisonPlan, n_docs: int) -> list[ModelSpec]:
-    """The models that are rungs of one topic path, the largest first; empty for a single one.
-
-    They are those of LDA with a given number of topics that is not too many for a path trained on
-    ``n_docs``. A path has no number of laps that all models share, and its models are not scored in
-    every lap.
-    """
-    numbers = range(1, n_docs // DOCUMENTS_PER_TOPIC + 1)
-    rungs = [spec for spec in plan.models if spec.model == PATH_MODEL and spec.n_topics in numbers]
-    may_be = plan.laps is None and not plan.every_lap and len(rungs) > 1
-    return sorted(rungs, key=lambda spec: -(spec.n_topics or 0)) if may_be else []
-
-
 def _train_path(
-    plan: ComparisonPlan,
-    options: Sequence[TrainingOptions],
-    say: Callable[[str], None],
-    progress: Progress,
-    n_docs: int,
-) -> dict[ModelSpec, tuple[Path, RunResult]]:
-    """Train the models that are on a topic path; return the run of each, and its last lap."""
-    rungs = on_path(plan, n_docs)
-    if not rungs:
-        return {}
-    say(f"Training {listed([spec.name for spec in rungs])} as one topic path.")
-    first, *others = rungs
-    lower = tuple(spec.n_topics or 0 for spec in others)
-    own = replace(options[plan.models.index(first)], lower_rungs=lower)
-    folder = plan.out / LDA_PATH
-    _train_run(plan, folder, own, progress)
-    found = {}
-    for spec in rungs:
-        run = load_run(folder / str(spec.n_topics))
-        found[spec] = (run.path, result_of(spec.model, run.model.n_topics, run.trace))
-    return found
+    plan: ComparisonPlan, training: AnyCorpus, say: Callable[[str], None], progress: Progress
+) -> list[ModelSpec]:
+    """Train LDA of several given numbers of topics as one topic path, and return these models.
+
+    A number that is too large for a path is not on it. A path has no number of laps that all models
+    share, and its models are not scored in every lap.
+    """
+    may_be = range(1, training.sizes.n_docs // DOCUMENTS_PER_TOPIC + 1)
+    numbers = {spec.n_topics or 0 for spec in plan.models if spec.model == PATH_MODEL}
+    rungs = sorted(numbers.intersection(may_be), reverse=True)
+    if plan.laps is not None or plan.every_lap or len(rungs) < 2:
+        return []
+    on_path = [ModelSpec(PATH_MODEL, rung) for rung in rungs]
+    say(f"Training {listed([spec.name for spec in on_path])} as one topic path.")
+    largest = _run_plan(plan, on_path[0], training)
+    options = replace(largest.options, lower_rungs=tuple(rungs[1:]))
+    with progress(options) as hooks:
+        train_run(replace(largest, out=plan.out / LDA_PATH, options=options), hooks)
+    return on_path
 
 
-def _train_run(
-    plan: ComparisonPlan, out: Path, options: TrainingOptions, progress: Progress
-) -> RunResult:
-    training, heldout = plan.parts
-    run = RunPlan(
-        corpus=training,
-        out=out,
-        options=options,
-        seed=plan.seed,
-        workers=plan.workers,
-        heldout=heldout if plan.every_lap else None,
-        overwrite=plan.overwrite,
-    )
-    with progress(options) as run_hooks, _topics_named_as_models():
-        return train_run(run, run_hooks)
-
-
-def _report(models: Sequence[ComparedModel], plan: ComparisonPlan, heldout: AnyCorpus) -> Report:
-    training, name = map(str, plan.parts)
-    rows = f"{heldout.sizes.n_docs:,}"
-    facts: dict[str, Fact] = {heldout.noun: rows}
-    scored = [each.card for each in models if isinstance(each.card, Scorecard)]
-    facts |= score_facts(scored[0].completion, training, plan.seed) if scored else {}
-    return Report(
-        title="Topic model evaluation" if isinstance(heldout, Corpus) else "Mixture evaluation",
-        subjects=[_subject(each, heldout, plan.workers) for each in models],
-        scored_on=f"{rows} held-out {heldout.noun}",
-        heldout=name,
-        coherence_corpus=training if scored else "",
-        examples_corpus=name,
-        scoring=facts,
-    )
-
-
-def _subject(each: ComparedModel, heldout: AnyCorpus, workers: int) -> Subject:
-    subject = scored_subject(each.card, heldout, workers=workers)
-    seconds = {"training seconds": f"{each.result.seconds:,.1f}"}
-    return replace(subject, training={**subject.training, **seconds})
+def _write_report(
+    plan: ComparisonPlan, models: Sequence[ComparedModel], heldout: AnyCorpus
+) -> None:
+    cards, (training, name) = [each.card for each in models], map(str, plan.parts)
+    page = scored_report(cards, name, training, plan.seed, heldout, workers=plan.workers)
+    subjects = [
+        replace(own, training={**own.training, "training seconds": f"{each.result.seconds:,.1f}"})
+        for own, each in zip(page.subjects, models, strict=True)
+    ]
+    output = output_file(plan.out / REPORT, overwrite=plan.overwrite)
+    write_page(output, replace(page, subjects=subjects))

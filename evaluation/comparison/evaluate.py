@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sparsetopics.answers.themes import opened
 from sparsetopics.base.errors import OptionError, ShapeError
-from sparsetopics.base.outputs import Output, output_file
+from sparsetopics.base.outputs import output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.ingest_options import IngestOptions
@@ -22,7 +23,7 @@ from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.data import is_fingerprint_of
-from sparsetopics.runs.run import SWAPPED, AnyRun, Run, corpus_at, load_run
+from sparsetopics.runs.run import SWAPPED, AnyRun, Run, corpus_at
 
 ScoreRun = Callable[..., AnyCard]  # takes what ``score_model`` takes, for one kind of run
 
@@ -42,6 +43,7 @@ class ScoringPlan:
     seed: int | None = None  # of the split of documents; None: 0
     report: Path | None = None  # page to write, if any
     overwrite: bool = False
+    n_themes: int | None = None  # of each run, to be scored instead of its topics
 
 
 def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None) -> list[AnyCard]:
@@ -51,7 +53,11 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     CorpusFormatError, VocabularyError or ShapeError for files that cannot be read or do not fit,
     and OptionError for options and models that do not go together.
     """
-    output = _page(plan)
+    output = None
+    if plan.report is not None:
+        inputs = [*plan.models, plan.heldout, plan.coherence_corpus, *map(Path, plan.texts)]
+        output = output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
+        check_extension("report", plan.report, PAGE_EXTENSIONS)
     heldout = corpus_at(plan.heldout, SWAPPED)
     models = [_opened(path, plan, heldout) for path in plan.models]
     _check_options(plan, models, heldout)
@@ -94,8 +100,7 @@ def _check_options(
     plan: ScoringPlan, models: Sequence[FixedTopics | AnyRun], heldout: AnyCorpus
 ) -> None:
     """Raise OptionError for models of two kinds, or mixtures with options of topic models."""
-    runs = [model for model in models if isinstance(model, Run)]
-    n_mixtures = sum(MODELS[run.model.name].of_items for run in runs)
+    n_mixtures = sum(isinstance(each, Run) and MODELS[each.model.name].of_items for each in models)
     if 0 < n_mixtures < len(models):
         problem = "mixtures and topic models cannot be scored together"
         raise OptionError("runs", problem, "Score them separately: their scores do not compare.")
@@ -115,24 +120,16 @@ def _check_options(
         raise OptionError("unpickle", "needs a file without a known extension among the models")
 
 
-def _page(plan: ScoringPlan) -> Output | None:
-    """Return where to write the page, if any; OutputError or OptionError if it cannot."""
-    if plan.report is None:
-        return None
-    inputs = [*plan.models, plan.heldout, plan.coherence_corpus, *map(Path, plan.texts)]
-    output = output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
-    check_extension("report", plan.report, PAGE_EXTENSIONS)
-    return output
-
-
 def _opened(path: Path, plan: ScoringPlan, heldout: AnyCorpus) -> FixedTopics | AnyRun:
     where = str(plan.heldout)
     refuse_pending(path, (STATE_FOLDER,))
     # A path that is neither a file nor named like one of another toolkit names a run folder.
     if path.is_dir() or not (path.exists() or path.suffix in READERS):
-        run = load_run(path)
+        run = opened(path, n_themes=plan.n_themes)
         run.check_corpus(heldout, where)
         return run
+    if plan.n_themes is not None:
+        raise OptionError("themes", f"is for runs, but {path} is a file of topics")
     if isinstance(heldout, VectorCorpus):
         raise ShapeError(where, f"holds vectors, but the topics of {path} need documents")
     return read_topics(path, heldout.vocabulary, plan.concentration, unpickle=plan.unpickle)

@@ -55,8 +55,7 @@ class PatchPrior:
     def observed_with(self, variance: float) -> NoisyPatches:
         """Return the model of noisy patches z + e, e ~ N(0, variance · I)."""
         spread = self.eigenvalues + variance
-        means = np.zeros(spread.shape)
-        scorer = Normals(means, self._recomposed(spread)).scorer()
+        scorer = Normals(np.zeros(spread.shape), self._recomposed(spread)).scorer()
         filters = self._recomposed(self.eigenvalues / spread)
         return NoisyPatches(self.log_weights, scorer, filters)
 

@@ -18,13 +18,13 @@ from sparsetopics.evaluation.denoising.pictures import grey_png, signed_png
 from sparsetopics.evaluation.denoising.restoration import side_of_patches
 from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.statistics import in_use
 from sparsetopics.options.registry import LIKELIHOODS
 from sparsetopics.runs.run import MixtureRun
 
 MOST_ROWS = 20_000  # items, or documents of topics, that a page searches
 N_EXAMPLES = 3
 N_COLUMNS = 5  # shown for each component
-LEAST_SIZE = 1.0  # tokens, documents or items; a topic or component of fewer is empty
 MOST_COMPONENTS = 200  # that get pictures and examples; the page counts the lighter ones
 N_DIRECTIONS = 6  # eigenvectors shown of a covariance
 N_DRAWN = 6  # patches drawn from a component
@@ -82,7 +82,7 @@ def component_table(
     Components without items are left out.
     """
     model = run.model
-    n_rows = min(int((model.sizes >= LEAST_SIZE).sum()), MOST_COMPONENTS)
+    n_rows = min(int(in_use(model.sizes).sum()), MOST_COMPONENTS)
     own_examples = [()] * n_rows if examples is None else examples[:n_rows]
     pictures = _pictures(run, own_examples)
     has_means = LIKELIHOODS[model.likelihood_name].has_means
@@ -158,9 +158,8 @@ def _strip(caption: str, patches: FloatArray) -> Picture:
     # A patch of zeros has no largest value to divide by, and stays mid-grey.
     largest = np.maximum(np.abs(patches).max(axis=1, keepdims=True), np.finfo(float).tiny)
     greys = (0.5 + 0.5 * patches / largest).reshape(-1, side, side)
-    strip = np.full((side, len(greys) * (side + GAP) - GAP), PAPER)
-    for place, grey in enumerate(greys):
-        strip[:, place * (side + GAP) :][:, :side] = grey
+    spaced = np.pad(greys, ((0, 0), (0, 0), (0, GAP)), constant_values=PAPER)
+    strip = np.hstack(list(spaced))[:, :-GAP]
     return Picture(caption, _address(grey_png(strip)), PIXEL * strip.shape[1])
 
 
@@ -184,9 +183,9 @@ def example_items(corpus: VectorCorpus, model: MixturePosterior) -> tuple[list[l
     surest: items whose log w_k p(x|k) is farthest above that of the second-best component. At most
     20,000 items are searched, spread evenly over the corpus.
     """
-    best: list[list[tuple[int, Example]]] = [[] for _ in range(model.n_topics)]
-    n_seen = 0
-    for number, rows in spread_rows(corpus.row_groups, MOST_ROWS).items():
+    best: list[list[Example]] = [[] for _ in range(model.n_topics)]
+    searched = spread_rows(corpus.row_groups, MOST_ROWS)
+    for number, rows in searched.items():
         group = corpus.row_groups[number]
         values, names, labels = group.read().values[rows], group.read_ids(), group.read_labels()
         nearness = _nearness(values, model)
@@ -196,11 +195,10 @@ def example_items(corpus: VectorCorpus, model: MixturePosterior) -> tuple[list[l
             for row in leaders[np.isfinite(scores[leaders])].tolist():
                 own = np.asarray(values[row], np.float64)
                 example = Example(names[rows[row]], labels[rows[row]], float(scores[row]), own)
-                best[component].append((n_seen + row, example))
-            best[component].sort(key=lambda found: (-found[1].closeness, found[0]))
+                best[component].append(example)
+            best[component].sort(key=lambda own: -own.closeness)  # keeps the order of equal ones
             del best[component][N_EXAMPLES:]
-        n_seen += len(values)
-    return [[example for _, example in own] for own in best], n_seen
+    return best, sum(map(len, searched.values()))
 
 
 def _nearness(values: Vectors, model: MixturePosterior) -> FloatArray:

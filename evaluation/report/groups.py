@@ -214,9 +214,7 @@ def _most_changing(found: Prevalence, lines: Sequence[IntArray]) -> list[int]:
 
 def _ticks(found: Prevalence, groups: Sequence[int]) -> dict[float, str]:
     """Return labels of some periods, the first and the last among them."""
-    starts = {
-        _place(start): start for group in groups if (start := found.groups[group].start) is not None
-    }
+    starts = {_place(start): start for start in (found.groups[group].start for group in groups)}
     places = sorted(starts)
     wanted = np.linspace(places[0], places[-1], MOST_TICKS)
     chosen = np.abs(np.subtract.outer(wanted, places)).argmin(axis=1).tolist()

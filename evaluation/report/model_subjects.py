@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from sparsetopics.answers.proportions import Shares, proportions_under, shares_of
 from sparsetopics.answers.representatives import Representatives, TopicsToShow, representatives
-from sparsetopics.answers.topic_names import labels_of
+from sparsetopics.answers.themes import themes_to_read
+from sparsetopics.answers.topic_names import topic_rows
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.components import (
-    LEAST_SIZE,
     MOST_ROWS,
     N_EXAMPLES,
     component_table,
@@ -36,9 +36,11 @@ from sparsetopics.evaluation.scoring.topic_scores import (
 from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.top_words import top_words, topic_diversity, topic_table
+from sparsetopics.model.statistics import in_use
 from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE
 from sparsetopics.runs.run import AnyRun, MixtureRun, Run, TopicRun
+from sparsetopics.runs.topic_identity import NAME_WORDS
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
@@ -64,7 +66,7 @@ def topic_subject(
     run, topic_word = topics.run, topics.topic_word
     trace = () if run is None else run.trace
     # Which topics have no data is not known of a matrix.
-    is_empty = np.zeros(len(topic_word), bool) if run is None else run.model.sizes < LEAST_SIZE
+    is_empty = np.zeros(len(topic_word), bool) if run is None else ~in_use(run.model.sizes)
     coherence = None if card is None else card.topic_npmi
     found, note = None, ""
     if corpus is not None:
@@ -74,6 +76,7 @@ def topic_subject(
         shares = proportions_under(topic_word, topics.doc_concentration, workers=workers)
         found = _examples(shares, topic_word, topics.vocabulary.shown, corpus)
         note = examples_note(found.n_seen, found.n_docs, "documents")
+    themes = None if run is None else themes_to_read(run)
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title
@@ -95,6 +98,7 @@ def topic_subject(
         training=training_numbers(trace, "token"),
         heldout=None if card is None else card.heldout,
         unigram=None if card is None else card.completion.unigram_log_likelihood_per_token,
+        themes=[] if themes is None else topic_rows(themes, NAME_WORDS),
         topics=report_topics(topic_word, topics.vocabulary, run, coherence, is_empty, found),
         words=topics.vocabulary.shown,
         topic_map=_topic_map(topic_word[~is_empty]),
@@ -176,7 +180,7 @@ def mixture_subject(
     model, of_words = run.model, run.vocabulary is not None
     datum = "token" if of_words else "item"
     words = run.words.shown if of_words else ()
-    is_empty = model.sizes < LEAST_SIZE
+    is_empty = ~in_use(model.sizes)
     topics: Sequence[ReportTopic] = ()
     note, columns, nearest = "", None, None
     if isinstance(corpus, VectorCorpus):
@@ -260,12 +264,12 @@ def report_topics(
 ) -> list[ReportTopic]:
     """Return one entry per topic, with its words for every place of the page's slider."""
     unigram = unigram_probabilities(vocabulary.term_frequency)
-    labels: Sequence[tuple[str | None, str]] = [] if run is None else labels_of(run)
     if run is None:
-        labels = [(None, name) for name in topic_names(topic_word, unigram, vocabulary.shown)]
-    weights = None if run is None else run.model.weights
-    best = top_words(topic_word, DETAIL_WORDS)
-    rows = topic_table(topic_word, weights, vocabulary.shown, labels, best)
+        names = topic_names(topic_word, unigram, vocabulary.shown)
+        labels, best = [(None, name) for name in names], top_words(topic_word, DETAIL_WORDS)
+        rows = topic_table(topic_word, None, vocabulary.shown, labels, best)
+    else:
+        rows = topic_rows(run, DETAIL_WORDS)
     heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0
     return [
         ReportTopic(

@@ -146,13 +146,10 @@ def _map(subject: Subject, number: int) -> Markup | None:
 
 def _best(shown: Sequence[Shown]) -> Shown:
     """Return the model with the highest score in the first family, or its first model."""
-    scores = {
-        each.number: score.mean
-        for each in shown
-        if each.subject.family == shown[0].subject.family
-        and (score := each.subject.score) is not None
-    }
-    return shown[max(scores, key=lambda number: scores[number])] if scores else shown[0]
+    alike = [each for each in shown if each.subject.family == shown[0].subject.family]
+    scores = [each.subject.score for each in alike]
+    means = [-math.inf if score is None else score.mean for score in scores]
+    return alike[means.index(max(means))]
 
 
 def _families(shown: Sequence[Shown]) -> list[Family]:
@@ -169,7 +166,10 @@ def _family(members: Sequence[Shown]) -> Family:
         for subject in subjects
     ]
     for own, difference in zip(columns, differences, strict=False):  # there may be none
-        own[DIFFERENCE] = _difference_cell(difference)
+        own[DIFFERENCE] = "best"
+        if difference is not None:
+            error = number(difference.standard_error, 4)
+            own[DIFFERENCE] = f"{number(difference.mean, 4)} ± {error}"
     # A model keeps its colour in all figures of the page.
     colours = [each.number for each in members]
     return Family(
@@ -193,12 +193,6 @@ def _differences(subjects: Sequence[Subject]) -> list[Estimate | None]:
     """Return the paired difference of each model from the best; none without several scores."""
     scores = [subject.heldout for subject in subjects if subject.heldout is not None]
     return differences_from_best(scores) if len(scores) == len(subjects) > 1 else []
-
-
-def _difference_cell(difference: Estimate | None) -> str:
-    if difference is None:
-        return "best"
-    return f"{number(difference.mean, 4)} ± {number(difference.standard_error, 4)}"
 
 
 def _score_figures(
@@ -237,8 +231,7 @@ def _series(subject: Subject, key: str) -> figures.Line:
 
 def _laps(entries: Trace) -> list[float]:
     """Return the lap of each entry, or its place if it does not say."""
-    laps = [entry.get("lap") for entry in entries]
-    return [place if lap is None else lap for place, lap in enumerate(laps, start=1)]
+    return [entry.get("lap") or place for place, entry in enumerate(entries, start=1)]
 
 
 def _accepted_moves(subject: Subject) -> Markup | None:

@@ -7,23 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 
 from sparsetopics.answers.prevalence import prevalence
-from sparsetopics.answers.topic_names import labels_of, load_named
+from sparsetopics.answers.themes import ONE_OF_PATH, opened
+from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.evaluation.report.groups import GroupSection, group_section
-from sparsetopics.evaluation.report.model_subjects import topic_subject
+from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.report.topic_path import shown_number, topic_path_section
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
-from sparsetopics.measures.completion import CompletionScore
 from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.runs.run import AnyRun, corpus_at
+from sparsetopics.runs.topic_identity import THEME
 from sparsetopics.runs.topic_path_files import TopicPathFolder, is_topic_path, load_topic_path
 
 # Of a run, a corpus with examples, its scores and a number of threads.
@@ -39,19 +40,28 @@ def scored_report(
     *,
     workers: int = 1,
 ) -> Report:
-    """Return a page about models scored on the corpus ``name``, all topic models or all mixtures.
+    """Return a page about models scored on the corpus ``name``.
 
-    Coherence was counted in ``coherence_corpus``, and ``seed`` is that of the split of documents.
+    Coherence of topics was counted in ``coherence_corpus``, that of mixtures in the scored corpus,
+    and ``seed`` is that of the split of documents.
     Examples are from ``heldout``; without it the page has none.
     """
-    first = cards[0]
+    first = next((card for card in cards if isinstance(card, Scorecard)), cards[0])
     if isinstance(first, Scorecard):
         title, noun, n_scored = "Topic model evaluation", "documents", first.completion.n_documents
-        facts = score_facts(first.completion, coherence_corpus, seed)
+        score = first.completion
+        facts: dict[str, Fact] = {
+            "documents scored": f"{score.n_documents:,}",
+            "hidden tokens scored": f"{score.n_tokens:,.0f}",
+            "documents skipped": f"{score.n_skipped_documents:,} with fewer than two known words",
+            "tokens unknown": f"{score.n_unknown_tokens:,} outside the training vocabulary",
+            "split": f"by word type, one fifth hidden, seed {seed}",
+            "coherence counted in": coherence_corpus,
+        }
     else:
         title, n_scored = "Mixture evaluation", first.n_items
         of_words = isinstance(heldout, Corpus)
-        noun, coherence_corpus = ("documents", coherence_corpus) if of_words else ("items", "")
+        noun, coherence_corpus = ("documents", name) if of_words else ("items", "")
         facts = {f"{noun} scored": f"{n_scored:,}"}
     seen = "training" if all(card.in_sample for card in cards) else "held-out"
     return Report(
@@ -67,27 +77,15 @@ def scored_report(
 
 def scored_subject(card: AnyCard, heldout: AnyCorpus | None, *, workers: int) -> Subject:
     """Return what a page shows of a scored model, with examples from ``heldout``."""
-    scored = card.topics if isinstance(card, Scorecard) else card.run
-    subject: RunSubject = topic_subject if card.run is None else _subject_of(card.run)
-    return subject(scored, heldout, card, workers=workers)
+    if isinstance(card, Scorecard):
+        return topic_subject(card.topics, heldout, card, workers=workers)
+    return mixture_subject(card.run, heldout, card, workers=workers)
 
 
 def _subject_of(run: AnyRun) -> RunSubject:
     """Return the function that says what a page shows of a run, without or with its scores."""
     found: RunSubject = imported(MODELS[run.model.name].subject)
     return found
-
-
-def score_facts(score: CompletionScore, coherence_corpus: str, seed: int) -> dict[str, Fact]:
-    """Say what was scored and how, for a panel of the page."""
-    return {
-        "documents scored": f"{score.n_documents:,}",
-        "hidden tokens scored": f"{score.n_tokens:,.0f}",
-        "documents skipped": f"{score.n_skipped_documents:,} with fewer than two known words",
-        "tokens unknown": f"{score.n_unknown_tokens:,} outside the training vocabulary",
-        "split": f"by word type, one fifth hidden, seed {seed}",
-        "coherence counted in": coherence_corpus,
-    }
 
 
 def write_run_report(
@@ -98,6 +96,7 @@ def write_run_report(
     by: str | None = None,
     over: str | None = None,
     names: Path | None = None,
+    n_themes: int | None = None,
     overwrite: bool = False,
     workers: int = 1,
 ) -> None:
@@ -114,14 +113,16 @@ def write_run_report(
     """
     output = output_file(path, overwrite=overwrite, inputs=[*runs, corpus])
     check_extension("out", path, PAGE_EXTENSIONS)
-    opened = None if corpus is None else corpus_at(corpus)
+    documents = None if corpus is None else corpus_at(corpus)
     if names and len(runs) > 1:
         refuse("names", f"is for the topics of one run, but {len(runs)} runs are given")
     grouping = page_grouping(by, over, has_corpus=corpus is not None, n_runs=len(runs))
     topic_path = _topic_path(runs)
+    if n_themes and topic_path is not None:
+        refuse("themes", f"is for one run, but {runs[0]} is a topic path", ONE_OF_PATH)
     chosen = runs if topic_path is None else [topic_path.run(shown_number(topic_path.scores))]
-    shown = (load_named(run, names) for run in chosen)
-    page = run_report(shown, opened, str(corpus), topic_path, grouping, workers=workers)
+    shown = (opened(run, names, n_themes) for run in chosen)
+    page = run_report(shown, documents, str(corpus), topic_path, grouping, workers=workers)
     write_page(output, page)
 
 
@@ -156,12 +157,14 @@ def run_report(
     The only run may belong to a ``topic_path``. ``grouping`` divides the documents of ``corpus``,
     for the topics of the only run.
     """
-    groups, section, subjects, has_given_names = None, None, [], False
+    groups, section, subjects, has_given_names, title = None, None, [], False, "Topic model"
     for run in runs:
         if corpus is not None:
             run.check_corpus(corpus, corpus_name)
             if grouping is not None:
                 groups = _groups(run, corpus, grouping, workers)
+        if run.topics[0].id.startswith(THEME):
+            title = "Themes of a topic model"
         names = {place: topic.name for place, topic in enumerate(run.topics) if topic.name}
         if topic_path is not None:
             section = topic_path_section(topic_path, names)
@@ -170,7 +173,7 @@ def run_report(
     has_words = any(subject.topics for subject in subjects)
     examples = "" if corpus is None else corpus_name
     return Report(
-        title="Topic path" if section else "Topic model" if has_words else "Mixture",
+        title="Topic path" if section else title if has_words else "Mixture",
         subjects=subjects,
         coherence_corpus=examples if has_words else "",
         examples_corpus=examples,

@@ -101,7 +101,7 @@ def _data_facts(run: AnyRun) -> dict[str, Fact]:
 
 def _closing_facts(run: AnyRun) -> dict[str, Fact]:
     settings = run.settings
-    others = list(_typed_options(settings.get("options", {}), run.model.name))
+    others = _typed_options(settings.get("options", {}), run.model.name)
     return {
         "other options": " ".join(others) or None,
         "seed": settings.get("seed"),

@@ -79,6 +79,7 @@ class Subject:
     heldout: HeldoutScores | None = None  # by document or item
     unigram: float | None = None  # the score without topics; mixtures have none
     topics: Sequence[ReportTopic] = ()  # empty for mixtures of vectors
+    themes: Sequence[TopicRow] = ()  # to read before many topics
     words: Sequence[str] = ()  # the vocabulary
     topic_map: TopicMap | None = None  # of the topics that are not empty
     components: Sequence[ComponentRow] = ()  # of mixtures of vectors

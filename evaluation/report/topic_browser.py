@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.measures.relevance import relevance
+from sparsetopics.measures.top_words import top_words
 
 STEPS = 20  # of the slider, which has one place more
 DECIMALS = 3  # of logarithms; the error of a probability is below a thousandth
@@ -32,16 +33,10 @@ def browser_words(probabilities: FloatArray, unigram: FloatArray, n_words: int) 
     """
     logs = np.log(probabilities)
     lifts = logs - np.log(unigram)
-    leading = [_largest(relevance(logs, lifts, step / STEPS), n_words) for step in range(STEPS + 1)]
-    kept = np.unique(np.concatenate(leading))
+    places = [relevance(logs, lifts, step / STEPS) for step in range(STEPS + 1)]
+    kept = np.unique(top_words(np.array(places), n_words))
     kept = kept[np.argsort(-logs[kept], kind="stable")]
     return BrowserWords(kept, logs[kept], lifts[kept])
-
-
-def _largest(values: FloatArray, n: int) -> IntArray:
-    if len(values) <= n:
-        return np.arange(len(values))
-    return np.argpartition(-values, n - 1)[:n]
 
 
 def browser_data(runs: Sequence[tuple[Sequence[str], Sequence[BrowserWords]]]) -> Markup:

@@ -63,6 +63,8 @@ def _meaning(scores: Scores, n_topics: int) -> str:
         f"through the scores, it loses at most {RECOMMENDED_LOSS:g} nats. "
         f"Numbers that predict as well lose at most two standard errors or {AS_GOOD_LOSS:g} nats."
     )
+    if any(rung.empty_topics for rung in scores.rungs):
+        meaning += " Numbers with empty topics are passed over if others predict as well."
     return f"{meaning} {scores.limits}".rstrip()
 
 
@@ -93,6 +95,8 @@ def number_choice(run: TopicRun) -> NumberChoice | None:
         return None
     n = run.model.n_topics
     low, high = scores.as_good_around(n)
-    advice = f"{n:,} topics were chosen; from {low:,} to {high:,} predict as well. {scores.limits}"
-    curve = score_curve(scores, n)
+    chosen = "are enough to read" if n < low else "were chosen"
+    well = "best" if n < low else "as well"
+    advice = f"{n:,} topics {chosen}; from {low:,} to {high:,} predict {well}. {scores.limits}"
+    curve = score_curve(scores, max(n, low))
     return None if curve is None else NumberChoice(scores.scored_on, advice, curve)

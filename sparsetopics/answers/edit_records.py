@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from sparsetopics.answers.topic_names import check_name, place_of
+from sparsetopics.answers.topic_names import check_name, is_theme, place_of
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.safe_reading import read_toml
 from sparsetopics.base.sealed_files import PositiveSize, Refusal, decoded
@@ -18,6 +18,7 @@ from sparsetopics.options.table import OPTION
 from sparsetopics.runs.plan import toml
 from sparsetopics.runs.run import AnyRun
 from sparsetopics.runs.run_files import EDITS_FILE
+from sparsetopics.runs.topic_identity import THEME
 
 HEAD = "# Edits of topics, for `sparsetopics edit RUN --edits edits.toml --out RUN2`\n"
 
@@ -26,6 +27,7 @@ class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What to do, in the order of the fields. Topics have numbers or ids; records have ids."""
 
     merge: tuple[tuple[str | int, ...], ...] = ()  # groups, each of which becomes a topic
+    themes: PositiveSize | None = None  # the number of topics to make of all
     drop: tuple[str | int, ...] = ()
     split: tuple[str | int, ...] = ()  # each becomes two
     laps: PositiveSize | None = None  # over the corpus; None: one if topics are split or dropped
@@ -35,7 +37,9 @@ class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The same edits by the ids of a run; OptionError for topics that are not there."""
 
         def ids(option: str, topics: Iterable[str | int]) -> tuple[str, ...]:
-            found = tuple(run.topics[place_of(run, topic, option)].id for topic in topics)
+            may_be_theme = option == "rename"
+            places = (place_of(run, topic, option, or_theme=may_be_theme) for topic in topics)
+            found = tuple(run.topics[place].id for place in places)
             for topic in lost.intersection(found):
                 refuse(option, f"topic {topic} is dropped, or merged into a heavier one")
             return found
@@ -48,27 +52,38 @@ class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         lost.update(*(sorted(group, key=order.index)[1:] for group in merge))
         drop = ids("drop", self.drop)
         lost.update(drop)
-        split, named, names = ids("split", self.split), ids("rename", self.rename), self.rename
-        for name in names.values():
+        split, names = ids("split", self.split), dict[str | int, str]()
+        for topic, name in self.rename.items():
             check_name("rename", name)
+            own = ids("rename", [topic])[0]
+            # A theme becomes a topic with --themes
+            names[THEME + own if is_theme(run, topic) and not self.themes else own] = name
         OPTION["laps"].check(self.laps)
         laps = self.laps or (1 if split or drop else None)
-        return Edits(merge, drop, split, laps, dict(zip(named, names.values(), strict=True)))
+        if self.themes and (drop or split):
+            refuse("themes", "cannot be combined with --drop or --split", "Edit the new run again.")
+        return Edits(merge, self.themes, drop, split, laps, names)
 
     def with_names_of(self, after: AnyRun, before: AnyRun) -> Edits:
         """The same edits with all names that topics have now and had not before."""
-        old = {(topic.id, topic.name) for topic in before.topics}
-        new = [topic for topic in after.topics if topic.name and (topic.id, topic.name) not in old]
-        names = {topic.id: topic.name or "" for topic in new}
+        old, new = _names_in(before), _names_in(after)
+        names = {topic: name for topic, name in new.items() if old.get(topic) != name}
         return msgspec.structs.replace(self, rename=names)
 
     def write(self, folder: Path) -> None:
         """Write the record into the folder of a run."""
-        lists = {"merge": self.merge, "drop": self.drop, "split": self.split, "laps": self.laps}
+        lists = {name: getattr(self, name) for name in self.__struct_fields__ if name != "rename"}
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in lists.items() if value]
         names = [f"{topic} = {toml(name)}\n" for topic, name in self.rename.items()]
         text = "".join([HEAD, *lines, *(["\n[rename]\n"] if names else []), *names])
         (folder / EDITS_FILE).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _names_in(run: AnyRun) -> dict[str, str]:
+    """The names of topics and themes that a run keeps, by their ids."""
+    topics = {topic.id: topic.name for topic in run.topics}
+    topics |= {THEME + topic.id: topic.theme_name for topic in run.topics}
+    return {topic: name for topic, name in topics.items() if name is not None}
 
 
 def read_edits(path: Path) -> Edits:

@@ -15,9 +15,10 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
+from msgspec.structs import replace as with_fields
 
 from sparsetopics.answers.edit_records import Edits
-from sparsetopics.answers.topic_names import place_of
+from sparsetopics.answers.topic_names import GivenNames, place_of, with_names
 from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.base.errors import warn_user
 from sparsetopics.corpora.batching import FEWEST_BATCHES, Batches
@@ -25,6 +26,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.moves.word_evidence import words_of_topic
+from sparsetopics.inference.theme_tree import groups_at
 from sparsetopics.inference.training import train
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.sticks import reweighted
@@ -32,11 +34,11 @@ from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
-from sparsetopics.options.option import refuse
+from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.data import divided, facts_of, is_fingerprint_of
-from sparsetopics.runs.run import TopicRun, option_record, recorded_options
+from sparsetopics.runs.run import AnyRun, TopicRun, option_record, recorded_options
 from sparsetopics.runs.seen_documents import joined_seen
 from sparsetopics.runs.session import run_session, workshop
 from sparsetopics.runs.topic_identity import inherited
@@ -62,6 +64,8 @@ def edited(
     if edits.merge:
         groups = [[place_of(run, topic, "merge") for topic in group] for group in edits.merge]
         found = with_joined_topics(run, groups)
+    if edits.themes:
+        found = with_joined_themes(found, edits.themes)
     if not edits.laps:
         return found
     if corpus is None:
@@ -82,6 +86,30 @@ def with_joined_topics(run: TopicRun, groups: Sequence[Sequence[int]]) -> TopicR
     others = [[topic] for topic in range(run.model.n_topics) if topic not in chain(*groups)]
     parents, counts = sorted([*map(sorted, groups), *others]), run.model.exact_counts
     return _edited(run, np.array([counts[of].sum(axis=0) for of in parents]), parents)
+
+
+def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
+    """The run with each of ``n_themes`` themes as a topic, which has the id of its heaviest one.
+
+    It has the name of the theme, if that was named. Raises OptionError for a mixture, and if there
+    are fewer topics.
+    """
+    topics = run.of(TopicPosterior)
+    if topics is None:
+        refuse("themes", f"needs the topics of LDA or an HDP, but {run.path} is a mixture")
+    counts_from(1).check("themes", n_themes)
+    if n_themes > run.model.n_topics:
+        most = f"{run.model.n_topics:,}, the number of topics of {run.path}"
+        refuse("themes", f"must be from 1 to {most}, but is {n_themes:,}")
+    groups = groups_at(topics.themes(), n_themes)
+    joined = [np.flatnonzero(groups == theme).tolist() for theme in range(n_themes)]
+    found = with_joined_topics(topics, [group for group in joined if len(group) > 1])
+    names: GivenNames = {each.id: each.theme_name for each in found.topics if each.theme_name}
+    nameless = [
+        with_fields(topic, name=None, words=(), named_by=None, theme_name=None)
+        for topic in found.topics
+    ]
+    return with_names(found.with_topics(nameless), names)
 
 
 def with_divided_topic(run: TopicRun, topic: int, shares: FloatArray) -> TopicRun:
@@ -130,8 +158,13 @@ def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
     settings, options = found.settings, option_record(options_of_edited(found))
     settings["options"] = {**settings.get("options", {}), **options}
     settings.pop("number_of_topics", None)  # which edits change
+    settings.pop("themes", None)
     if "seen" in settings:
         settings["seen"] = joined_seen(settings["seen"], parents)
+    if few := settings.get("few_documents"):  # not known of what was joined or divided
+        stays = [len(of) == parents.count(of) == 1 for of in parents]
+        known = zip(parents, stays, strict=True)
+        settings["few_documents"] = tuple(few[of[0]] if is_same else None for of, is_same in known)
     return found
 
 
@@ -187,8 +220,11 @@ def relearned(
         made = run_session(data, options, rng, *where, hooks, scorer=None, start=run.model)
     assert isinstance(made.model, TopicPosterior), "it started from one"
     settings = run.with_topics(whole.carried(made.model)).settings
-    settings["corpus"], settings["seen"] = facts_of(corpus), made.kept["seen"]
+    settings["corpus"] = facts_of(corpus)
     settings.pop("number_of_topics", None)  # chosen by other documents
+    settings.pop("themes", None)
+    settings.pop("few_documents", None)
+    settings = {**settings, **made.kept}
     laps_made = [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
     return replace(run, model=made.model, settings=settings, trace=[*run.trace, *laps_made])
 

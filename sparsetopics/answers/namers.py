@@ -11,6 +11,7 @@ from threading import Thread
 import numpy as np
 
 from sparsetopics.answers.representatives import TopicsToShow, representatives
+from sparsetopics.answers.themes import names_of_themes
 from sparsetopics.answers.topic_names import topic_rows, with_names
 from sparsetopics.base.errors import warn_user
 from sparsetopics.base.wording import excerpt, kind_and_reason_of
@@ -35,11 +36,11 @@ def named_by(
 ) -> AnyRun:
     """Return a run whose topics have the names that ``namer`` makes.
 
-    It gets ten best words, ten that set the topic apart, and the texts of three documents that
-    represent it in the ``corpus``, or their words if the corpus does not keep texts. A topic keeps
-    the name that it has if the function raises, takes longer than ``SECONDS``, or returns
-    anything but a short printable text without markup. A warning lists these topics. ``say`` tells
-    each name.
+    It gets ten best words, ten that set the topic apart, the texts of three documents that
+    represent it in the ``corpus``, or their words if the corpus does not keep texts, and the name
+    of its theme, if the run has themes to read. A topic keeps the name that it has if the function
+    raises, takes longer than ``SECONDS``, or returns anything but a short printable text without
+    markup. A warning lists these topics. ``say`` tells each name.
     """
     used = np.flatnonzero(in_use(run.model.sizes)).tolist()
     best, apart = topic_rows(run, NAME_WORDS), topic_rows(run, NAME_WORDS, NAME_BALANCE)
@@ -48,10 +49,11 @@ def named_by(
         shown = TopicsToShow.of_run(run, workers=workers)
         found = representatives(shown, corpus, N_DOCUMENTS)
         documents = [[each.text or " ".join(each.words) for each in own] for own in found.of_topics]
+    theme_of, ids = names_of_themes(run), [topic.id for topic in run.topics]
     names, failures = dict[int | str, str](), list[str]()
     for topic, own in zip(used, documents, strict=True):
         words, telling = ([word for word, _ in rows[topic].words] for rows in (best, apart))
-        name, problem = _answer(partial(namer, words, telling, own, None))
+        name, problem = _answer(partial(namer, words, telling, own, theme_of.get(ids[topic])))
         say(f"topic {run.topics[topic].id}: {problem or name}")
         if problem:
             failures.append(f"{run.topics[topic].id} ({problem})")

@@ -64,17 +64,12 @@ class Prevalence(NamedTuple):
         columns = self._topic_columns(n_groups, labels)
         columns |= self._group_columns(np.arange(n_groups), n_topics)
         low, high = self.means.interval(LEVEL)
-        columns |= {
-            "mean": _by_topic(self.means.mean),
-            "standard_error": _by_topic(self.means.standard_error),
-            "low": _by_topic(low),
-            "high": _by_topic(high),
-            "n_documents": arrow_numbers(np.tile(self.means.n_documents, n_topics)),
-            "words": pa.array(
-                [group[topic] for topic in range(n_topics) for group in self.words],
-                pa.list_(pa.string()),
-            ),
-        }
+        values = {"mean": self.means.mean, "standard_error": self.means.standard_error}
+        values |= {"low": low, "high": high}
+        columns |= {name: _by_topic(own) for name, own in values.items()}
+        columns["n_documents"] = arrow_numbers(np.tile(self.means.n_documents, n_topics))
+        words = [group[topic] for topic in range(n_topics) for group in self.words]
+        columns["words"] = pa.array(words, pa.list_(pa.string()))
         return pa.table(columns)
 
     def differences(self, labels: Labels) -> pa.Table:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +16,8 @@ from pyarrow.parquet import ParquetWriter
 from sparsetopics.base.outputs import Inputs, Output, output_file, written
 from sparsetopics.options.option import check_extension, refuse
 
-
-class Writer(Protocol):
-    """Writes to a file that is open; Arrow has several."""
-
-    def write_table(self, table: pa.Table, /) -> None: ...
-
-
+Tables = Iterable[pa.Table]
+Opens = Callable[[Path, pa.Schema], pa.ipc.RecordBatchFileWriter]  # or another writer of Arrow
 LABELS = {"id": pa.string(), "name": pa.string()}  # columns that say which topic it is
 # Beginnings that spreadsheets, or the programs that read what these write, take for formulas. The
 # last four are wide forms of the first four, which some spreadsheets treat alike.
@@ -51,7 +44,7 @@ def table_output(
 
 
 def write_output(
-    output: Output, schema: pa.Schema, tables: Iterable[pa.Table], *, spreadsheet_safe: bool = False
+    output: Output, schema: pa.Schema, tables: Tables, *, spreadsheet_safe: bool = False
 ) -> None:
     """Write tables to a ``table_output``, in the format of its extension."""
     with written(output) as path:
@@ -60,12 +53,7 @@ def write_output(
 
 
 def write_tables(
-    path: Path,
-    suffix: str,
-    schema: pa.Schema,
-    tables: Iterable[pa.Table],
-    *,
-    spreadsheet_safe: bool = False,
+    path: Path, suffix: str, schema: pa.Schema, tables: Tables, *, spreadsheet_safe: bool = False
 ) -> None:
     """Write tables of one ``schema`` in the format ``suffix``, a key of ``FORMATS``.
 
@@ -83,9 +71,7 @@ def write_tables(
     if suffix == ".parquet":
         schema = _with_any_size(schema.empty_table()).schema
         tables = map(_with_any_size, tables)
-    with FORMATS[suffix](path, schema) as writer:
-        for table in tables:
-            writer.write_table(table)
+    FORMATS[suffix](path, schema, tables)
 
 
 def _with_any_size(table: pa.Table) -> pa.Table:
@@ -110,12 +96,11 @@ def _flat(table: pa.Table) -> pa.Table:
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_list(column.type):
             columns[name] = pc.binary_join(column, " ")
-            continue
-        if not pa.types.is_fixed_size_list(column.type):
+        elif pa.types.is_fixed_size_list(column.type):
+            for place in range(column.type.list_size):
+                columns[f"{name}_{place}"] = pc.list_element(column, place)
+        else:
             columns[name] = column
-            continue
-        for place in range(column.type.list_size):
-            columns[f"{name}_{place}"] = pc.list_element(column, place)
     return pa.table(columns)
 
 
@@ -128,20 +113,19 @@ def _without_formulas(table: pa.Table) -> pa.Table:
     return table
 
 
-class _JsonLines(NamedTuple):
-    file: TextIO
-    keys: list[str]  # of all rows, as JSON
-
-    def write_table(self, table: pa.Table) -> None:
-        for cells in zip(*map(_as_json, table.columns), strict=True):
-            pairs = zip(self.keys, cells, strict=True)
-            self.file.write(f"{{{', '.join(f'{key}: {cell}' for key, cell in pairs)}}}\n")
+def _write_by(kind: Opens, path: Path, schema: pa.Schema, tables: Tables) -> None:
+    with kind(path, schema) as writer:
+        for table in tables:
+            writer.write_table(table)
 
 
-@contextmanager
-def _open_jsonl(path: Path, schema: pa.Schema) -> Iterator[_JsonLines]:
+def _write_jsonl(path: Path, schema: pa.Schema, tables: Tables) -> None:
+    keys = [json.dumps(name) for name in schema.names]
     with path.open("w", encoding="utf-8", newline="") as file:
-        yield _JsonLines(file, [json.dumps(name) for name in schema.names])
+        for table in tables:
+            for cells in zip(*map(_as_json, table.columns), strict=True):
+                pairs = zip(keys, cells, strict=True)
+                file.write(f"{{{', '.join(f'{key}: {cell}' for key, cell in pairs)}}}\n")
 
 
 def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
@@ -163,11 +147,11 @@ def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
     return texts
 
 
-#: What opens a file of each format, by its extension. The format of Arrow is also that of Feather.
+#: What writes tables in each format, by its extension. The format of Arrow is also that of Feather.
 #: Arrow's CSV has every text in quotes and the shortest numbers that read back the same.
-FORMATS: dict[str, Callable[[Path, pa.Schema], AbstractContextManager[Writer]]] = {
-    ".parquet": partial(ParquetWriter, compression="zstd"),
-    ".csv": CSVWriter,
-    ".jsonl": _open_jsonl,
-    ".arrow": pa.ipc.new_file,
+FORMATS: dict[str, Callable[[Path, pa.Schema, Tables], None]] = {
+    ".parquet": partial(_write_by, partial(ParquetWriter, compression="zstd")),
+    ".csv": partial(_write_by, CSVWriter),
+    ".jsonl": _write_jsonl,
+    ".arrow": partial(_write_by, pa.ipc.new_file),
 }

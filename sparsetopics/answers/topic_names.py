@@ -26,7 +26,7 @@ from sparsetopics.measures.similar_topics import ROUNDING, jensen_shannon_simila
 from sparsetopics.measures.top_words import TopicRow, top_words, topic_table
 from sparsetopics.options.option import check_type, refuse, shown
 from sparsetopics.runs.run import AnyRun, P, Run, load_run
-from sparsetopics.runs.topic_identity import NAME_WORDS, TopicIdentity, problem_of_name
+from sparsetopics.runs.topic_identity import NAME_WORDS, THEME, TopicIdentity, problem_of_name
 
 GivenNames = Mapping[int | str, str]  # by number or id of the topic
 LEAST_SIMILARITY = 0.8  # Jensen–Shannon, of topics of two runs that are the same
@@ -48,7 +48,16 @@ def topic_rows(run: AnyRun, n_words: int, balance: float | None = None) -> list[
         best = top_words(topic_word, n_words)
     else:
         best = relevant_words(topic_word, _unigram(run), n_words, balance)
-    return topic_table(topic_word, run.model.weights, words, labels_of(run), best)
+    return with_marks(topic_table(topic_word, run.model.weights, words, labels_of(run), best), run)
+
+
+def with_marks(rows: Sequence[TopicRow], run: AnyRun) -> list[TopicRow]:
+    """Return rows, one for each topic of a run, with what it knows of topics of few documents."""
+    known = run.settings.get("few_documents", [None] * len(rows))
+    return [
+        row if few is None else row._replace(documents_with_half=few.n_documents, mostly=few.mostly)
+        for row, few in zip(rows, known, strict=True)
+    ]
 
 
 def labels_of(run: AnyRun) -> list[tuple[str, str]]:
@@ -73,13 +82,16 @@ def words_of_names(run: AnyRun) -> list[tuple[str, ...]]:
     return [tuple(words[word] for word in row) for row in best.tolist()]
 
 
-def place_of(run: AnyRun, topic: int | str, option: str) -> int:
+def place_of(run: AnyRun, topic: int | str, option: str, *, or_theme: bool = False) -> int:
     """Return the place of a topic that ``option`` names by its number or its id.
 
-    Raises OptionError if it is not there.
+    A theme has the place of its heaviest topic. Raises OptionError if the topic is not there, and
+    for a theme unless ``or_theme``.
     """
     places = {each.id: place for place, each in enumerate(run.topics)}
-    places |= {str(place): place for place in places.values()}
+    if or_theme:
+        places |= {THEME + each: place for each, place in places.items()}
+    places |= {str(place): place for place in range(run.model.n_topics)}
     if isinstance(topic, Integral) and 0 <= topic < run.model.n_topics:
         return int(topic)
     for heir in run.topics:
@@ -108,24 +120,23 @@ def with_names(run: Run[P], given: GivenNames, named_by: str | None = None) -> R
     check_type("names", given, Mapping, "a mapping from numbers or ids of topics to names")
     topics, words = list(run.topics), words_of_names(run)
     for topic, name in given.items():
-        place = place_of(run, topic, "names")
+        place = place_of(run, topic, "names", or_theme=True)
         check_name("names", name)
-        topics[place] = replace(
-            topics[place], name=str(name), words=words[place], named_by=named_by
-        )
+        if is_theme(run, topic):
+            topics[place] = replace(topics[place], theme_name=str(name))
+        else:
+            topics[place] = replace(
+                topics[place], name=str(name), words=words[place], named_by=named_by
+            )
     return run.with_topics(topics)
 
 
+def is_theme(run: AnyRun, topic: int | str) -> bool:
+    """Whether a name for ``topic`` is that of a theme, which a run of topics keeps beside them."""
+    return str(topic).startswith(THEME) and not run.topics[0].id.startswith(THEME)
+
+
 # --- names of other runs --------------------------------------------------------------------------
-def load_named(path: Path, names: Path | None = None) -> AnyRun:
-    """Read a run, with the names in a file or in another run if ``names`` is given.
-
-    Raises RunError, and what ``with_names_of`` raises.
-    """
-    run = load_run(path)
-    return run if names is None else with_names_of(run, names)
-
-
 def with_names_of(run: Run[P], names: Path) -> Run[P]:
     """Return a run with the names in a file or in another run.
 
@@ -144,8 +155,13 @@ def with_names_of(run: Run[P], names: Path) -> Run[P]:
         similar = _topics_with_words(found, run)
     topics = list(run.topics)
     same = {topic.id: place for place, topic in enumerate(topics)}
+    of_themes = {THEME + topic: place for topic, place in same.items()}
     taken = {same[topic.id] for topic in found if topic.id in same}
     places = {id_: place for id_, place in similar.items() if place not in taken} | same
+    for topic in found:
+        if (place := of_themes.get(topic.id)) is not None:
+            topics[place] = replace(topics[place], theme_name=topic.name)
+    found = [topic for topic in found if topic.id not in of_themes]
     left = [shown(topic.name) for topic in found if topic.id not in places]
     if left:
         said = f"{names}: no topic of {run.path} is like {listed(left)}"
@@ -154,7 +170,11 @@ def with_names_of(run: Run[P], names: Path) -> Run[P]:
         warn_user(f"{said}. These names are left out.")
     for topic in found:
         if (place := places.get(topic.id)) is not None:
-            topics[place] = replace(topic, id=topics[place].id, former_ids=topics[place].former_ids)
+            own = topics[place]
+            topics[place] = replace(
+                own, name=topic.name, words=topic.words, named_by=topic.named_by,
+                theme_name=topic.theme_name or own.theme_name,
+            )  # fmt: skip
     return run.with_topics(topics)
 
 
@@ -171,8 +191,9 @@ def read_names(path: Path, run: AnyRun) -> list[TopicIdentity]:
         if isinstance(value, dict):
             entry = {**value, "id": key}
         else:
-            place = place_of(run, key, where)
-            entry = {"id": topics[place].id, "name": value, "words": [*words[place]]}
+            place = place_of(run, key, where, or_theme=True)
+            own = key if is_theme(run, key) else topics[place].id
+            entry = {"id": own, "name": value, "words": [*words[place]]}
         found.append(decoded(entry, TopicIdentity, where, _UNREADABLE))
         if found[-1].name is None:
             refuse(where, "the name is missing", "Leave a topic out to keep its name.")

@@ -6,6 +6,7 @@ Sizes are compared with the data before memory is taken, and a pickle is never l
 from __future__ import annotations
 
 import ast
+import math
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,10 +41,7 @@ class NpyHeader(NamedTuple):
     def n_bytes(self) -> int:
         """Size of the data that follows."""
         # Python's integers cannot overflow; sizes chosen by an attacker would overflow numpy's.
-        n_bytes = self.dtype.itemsize
-        for length in self.shape:
-            n_bytes *= length
-        return n_bytes
+        return math.prod(self.shape, start=self.dtype.itemsize)
 
     def __str__(self) -> str:
         return f"{self.dtype} of shape {self.shape}"
@@ -100,8 +98,7 @@ def read_npy(stream: IO[bytes]) -> Array:
     header = read_npy_header(stream)
     if header.dtype.hasobject:
         raise ValueError("an array of Python objects, which is never unpickled")
-    data = bytearray(read_exactly(stream, header.n_bytes))
-    flat = np.frombuffer(data, header.dtype)
+    flat = np.frombuffer(bytearray(read_exactly(stream, header.n_bytes)), header.dtype)
     return flat.reshape(header.shape, order="F" if header.is_fortran else "C")
 
 
@@ -149,7 +146,6 @@ def read_tensors(
                 if dtype != FLOAT64:
                     problem = f"expected {FLOAT64} numbers, but found {dtype}"
                     raise refusal.of(f"{path}, {name}", problem)
-            arrays = {name: file.get_tensor(name) for name in names}
-            return arrays, dict(file.metadata() or {})
+            return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except SafetensorError as error:
         raise refusal.of(path, f"the arrays are damaged ({reason_of(error)})") from error

@@ -108,13 +108,17 @@ def warn_user(sentence: str, kind: type[UserWarning] = SparsetopicsWarning) -> N
     warnings.warn(sentence, kind, stacklevel=level)
 
 
+def parameter(option: str) -> str:
+    """The parameter of Python that an option of the commands is."""
+    return {"out": "path", "date-format": "date_formats"}.get(option, option.replace("-", "_"))
+
+
 @contextmanager
-def naming_parameters(name_of: Callable[[str], str] | None = None) -> Iterator[None]:
+def naming_parameters(name_of: Callable[[str], str] = parameter) -> Iterator[None]:
     """Name options in errors as parameters of Python, not as the commands do.
 
     ``name_of`` an option is the parameter; by default, ``parameter`` finds it.
     """
-    name_of = name_of or parameter
     try:
         yield
     except (OptionError, OutputError, SourceError, VocabularyError) as error:
@@ -146,12 +150,6 @@ def source_errors(
         raise
     except kinds as error:
         raise SourceError(where, f"{problem} ({reason_of(error)})", hint) from error
-
-
-def parameter(option: str) -> str:
-    """The parameter of Python that an option of the commands is."""
-    others = {"out": "path", "date-format": "date_formats"}
-    return others.get(option, option.replace("-", "_"))
 
 
 def _restored(kind: type[E], where: str, text: str) -> E:

@@ -100,7 +100,10 @@ def output_folder(
     if "\0" in str(path):
         raise OutputError(str(path), "a path cannot have a NUL byte")
     output = Output(path, Path(os.path.realpath(path)), kind, overwrite)
-    _refuse_internal(path, output.place)
+    for folder in (output.place, *output.place.parents):  # where commands keep files of their own
+        is_state = folder.name == STATE_FOLDER and (folder / "plan.json").exists()
+        if is_state or folder.name == APPEND_FOLDER:
+            raise OutputError(str(path), f"this path is inside {folder}, which commands clear")
     if not is_utf8(str(output.place)):
         raise OutputError(str(path), "the path is not UTF-8")
     refuse_inputs(path, inputs)
@@ -109,14 +112,6 @@ def output_folder(
         note = "An interrupted command had made it; it is complete now. " if was_pending else ""
         output.check(output.place, note)
     return output
-
-
-def _refuse_internal(path: Path, place: Path) -> None:
-    """Raise OutputError for a place where training or an append keeps its own files."""
-    for folder in (place, *place.parents):
-        is_state = folder.name == STATE_FOLDER and (folder / "plan.json").exists()
-        if is_state or folder.name == APPEND_FOLDER:
-            raise OutputError(str(path), f"this path is inside {folder}, which commands clear")
 
 
 def refuse_busy(folder: Path) -> None:

@@ -17,7 +17,8 @@ _CORPUS_FILES = re.compile(
     r"|(shard|texts|fields)-\d{5,}\.parquet"
 )
 _RUN_FILES = re.compile(
-    r"model\.(json|safetensors)|trace\.jsonl|(config|edits)\.toml|vocabulary\.parquet"
+    r"model\.(json|safetensors)|themes\.json|trace\.jsonl|(config|edits)\.toml"
+    r"|vocabulary\.parquet"
 )
 _PATH_FILES = re.compile(r"(path|tree)\.json|config\.toml")
 _PLAN = f"{STATE_FOLDER}/plan.json"

@@ -64,8 +64,7 @@ class Refusal(NamedTuple):
         except FileNotFoundError as error:
             raise self.of(path, "the file is missing") from error
         except OSError as error:
-            problem = f"the file cannot be read ({reason_of(error)})"
-            raise self.error(str(path), problem) from error
+            raise self.error(str(path), f"the file cannot be read ({reason_of(error)})") from error
         except ValueError as error:
             raise self.of(path, reason_of(error)) from error
 
@@ -135,8 +134,7 @@ def write_sealed(path: Path, content: Mapping[str, Json], *, indent: int | None 
 
     With an ``indent``, entries have lines of their own, but lists of numbers do not take several.
     """
-    sealed = {**content, DIGEST_KEY: _digest(content)}
-    text = json.dumps(sealed, indent=indent)
+    text = json.dumps({**content, DIGEST_KEY: _digest(content)}, indent=indent)
     text = _LONG_NUMBERS.sub(lambda found: " ".join(found[0].split()), text)
     path.write_text(text + "\n", encoding="utf-8")
 

@@ -40,11 +40,9 @@ def html_table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[str | float | None]]
 ) -> str:
     """A table in HTML; whole numbers get separators, and text is escaped and shortened."""
-    lines = [f"<table><caption>{escape(caption)}</caption>"]
-    if header:
-        lines.append(_row("th", header))
-    lines.extend(_row("td", row) for row in rows)
-    return "\n".join([*lines, "</table>"])
+    head = [_row("th", header)] if header else []
+    lines = [*head, *(_row("td", row) for row in rows), "</table>"]
+    return "\n".join([f"<table><caption>{escape(caption)}</caption>", *lines])
 
 
 def _row(tag: str, cells: Sequence[str | float | None]) -> str:

@@ -14,9 +14,7 @@ class Terminated(KeyboardInterrupt):
 
 
 _KINDS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
-_BOXING = (
-    "_numba_unpickle"  # the function in which numba runs Python while it returns from a kernel
-)
+_BOXING = "_numba_unpickle"  # in which numba runs Python while it returns from a kernel
 _received: list[type[KeyboardInterrupt]] = []  # by this process, since the command began
 _held: list[type[KeyboardInterrupt]] = []  # those of which no exception was raised yet
 

@@ -51,7 +51,7 @@ _OWN_NAMES = {
     *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl"),  # written by train
 }
 _INNER_NAMES = re.compile(  # files that move from state/ to a run, and from .append to a corpus
-    r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
+    r"(model|themes)\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
     r"|manifest\.json|(shard|texts|fields)-\d{5,}\.parquet"
     r"|path\.json|tree\.json|[1-9]\d{0,9}"  # of a topic path; numbers are the runs of its rungs
 )
@@ -219,8 +219,7 @@ class Workspace(NamedTuple):
         for place, _ in ((self, names), *others):
             sync_tree(place.new)
         for place, _ in others:
-            here = os.path.relpath(self.folder, place.folder)
-            place._write(_PART_OF, _PartOf(identity, here))
+            place._write(_PART_OF, _PartOf(identity, os.path.relpath(self.folder, place.folder)))
             sync(place.folder.parent)
         places = [place._entry(own, self.folder) for place, own in ((self, names), *others)]
         # Everything above is on disk before the journal, whose appearance is the commit.

@@ -95,5 +95,4 @@ def _pattern(word: str) -> str:
     parts = [re.escape(part) for part in word.split("_") if part]
     found = r"[\W_]+".join(parts)
     # Scripts without upper case are often written without spaces between words.
-    is_bounded = parts and word.upper() != word.lower()
-    return rf"(?<![^\W_]){found}(?![^\W_])" if is_bounded else found
+    return rf"(?<![^\W_]){found}(?![^\W_])" if parts and word.upper() != word.lower() else found

@@ -36,6 +36,16 @@ class EditableTopics(FittedEstimator):
         return self._edited(Edits(merge=(tuple(topics),)))
 
     @naming_parameters()
+    def themes(self, n: int) -> Self:
+        """Return the ``n`` themes of the topics as a model; counts of the topics of each add up.
+
+        Themes have ids of their own. ``rename`` of this model names them with these ids.
+        """
+        from sparsetopics.answers.themes import themed
+
+        return self._with(themed(self._run(), n))
+
+    @naming_parameters()
     def split(self, topic: int | str, corpus: Data, *, laps: int = 1) -> Self:
         """Make two topics of one, by the documents of ``corpus``, and make ``laps`` over these.
 

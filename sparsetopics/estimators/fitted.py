@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.topic_path_files import TopicPathFolder
 
+MOSTLY = {"field": pa.string(), "value": pa.string(), "share": pa.float64()}
 TOPICS = pa.schema(
     {"topic": pa.int64(), **LABELS, "weight": pa.float64(), "words": pa.list_(pa.string())}
+    | {"documents_with_half": pa.int64(), "mostly": pa.struct(MOSTLY)}
 )
 GIVEN = "the given corpus"  # what pages call a corpus in memory
 
@@ -67,7 +69,7 @@ class FittedEstimator(Estimator):
         find: Sequence[str] | None = None,
     ) -> pa.Table:
         """Return a row for each topic or component: ``topic``, ``id``, ``name``, ``weight``,
-        ``words``.
+        ``words``, ``documents_with_half``, ``mostly``.
 
         With ``find``, a list of words, these are only the topics in which the words stand out, best
         first, with a column ``share``: p(topic | words), as ``sparsetopics topics --find`` says.
@@ -75,8 +77,11 @@ class FittedEstimator(Estimator):
         ``topic`` is its rank, which changes with ``partial_fit``; ``id`` stays. ``name`` is that in
         ``names`` or in the run, or else the three most relevant words, ``weight`` the share of the
         training data and ``words`` a list of the ``n_words`` best words, which ``top_words``
-        returns too. Raises OptionError for components of vectors, for numbers out of range, for
-        names that cannot be used, and for a word to find that is not in the vocabulary.
+        returns too. ``documents_with_half`` is the smallest number of training documents that hold
+        half of the topic, and ``mostly`` the label or value of a kept field that has most of it in
+        these; None above 50 documents or if not known. Raises OptionError for components of
+        vectors, for numbers out of range, for names that cannot be used, and for a word to find
+        that is not in the vocabulary.
         """
         from sparsetopics.answers.found_topics import found_topics
         from sparsetopics.answers.topic_names import topic_rows

@@ -97,8 +97,7 @@ def learn(
         options, share = with_validation(options, share, corpus.n_docs)
         options = lowered(options, share, corpus.n_docs)
     data = divided(corpus, options, share, n_batches, rng)
-    kept_out = data.validation
-    scorer = None if kept_out is None else RungScorer.of_validation(kept_out, n_jobs)
+    scorer = RungScorer.of_validation(data.validation, n_jobs)
 
     def keep(snapshot: Callable[[], Model], elbo_per_token: float) -> None:
         model = snapshot()

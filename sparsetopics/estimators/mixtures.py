@@ -117,8 +117,6 @@ class VectorMixture(MixtureEstimator):
 
     def _set_arrays(self) -> None:
         super()._set_arrays()
-        self.means_: FloatArray
-        self.covariances_: FloatArray
         self.means_, self.covariances_ = self.model_.normals
 
 

@@ -79,20 +79,19 @@ class TopicPath(TopicEstimator):
     def _set_trained(
         self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows
     ) -> None:
-        from sparsetopics.runs.data import facts_of
-        from sparsetopics.runs.topic_path import tree_of
+        from sparsetopics.runs.topic_path import described_path
 
         assert found.recorder is not None, "a path has rungs"
-        self.scores_, self.models_ = found.recorder.scores, models
-        documents = rows.documents
-        self.tree_ = tree_of(found.recorder.rungs, models.__getitem__, documents.vocabulary)
+        recorder, documents, self.models_ = found.recorder, rows.documents, models
+        self.scores_, self.tree_ = described_path(
+            recorder.scores, recorder.rungs, models.__getitem__, documents
+        )
         self.rungs_: tuple[int, ...] = tuple(models)
         self.recommended_: int | None = self.scores_.recommended
         low, high = self.scores_.as_good_from, self.scores_.as_good_to
         self.as_good_ = None if low is None or high is None else (low, high)
         chosen = self.recommended_ or self.rungs_[len(self.rungs_) // 2]
-        facts = facts_of(documents)
-        self._set_model(self.models_[chosen], found.trace, facts, documents.vocabulary)
+        super()._set_trained(found._replace(model=models[chosen], kept={}), models, rows)
 
     @property
     def _validation_share(self) -> float:
@@ -120,20 +119,19 @@ class TopicPath(TopicEstimator):
         sparsity = None if self.sparsity is None else min(self.sparsity, number)
         model = LDA(**own | {"n_components": number, "sparsity": sparsity})
         model.n_features_in_ = self.n_features_in_
-        known = self.__dict__
-        model.__dict__.update({key: known[key] for key in ("_seed", "_text") if key in known})
+        model._seed, model._text = self._seed, self._text
         trace = self._trace_of(number)
         model._set_model(self.models_[number], trace, self._facts, self.vocabulary_)
         return model
 
     def _save_to(self, scratch: Path) -> None:
-        from sparsetopics.runs.run import save_run
+        from sparsetopics.runs.run import NO_THEMES, save_run
         from sparsetopics.runs.topic_path_files import write_topic_path
 
         for number, model in self.models_.items():
             run = scratch / str(number)
             run.mkdir()
-            facts = self._provenance_of(number)
+            facts: Provenance = {**self._provenance_of(number), "themes": NO_THEMES}
             save_run(run, model, self.vocabulary_, facts, self._trace_of(number))
         write_topic_path(scratch, self.scores_, self.tree_)
 

@@ -20,7 +20,7 @@ from sparsetopics.estimators.inputs import Data, Names
 from sparsetopics.options import table
 from sparsetopics.options.option import OneOf
 from sparsetopics.options.registry import MODELS
-from sparsetopics.options.table import Criterion, LocalUpdate, OwnCounts
+from sparsetopics.options.table import Criterion, LocalUpdate, OwnCounts, Purpose
 
 if TYPE_CHECKING:
     from sparsetopics.model.topic_posterior import TopicPosterior
@@ -206,12 +206,15 @@ class HDP(TopicEstimator, EditableTopics):
         max_iter: The largest number of laps. None stands for 100, or for what the validation needs.
         validation_share: The share of the documents that are kept out until the number of topics
             is chosen. None stands for a tenth, but at most 1,000 documents.
+        purpose: "predicting" (the default) ends with the number that predicts best, "reading" with
+            fewer topics that are enough to read. The latter needs documents that are kept out.
 
     Attributes:
         scores_: For each number of topics its score on the documents that were kept out, in nats
-            per token; None if none were.
-        as_good_: The fewest and the most topics that predict as well as ``n_components_``; None if
-            no documents were kept out.
+            per token; None if none were. ``scores_.recommended`` is the number that predicts best,
+            ``scores_.to_read`` the number to read.
+        as_good_: The fewest and the most topics that predict as well as the recommended number;
+            None if no documents were kept out.
     """
 
     n_components: int = MODELS["hdp"].n_topics
@@ -220,6 +223,7 @@ class HDP(TopicEstimator, EditableTopics):
     moves: Sequence[str] | None = None
     criterion: Criterion | None = None
     validation_share: float | None = None
+    purpose: Purpose = table.DEFAULT_PURPOSE
     own_counts: OwnCounts | None = None
 
     _model_name: ClassVar[str] = "hdp"

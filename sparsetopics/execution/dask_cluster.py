@@ -262,8 +262,7 @@ class Cluster:
         addresses = sorted(address for address, _ in self._workers().values())
         for index, task in enumerate(waiting):
             if task.address not in addresses:
-                place = addresses[index % len(addresses)]
-                waiting[index] = self._submit(work, task.item, place)
+                waiting[index] = self._submit(work, task.item, addresses[index % len(addresses)])
 
     def _submit(
         self, work: Callable[[Item], Result], item: Item, address: str
@@ -305,18 +304,15 @@ def placed(items: Sequence[str], workers: Sequence[str]) -> list[str]:
     places = []
     for item in items:
         free = (worker for worker in workers if taken[worker] < share)
-        places.append(max(free, key=lambda worker: _rank(worker, item)))
-        taken[places[-1]] += 1
+        # Python's own hash of a string differs between processes.
+        best = max(free, key=lambda w: blake2b(f"{w}/{item}".encode(), digest_size=8).digest())
+        places.append(best)
+        taken[best] += 1
     return places
 
 
 def _new_key() -> str:
     return f"sparsetopics-{uuid4().hex}"
-
-
-def _rank(worker: str, item: str) -> bytes:
-    # Python's own hash of a string differs between processes.
-    return blake2b(f"{worker}/{item}".encode(), digest_size=8).digest()
 
 
 def _result(task: _Task[Item, Result], patience: float) -> Result | SparsetopicsError:

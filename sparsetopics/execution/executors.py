@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -20,6 +20,8 @@ from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
+
+    from sparsetopics.execution.dask_cluster import Cluster
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -51,8 +53,7 @@ class Executor:
 
         others: list[Future[None]] = []
         if self._pool is not None:
-            n_others = min(self._n_others, len(items) - 1)
-            others += [self._pool.submit(work) for _ in range(n_others)]
+            others += [self._pool.submit(work) for _ in range(min(self._n_others, len(items) - 1))]
         try:
             work()
         finally:
@@ -184,13 +185,8 @@ def open_cluster_map(place: Workplace) -> Iterator[OrderedMap | None]:
 
     Raises OptionError if Dask is not installed, ClusterError if no scheduler answers.
     """
-    if place.executor != "dask":
-        yield None
-        return
-    from sparsetopics.execution.dask_cluster import open_cluster
-
-    with open_cluster(place) as cluster:
-        yield cluster.stream
+    with _open_cluster(place) as cluster:
+        yield None if cluster is None else cluster.stream
 
 
 # --- parts of a collection, perhaps on a cluster --------------------------------------------------
@@ -205,10 +201,14 @@ def open_broadcast_map(place: Workplace) -> Iterator[OrderedMap]:
     should say where its data are, not hold them. Raises OptionError if Dask is not installed,
     ClusterError if no scheduler answers.
     """
+    with _open_cluster(place) as cluster:
+        yield broadcast_map_here if cluster is None else cluster.broadcast_map
+
+
+def _open_cluster(place: Workplace) -> AbstractContextManager[Cluster | None]:
+    """The cluster of ``place``; None if it has none."""
     if place.executor != "dask":
-        yield broadcast_map_here
-        return
+        return nullcontext()
     from sparsetopics.execution.dask_cluster import open_cluster
 
-    with open_cluster(place) as cluster:
-        yield cluster.broadcast_map
+    return open_cluster(place)

@@ -46,6 +46,9 @@ COURSES: dict[str, Callable[[TrainingOptions], bool]] = {
 }
 
 
+Kept = Callable[[int], tuple[Any, Responsibilities] | None]  # Any: the batches of a run
+
+
 class Hooks(NamedTuple, Generic[C, P, T]):
     """Functions that training calls. The second argument of ``on_lap`` makes the present model."""
 
@@ -53,7 +56,8 @@ class Hooks(NamedTuple, Generic[C, P, T]):
     on_documents: OnDocuments = lambda n_done, n_docs: None
     on_last_lap: Callable[[], None] = lambda: None  # after its ``on_lap``, before it is kept
     say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
-    on_end: Callable[[Statistics[C, T], Parameters[C, P, T]], None] = lambda *end: None
+    # The last argument has what the learner keeps of a batch (``Learner.kept``).
+    on_end: Callable[[Statistics[C, T], Parameters[C, P, T], Kept], None] = lambda *end: None
 
 
 class Judge(Protocol):
@@ -86,6 +90,9 @@ class Judge(Protocol):
 
         The ``n_topics`` that it then has may be fewer, without the smallest.
         """
+
+    def number_to_read(self) -> int:
+        """The fewest topics that are enough to read, at most as many as were recommended."""
 
 
 class Setting(NamedTuple, Generic[S, D, C, P, T]):

@@ -17,25 +17,22 @@ On a topic path, training goes on to fewer and fewer topics in the same way.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import gammaln
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.inference.course import Course
 from sparsetopics.inference.learners.memoized import MemoizedState
+from sparsetopics.inference.merging import Merging
 from sparsetopics.inference.moves.merge import disjoint_pairs
 from sparsetopics.inference.topics import TopicParameters
 from sparsetopics.inference.training_state import LapInfo
-from sparsetopics.kernels import pairs as pair_kernels
-from sparsetopics.kernels import summaries as summary_kernels
-from sparsetopics.kernels.types import SparseShares
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import TopicChange
-from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows
 from sparsetopics.options.table import OWN_LAPS, OWN_SHARES, OwnCounts
@@ -45,8 +42,6 @@ FACTORS = (3.0, 3.0, 3.0, 1.7)  # topics in the first laps, relative to the numb
 FORMING_MASS = 1.0  # tokens: the default minimum mass in these laps
 DOCUMENTS_PER_TOPIC = 3  # at least, of the topics that training begins with
 MOST_BYTES = 64 * 2**20  # of the first table of word counts; several are held at once
-FEWEST_TOKENS = 1.0  # of a word in a topic: smaller counts are ignored when merges are judged,
-SMALL_SHARE = 1e-3  # or those below this share of an average topic, if that is less
 ROUND_SHARE = 0.5  # of the surplus topics, that one round merges
 LAST_ROUND = 3  # surplus topics that are merged in one round
 
@@ -68,8 +63,7 @@ class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, Docu
         if not options.starts_gradually:
             return options.n_topics
         n_topics, full = options.n_topics, wanted_number(options, 1)
-        of_topic = source.n_columns * np.dtype(np.float64).itemsize
-        by_memory = MOST_BYTES // of_topic
+        by_memory = MOST_BYTES // (source.n_columns * np.dtype(np.float64).itemsize)
         usual = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
         first = max(n_topics, min(usual, by_memory))
         if first < usual:
@@ -81,10 +75,17 @@ class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, Docu
         """Merge topics if there are more than wanted in this lap."""
         wanted = wanted_number(self.options, lap)
         if self.parameters.allocation.n_topics > wanted:
-            self.state, self.parameters, new_topics = narrowed(self.state, self.parameters, wanted)
-            self.memory = self.memory._replace(lineage=new_topics[self.memory.lineage])
+            self.merge(lambda counts, prior: merged_topics(counts, wanted, prior))
         local = local_options(self.options, self.parameters.allocation.n_topics, lap)
         self.laps = replace(self.laps, local=local)
+
+    def merge(self, new_topics_of: Callable[[FloatArray, float], IntArray]) -> None:
+        """Merge topics; the function gets their counts and η, and returns their new numbers."""
+        prior = self.parameters.likelihood.word_concentration
+        assert prior is not None, "topics have words"
+        new_topics = new_topics_of(self.state.total.components.table, prior)
+        self.state, self.parameters = narrowed(self.state, self.parameters, new_topics)
+        self.memory = self.memory._replace(lineage=new_topics[self.memory.lineage])
 
     def own_share(self, lap: int) -> float:
         return OWN_SHARES[own_counts_in(self.options, lap)]
@@ -120,24 +121,22 @@ def local_options(options: TrainingOptions, n_topics: int, lap: int) -> LocalOpt
 
 
 def narrowed(
-    state: WordState, parameters: TopicParameters, n_topics: int
-) -> tuple[WordState, TopicParameters, IntArray]:
-    """The state with its topics merged to ``n_topics``, before a lap that visits all batches.
+    state: WordState, parameters: TopicParameters, new_topics: IntArray
+) -> tuple[WordState, TopicParameters]:
+    """The state with topics of the same new number merged, before a lap that visits all batches.
 
-    The terms of the ELBO are zero until the batches are visited. Also returns the new number of
-    each topic.
+    Each number from 0 to the largest must occur. The terms of the ELBO are zero until the batches
+    are visited.
     """
-    allocation, likelihood = parameters
+    allocation = parameters.allocation
     assert isinstance(allocation, LDAAllocation | HDPAllocation), "no mixture is merged like this"
-    assert isinstance(likelihood, Words), "topics have words"
-    table = state.total.components.table
-    new_topics = merged_topics(table, n_topics, likelihood.word_concentration)
-    merged = merged_counts(table, new_topics)
+    merged = merged_counts(state.total.components.table, new_topics)
+    n_topics = merged.shape[1]
     allocation = allocation.joined(new_topics, n_topics)
     nothing = dict.fromkeys(state.per_batch, allocation.zero_terms())
     state = state.with_terms(nothing, WordCounts(merged))
     state = state._replace(changes=(*state.changes, TopicChange(new_topics, {}, n_topics)))
-    return state, parameters._replace(allocation=allocation), new_topics
+    return state, parameters._replace(allocation=allocation)
 
 
 def merged_counts(table: FloatArray, new_topics: IntArray) -> FloatArray:
@@ -156,38 +155,8 @@ def merged_counts(table: FloatArray, new_topics: IntArray) -> FloatArray:
 
 def merged_topics(counts: FloatArray, n_topics: int, word_concentration: float) -> IntArray:
     """The new number of each topic of ``counts`` (n_words, n_old) after merges to ``n_topics``."""
-    rows, prior = large_counts(counts), len(counts) * word_concentration
-    sizes = np.bincount(rows.topics, rows.shares, minlength=counts.shape[1]).astype(np.float64)
-    new_topics, of_words = np.arange(len(sizes)), np.zeros((len(sizes), len(sizes)))
-    is_new = np.ones(len(sizes), bool)  # of a topic: its gains are unknown
-    while (surplus := len(sizes) - n_topics) > 0:
-        of_words[is_new], of_words[:, is_new] = 0.0, 0.0
-        pair_kernels.add_word_gains(rows, is_new, word_concentration, of_words)
-        gains = of_words + of_words.T + _gains_of_sizes(sizes, prior)
+    merging = Merging.of(counts, word_concentration)
+    while (surplus := merging.n_groups - n_topics) > 0:
         n_pairs = surplus if surplus <= LAST_ROUND else math.ceil(ROUND_SHARE * surplus)
-        pairs = disjoint_pairs(gains, most=n_pairs)
-        left = np.setdiff1d(np.arange(len(sizes)), pairs[:, 1])
-        number = np.searchsorted(left, np.arange(len(sizes)))
-        number[pairs[:, 1]] = number[pairs[:, 0]]
-        rows = SparseShares(*summary_kernels.renumber(rows, number))
-        sizes = np.bincount(number, sizes).astype(np.float64)
-        new_topics = number[new_topics]
-        of_words = of_words[np.ix_(left, left)]
-        is_new = np.isin(left, pairs[:, 0])
-    return new_topics
-
-
-def large_counts(counts: FloatArray) -> SparseShares:
-    """The counts, (n_words, n_topics), that merges are judged by, as sparse rows."""
-    is_large = counts >= min(FEWEST_TOKENS, SMALL_SHARE * counts.sum() / counts.shape[1])
-    starts = np.concatenate(([0], np.cumsum(is_large.sum(axis=1))))
-    topics = np.nonzero(is_large)[1].astype(np.uint32)
-    return SparseShares(starts, topics, counts[is_large].astype(np.float32))
-
-
-def _gains_of_sizes(sizes: FloatArray, prior: float) -> FloatArray:
-    """What the normalizers of a merged topic change, (n_topics, n_topics)."""
-    alone = gammaln(sizes + prior) - gammaln(prior)
-    together = gammaln(sizes[:, None] + sizes + prior) - gammaln(prior)
-    gains: FloatArray = alone[:, None] + alone - together
-    return gains
+        merging = merging.joined(disjoint_pairs(merging.gains, most=n_pairs))
+    return merging.groups

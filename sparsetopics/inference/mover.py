@@ -33,7 +33,6 @@ class MoverRecord(NamedTuple, Generic[B, C, P, T]):
 class Mover(Course[MemoizedState[B, C, T], B, C, P, T], Generic[B, C, P, T]):
     """Makes moves after laps, and remembers what they need to know of each other."""
 
-    ledger: Ledger
     rival: Rival[B, C, P, T] | None
 
     def prepare(self, parameters: Parameters[C, P, T]) -> None:

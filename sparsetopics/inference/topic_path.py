@@ -17,11 +17,12 @@ from functools import partial
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, Source
-from sparsetopics.inference.course import make_model
+from sparsetopics.inference.course import Judge, make_model
 from sparsetopics.inference.gradual_start import GradualStart, wanted_number
 from sparsetopics.inference.local_step import elbo
 from sparsetopics.inference.moves.evidence import numbered
 from sparsetopics.inference.smoothing import FEW_LEFT_OUT, LEFT_OUT
+from sparsetopics.inference.topics import falling
 from sparsetopics.options.training import TrainingOptions
 
 VISITS = 2  # of documents that a rung takes in: one cold, one from the topics then found
@@ -29,6 +30,11 @@ VISITS = 2  # of documents that a rung takes in: one cold, one from the topics t
 
 class Path(GradualStart):
     """The course of a topic path, which hands its rungs to the judge."""
+
+    @property
+    def judge(self) -> Judge:
+        assert self.setting.judge is not None, "of a path"
+        return self.setting.judge
 
     def left_out(self, lap: int) -> int:
         # A model that is only scored needs few. If no documents are kept out, it is also written.
@@ -46,21 +52,19 @@ class Path(GradualStart):
         The batches that ``whole`` has beyond those of laps are taken in before. The state itself
         does not change.
         """
-        laps, judge, state, parameters = self.laps, self.setting.judge, self.state, self.parameters
-        assert judge is not None, "of a path"
+        laps, state, parameters = self.laps, self.state, self.parameters
         new = np.arange(laps.source.n_batches, whole.n_batches)
         visits = replace(laps, source=whole, on_documents=lambda n_done, n_docs: None)
         for _ in range(VISITS if len(new) else 0):
             state, parameters, _ = visits.run(state, parameters, [new])
         current = parameters.with_components(laps.learner.components(state))
         bound = elbo(laps.learner.statistics(state), current) / whole.n_tokens
-        # As ``make_topic_model`` orders them.
-        order = np.argsort(-current.components.sizes, kind="stable")
+        order = falling(current.components.sizes)
         parents = numbered(order, len(order))[self.memory.lineage]
         self.memory = self.memory._replace(lineage=order)
         kept = partial(laps.learner.kept, state)
         snapshot = partial(make_model, current, self.options, whole, laps.executor, kept)
-        judge.reached(snapshot, parents, bound)
+        self.judge.reached(snapshot, parents, bound)
         for batch_id in new.tolist():  # the memo frees what it keeps of them
             state.per_batch[batch_id].discard()
 

@@ -104,7 +104,8 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
             keeper.keep(course.kept(infos), setting.memo)
     terms = course.laps.learner.terms(course.state)
     assert terms is not None, "after a lap"
-    hooks.on_end(Statistics(course.current.components, terms), course.parameters)
+    kept_of = partial(course.laps.learner.kept, course.state)
+    hooks.on_end(Statistics(course.current.components, terms), course.parameters, kept_of)
     return course.model(len(infos))
 
 
@@ -135,7 +136,6 @@ def _report(
     score: float | None,
     source: Source[D],
 ) -> LapInfo:
-    reordered = moves.get("reorder")
     return LapInfo(
         lap=lap,
         seconds=seconds,
@@ -148,7 +148,7 @@ def _report(
         batches_kept_old=tally.kept_old,
         local_iterations_per_document=tally.local.iterations / source.n_docs,
         moves={counted: _counted(moves, counted) for counted in MOVE_COUNTS},
-        reorders_accepted=0 if reordered is None else reordered.accepted,
+        reorders_accepted=moves.get("reorder", MoveTally(0, 0)).accepted,
         doc_concentration=current.allocation.total_concentration,
         word_concentration=current.likelihood.word_concentration,
         top_concentration=current.allocation.top_concentration,

@@ -5,7 +5,7 @@ on the validation documents, chooses one of them. Its topics are then polished: 
 that raise the collapsed criterion are made, at most a fifth of the topics at a time, as long as the
 validation documents are predicted as well. If few are left, rivals that begin with other documents
 challenge them, and so do the topics without the largest. Those that predict better are fitted on
-all documents.
+all documents. For reading, they are then joined to fewer, which are fitted in the last laps.
 
 Merges by the words' evidence alone leave a topic or two too many, or join two topics that differ.
 The criterion of moves finds such errors, but left alone it removes far more topics than it should.
@@ -22,20 +22,20 @@ from functools import partial
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
-from sparsetopics.inference.course import Judge, Model, make_model
+from sparsetopics.inference.course import Model, make_model
 from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC, WordState, local_options
 from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools
 from sparsetopics.inference.moves.trimming import trim_topics
 from sparsetopics.inference.smoothing import FEW_LEFT_OUT
+from sparsetopics.inference.theme_tree import groups_at, theme_tree
 from sparsetopics.inference.topic_path import Path, is_rung
 from sparsetopics.inference.topics import TopicParameters, begin_topics, begin_with
 from sparsetopics.inference.training_state import LapInfo, PathMemory
 from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import PairCounts, WordCounts
-from sparsetopics.options.table import DEFAULT_CRITERION
-from sparsetopics.options.training import TrainingOptions
+from sparsetopics.options.table import DEFAULT_CRITERION, LAST_LAPS
 
 FIRST_LAPS = 2  # of chosen topics, before they are scored
 FEW_TOPICS = 64  # of more, no single number is right; to look for it longer would cost too much
@@ -51,6 +51,7 @@ CLEARLY = 2.0  # standard errors; a rival that wins by more may itself be improv
 POLISHING = ("merge", "delete")
 
 WordLaps = Laps[WordState, DocumentBatch, WordCounts, PairCounts, DocumentTerms]
+Training = tuple[WordState, TopicParameters]  # between two laps
 WordStanding = Standing[DocumentBatch, WordCounts, PairCounts, DocumentTerms]
 
 
@@ -68,6 +69,8 @@ class ValidatedNumber(Path):
             return
         if lap == last + 1:
             self.settle()
+        if lap == last + LAST_LAPS + 1:  # for reading
+            self.join_themes()
         local = local_options(self.options, self.parameters.allocation.n_topics, lap)
         self.laps = replace(self.laps, source=self.source_of(lap), local=local)
 
@@ -76,20 +79,22 @@ class ValidatedNumber(Path):
 
         What the memo holds of the present state and of the rungs is freed.
         """
-        setting, options, judge = self.setting, self.options, self.setting.judge
-        assert judge is not None, "of a path"
         self.state.discard()
         # Every lap is cold, so that documents find other topics for those that go.
-        learner = setting.learner(self.parameters, replace(options, cold_every=1))
-        laps = replace(self.laps, learner=learner)
-        counts = self.memory.counts(judge.choose(), laps.source.n_columns)
-        counts = polished(laps, counts, options, judge)
-        counts = challenged(laps, counts, options, judge)
-        counts = without_shared(laps, counts, options, judge)
-        judge.settled(counts.shape[1])
+        cold = self.setting.learner(self.parameters, replace(self.options, cold_every=1))
+        laps = replace(self.laps, learner=cold, on_documents=lambda n_done, n_docs: None)
+        counts = self.memory.counts(self.judge.choose(), laps.source.n_columns)
+        for step in (self.polished, self.challenged, self.without_shared):
+            counts = step(laps, counts)
+        self.judge.settled(counts.shape[1])
         self.memory.discard()
         self.memory = PathMemory()
-        self.state, self.parameters = begun(laps, counts, setting.whole, options)
+        self.state, self.parameters = self.begun(laps, counts, self.setting.whole)
+
+    def join_themes(self) -> None:
+        """Join topics to themes, as many as the judge calls enough to read."""
+        number = self.judge.number_to_read()
+        self.merge(lambda counts, prior: groups_at(theme_tree(counts, prior), number))
 
     def after_report(self, lap: int) -> None:
         """Keep the counts of a rung, which takes no documents in."""
@@ -101,123 +106,99 @@ class ValidatedNumber(Path):
     def is_over(self, infos: list[LapInfo]) -> bool:
         return len(infos) >= self.options.n_laps
 
+    def begun(self, laps: WordLaps, counts: FloatArray, source: Source[DocumentBatch]) -> Training:
+        """Training that starts from the topics with these ``counts``."""
+        own = replace(self.options, n_topics=counts.shape[1], lower_rungs=())
+        first, parameters = begin_with(counts, source, own)
+        return laps.learner.init(first), parameters
 
-def begun(
-    laps: WordLaps, counts: FloatArray, source: Source[DocumentBatch], options: TrainingOptions
-) -> tuple[WordState, TopicParameters]:
-    """The state of training that starts from the topics with these ``counts``."""
-    own = replace(options, n_topics=counts.shape[1], lower_rungs=())
-    first, parameters = begin_with(counts, source, own)
-    return laps.learner.init(first), parameters
+    def polished(self, laps: WordLaps, counts: FloatArray) -> FloatArray:
+        """``counts`` after rounds of merges and deletes, up to the first that the judge refuses.
 
-
-def polished(
-    laps: WordLaps, counts: FloatArray, options: TrainingOptions, judge: Judge
-) -> FloatArray:
-    """``counts`` after rounds of merges and deletes, up to the first that the judge refuses.
-
-    A round that was refused is not tried again: on the same evidence it would pass by luck. In the
-    end, small topics go.
-    """
-    fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
-    state, parameters = _fitted(fitting, counts, options)
-    ledger = Ledger.new(counts.shape[1])
-    n_rounds = ROUNDS if counts.shape[1] <= FEW_TOPICS else ROUNDS_OF_MANY
-    for lap in range(n_rounds + 1):
-        if not judge.accepts(_model(fitting, state, parameters, options)):
-            break
-        if lap:  # before any move, the topics of the path are the better ones to continue with
-            counts = fitting.learner.components(state).table.copy()
-        n_topics = counts.shape[1]
-        if lap == n_rounds:
-            break
-        fewest = n_topics - max(1, int(LARGEST_SHARE * n_topics))
-        standing = _trimmed(fitting, state, parameters, ledger._replace(lap=lap), fewest)
-        if standing.n_topics == n_topics:
-            break
-        ledger = standing.ledger
-        state, parameters, _ = fitting.run(standing.state, standing.parameters)
-    state.discard()
-    return _without_small(counts)
-
-
-def challenged(
-    laps: WordLaps, counts: FloatArray, options: TrainingOptions, judge: Judge
-) -> FloatArray:
-    """``counts``, or those of the last rival that the judge prefers."""
-    wins_by = math.inf
-    for _ in range(RIVALS):
-        if counts.shape[1] > FEW_TOPICS or wins_by <= CLEARLY:
-            break
-        state, parameters = _rival(laps, counts.shape[1], options)
-        wins_by = judge.prefers(_model(laps, state, parameters, options))
-        if wins_by > 0.0:
-            counts = _without_small(laps.learner.components(state).table)
-        state.discard()
-    return counts
-
-
-def without_shared(
-    laps: WordLaps, counts: FloatArray, options: TrainingOptions, judge: Judge
-) -> FloatArray:
-    """``counts`` without the largest topic, if the judge prefers that.
-
-    Words of all topics may have become a topic of their own, which most documents use. No delete
-    removes it, because other topics have to take up its words first.
-    """
-    if not 1 < counts.shape[1] <= FEW_TOPICS:
-        return counts
-    fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
-    others = np.delete(counts, counts.sum(axis=0).argmax(), axis=1)
-    state, parameters = _fitted(fitting, others, options)
-    if judge.prefers(_model(fitting, state, parameters, options)) > 0.0:
-        counts = laps.learner.components(state).table
-    state.discard()
-    return counts
-
-
-def _model(
-    laps: WordLaps, state: WordState, parameters: TopicParameters, options: TrainingOptions
-) -> Model:
-    """The model that the judge scores, with a smoothing of its own."""
-    present = parameters.with_components(laps.learner.components(state))
-    seen = laps.source, laps.executor, partial(laps.learner.kept, state)
-    return make_model(present, options, *seen, FEW_LEFT_OUT)
-
-
-def _fitted(
-    laps: WordLaps, counts: FloatArray, options: TrainingOptions
-) -> tuple[WordState, TopicParameters]:
-    """Training that started from the topics with these ``counts``, after ``FIRST_LAPS``."""
-    state, parameters = begun(laps, counts, laps.source, options)
-    for _ in range(FIRST_LAPS):
-        state, parameters, _ = laps.run(state, parameters)
-    return state, parameters
-
-
-def _rival(
-    laps: WordLaps, n_topics: int, options: TrainingOptions
-) -> tuple[WordState, TopicParameters]:
-    """Topics that begin as documents, and are then merged and deleted as the criterion says.
-
-    There are more than ``n_topics`` at first, since no move adds any. Each round of moves has a lap
-    after it.
-    """
-    fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
-    times, least = RIVAL_TOPICS
-    first = min(max(times * n_topics, least), laps.source.n_docs // DOCUMENTS_PER_TOPIC)
-    own = replace(options, n_topics=first, lower_rungs=())
-    statistics, parameters = begin_topics(laps.source, own, laps.rng, None)
-    state, ledger = laps.learner.init(statistics), Ledger.new(first)
-    for lap in range(1, RIVAL_LAPS + 1):
-        state, parameters, _ = fitting.run(state, parameters)
-        if FORMING_LAPS < lap < RIVAL_LAPS:
-            before = parameters.allocation.n_topics
-            standing = _trimmed(fitting, state, parameters, ledger._replace(lap=lap))
-            state, parameters, ledger = standing.state, standing.parameters, standing.ledger
-            if standing.n_topics == before:
+        A round that was refused is not tried again: on the same evidence it would pass by luck. In
+        the end, small topics go.
+        """
+        state, parameters = self._fitted(laps, counts)
+        ledger = Ledger.new(counts.shape[1])
+        n_rounds = ROUNDS if counts.shape[1] <= FEW_TOPICS else ROUNDS_OF_MANY
+        for lap in range(n_rounds + 1):
+            if not self.judge.accepts(self._model(laps, state, parameters)):
                 break
-    return state, parameters
+            if lap:  # before any move, the topics of the path are the better ones to continue with
+                counts = laps.learner.components(state).table.copy()
+            n_topics = counts.shape[1]
+            if lap == n_rounds:
+                break
+            fewest = n_topics - max(1, int(LARGEST_SHARE * n_topics))
+            standing = _trimmed(laps, state, parameters, ledger._replace(lap=lap), fewest)
+            if standing.n_topics == n_topics:
+                break
+            ledger = standing.ledger
+            state, parameters, _ = laps.run(standing.state, standing.parameters)
+        state.discard()
+        return _without_small(counts)
+
+    def challenged(self, laps: WordLaps, counts: FloatArray) -> FloatArray:
+        """``counts``, or those of the last rival that the judge prefers."""
+        wins_by = math.inf
+        for _ in range(RIVALS):
+            if counts.shape[1] > FEW_TOPICS or wins_by <= CLEARLY:
+                break
+            state, parameters = self._rival(laps, counts.shape[1])
+            wins_by = self.judge.prefers(self._model(laps, state, parameters))
+            if wins_by > 0.0:
+                counts = _without_small(laps.learner.components(state).table)
+            state.discard()
+        return counts
+
+    def without_shared(self, laps: WordLaps, counts: FloatArray) -> FloatArray:
+        """``counts`` without the largest topic, if the judge prefers that.
+
+        Words of all topics may have become a topic of their own, which most documents use. No
+        delete removes it, because other topics have to take up its words first.
+        """
+        if not 1 < counts.shape[1] <= FEW_TOPICS:
+            return counts
+        others = np.delete(counts, counts.sum(axis=0).argmax(), axis=1)
+        state, parameters = self._fitted(laps, others)
+        if self.judge.prefers(self._model(laps, state, parameters)) > 0.0:
+            counts = laps.learner.components(state).table
+        state.discard()
+        return counts
+
+    def _model(self, laps: WordLaps, state: WordState, parameters: TopicParameters) -> Model:
+        """The model that the judge scores, with a smoothing of its own."""
+        present = parameters.with_components(laps.learner.components(state))
+        seen = laps.source, laps.executor, partial(laps.learner.kept, state)
+        return make_model(present, self.options, *seen, FEW_LEFT_OUT)
+
+    def _fitted(self, laps: WordLaps, counts: FloatArray) -> Training:
+        """Training that started from the topics with these ``counts``, after ``FIRST_LAPS``."""
+        state, parameters = self.begun(laps, counts, laps.source)
+        for _ in range(FIRST_LAPS):
+            state, parameters, _ = laps.run(state, parameters)
+        return state, parameters
+
+    def _rival(self, laps: WordLaps, n_topics: int) -> Training:
+        """Topics that begin as documents, and are then merged and deleted as the criterion says.
+
+        There are more than ``n_topics`` at first, since no move adds any. Each round of moves has a
+        lap after it.
+        """
+        times, least = RIVAL_TOPICS
+        first = min(max(times * n_topics, least), laps.source.n_docs // DOCUMENTS_PER_TOPIC)
+        own = replace(self.options, n_topics=first, lower_rungs=())
+        statistics, parameters = begin_topics(laps.source, own, laps.rng, None)
+        state, ledger = laps.learner.init(statistics), Ledger.new(first)
+        for lap in range(1, RIVAL_LAPS + 1):
+            state, parameters, _ = laps.run(state, parameters)
+            if FORMING_LAPS < lap < RIVAL_LAPS:
+                before = parameters.allocation.n_topics
+                standing = _trimmed(laps, state, parameters, ledger._replace(lap=lap))
+                state, parameters, ledger = standing.state, standing.parameters, standing.ledger
+                if standing.n_topics == before:
+                    break
+        return state, parameters
 
 
 def _trimmed(

@@ -168,6 +168,56 @@ def _add_part(
 
 
 @kernel
+def move_topics_in_place(
+    topics: SparseShares,  # (n_topics,)  the counts of words in each topic
+    families: IntArray,  # (n_topics,)  topics move only between groups of their own family
+    word_concentration: float,
+    groups: IntArray,  # (n_topics,)  changed
+    counts: FloatArray,  # (n_words, n_groups)  of the groups, changed with them
+) -> int:
+    """Put each topic, the last one first, into the group where log M is highest without it.
+
+    Returns the number of topics that moved. A topic that is alone in its group stays.
+    """
+    n_words, n_groups = counts.shape
+    prior, n_moved = n_words * word_concentration, 0
+    sizes, members = np.zeros(n_groups), np.zeros(n_groups, np.int64)
+    family = np.zeros(n_groups, np.int64)
+    for k in range(groups.shape[0]):
+        members[groups[k]] += 1
+        family[groups[k]] = families[k]
+        for i in range(topics.starts[k], topics.starts[k + 1]):
+            sizes[groups[k]] += topics.shares[i]
+    for k in range(groups.shape[0] - 1, -1, -1):
+        own, size = groups[k], 0.0
+        if members[own] == 1:
+            continue
+        before, gains = np.zeros(n_groups), np.zeros(n_groups)
+        for i in range(topics.starts[k], topics.starts[k + 1]):
+            row, count = counts[topics.topics[i]], np.float64(topics.shares[i])
+            size += count
+            row[own] = max(0.0, row[own] - count)
+            _add_gammas(row, word_concentration, before)
+            _add_gammas(row, word_concentration + count, gains)  # less the same for all groups
+        sizes[own] -= size
+        best = own
+        for g in range(n_groups):
+            of_size = log_gamma(sizes[g] + prior) - log_gamma(sizes[g] + size + prior)
+            gains[g] += of_size - before[g]
+        for g in range(n_groups):
+            if family[g] == families[k] and gains[g] > gains[best]:
+                best = g
+        for i in range(topics.starts[k], topics.starts[k + 1]):
+            counts[topics.topics[i], best] += topics.shares[i]
+        sizes[best] += size
+        members[own] -= 1
+        members[best] += 1
+        groups[k] = best
+        n_moved += best != own
+    return n_moved
+
+
+@kernel
 def add_assignment_pair_gains(
     counts: FloatArray,  # (n_pairs,)
     found: SparseShares,  # a row for each pair

@@ -115,21 +115,6 @@ def mixed(
 
 
 @kernel
-def joint_rows(
-    seen: FloatArray,  # (n_words, n_topics)
-    start: FloatArray,  # (n_words, n_topics)
-    share: float,
-    words: Rows,
-) -> FloatArray:
-    """The rows of some words of ``seen`` plus ``share`` of ``start``."""
-    rows = np.empty((words.shape[0], seen.shape[1]))
-    for i in range(words.shape[0]):
-        for k in range(seen.shape[1]):
-            rows[i, k] = seen[words[i], k] + share * start[words[i], k]
-    return rows
-
-
-@kernel
 def take_block(table: FloatArray, rows: Rows, columns: IntArray) -> FloatArray:
     """table[rows][:, columns], (n_rows, n_columns), several times faster than numpy's."""
     block = np.empty((rows.shape[0], columns.shape[0]))

@@ -44,7 +44,9 @@ def score_clustering(
     """
     table = contingency(labels, components)
     n_scored = int(table.sum())
-    shared, entropies = _information(table)
+    entropies = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
+    # Rounding may put the information of independent variables slightly below zero.
+    shared = max(0.0, sum(entropies) - _entropy(table))
     matched = table[linear_sum_assignment(table, maximize=True)]
     return ClusteringScore(
         nmi=_ratio(shared, max(entropies)),
@@ -73,10 +75,9 @@ def contingency(labels: Labels, components: ArrayLike) -> IntArray:
         hint = "Was the corpus ingested with a column of labels?"
         raise CorpusError("labels", f"none of the {len(assigned)} items has a label", hint)
     _, columns = np.unique(assigned[labelled], return_inverse=True)
-    n_labels, n_components = int(numbers.max()) + 1, int(columns.max()) + 1
-    cells = numbers[labelled] * n_components + columns
-    table: IntArray = np.bincount(cells, minlength=n_labels * n_components)
-    return table.reshape(n_labels, n_components)
+    table = np.zeros((int(numbers.max()) + 1, int(columns.max()) + 1), np.int64)
+    np.add.at(table, (numbers[labelled], columns), 1)
+    return table
 
 
 def _numbered(labels: Labels) -> IntArray:
@@ -92,14 +93,8 @@ def _numbered(labels: Labels) -> IntArray:
     return np.array(numbers, np.int64)
 
 
-def _information(table: IntArray) -> tuple[float, tuple[float, float]]:
-    """Return I(label; component) and the two entropies, in nats."""
-    of_labels, of_components = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
-    # Rounding may put the information of independent variables slightly below zero.
-    return max(0.0, of_labels + of_components - _entropy(table)), (of_labels, of_components)
-
-
 def _entropy(counts: IntArray) -> float:
+    """The entropy in nats."""
     held = counts[counts > 0] / counts.sum()
     return float(-np.sum(held * np.log(held)))
 

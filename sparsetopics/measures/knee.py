@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
@@ -17,6 +18,8 @@ from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, pa
 NEAR = 0.04  # nats below the best: the models whose scores are smoothed
 RECOMMENDED_LOSS = 0.005  # nats that the recommended model may lose,
 AS_GOOD_LOSS = 0.015  # and those that are said to predict as well: 1.5 percent of perplexity
+
+READING_SHARE = 0.8  # of what the recommended number gains over no topics: enough to read
 
 
 class Knee(NamedTuple):
@@ -54,14 +57,9 @@ def find_knee(numbers: Sequence[int], scores: Sequence[HeldoutScores]) -> Knee:
     good = (lost <= RECOMMENDED_LOSS) & (means[best] - means[near] <= 2.0 * RECOMMENDED_LOSS)
     recommended = near.start + int(np.flatnonzero(good)[-1]) if good.any() else best
     # The error of a single document is NaN.
-    as_good = near.start + np.flatnonzero(lost <= np.fmax(2.0 * errors, AS_GOOD_LOSS))
-    return Knee(
-        best=best,
-        recommended=recommended,
-        largest_as_good=min(recommended, *as_good.tolist()),
-        smallest_as_good=max(recommended, *as_good.tolist()),
-        differences=differences,
-    )
+    others = near.start + np.flatnonzero(lost <= np.fmax(2.0 * errors, AS_GOOD_LOSS))
+    as_good = [recommended, *others.tolist()]
+    return Knee(best, recommended, min(as_good), max(as_good), differences)
 
 
 def settled_knee(settled: int, scores: Sequence[HeldoutScores]) -> Knee:
@@ -79,11 +77,21 @@ def settled_knee(settled: int, scores: Sequence[HeldoutScores]) -> Knee:
     return Knee(best, settled, min(as_good), max(as_good), differences)
 
 
+def reading_number(numbers: Sequence[int], shares: Sequence[float]) -> int:
+    """Return the fewest topics that reach ``READING_SHARE``, at most the last of ``numbers``.
+
+    ``shares`` are those of the gain of the last number, which is the recommended one, the fewest
+    topics first. Scores of single models vary, so a curve that never falls is drawn through the
+    shares, with straight lines in log K.
+    """
+    rising = isotonic_regression(shares).x
+    # Backwards, since of equal places ``interp`` takes the last, which must be the fewest topics.
+    falling, logs = rising[::-1], np.log(numbers)[::-1]
+    return round(float(np.exp(np.interp(-min(READING_SHARE, rising[-1]), -falling, logs))))
+
+
 def _around(best: int, means: FloatArray) -> slice:
     """The models next to the best one that score at most ``NEAR`` less."""
-    first = last = best
-    while first > 0 and means[first - 1] >= means[best] - NEAR:
-        first -= 1
-    while last + 1 < len(means) and means[last + 1] >= means[best] - NEAR:
-        last += 1
-    return slice(first, last + 1)
+    far = np.flatnonzero(means < means[best] - NEAR)
+    first, end = np.array([-1, *far, len(means)])[np.searchsorted(far, best) + np.arange(2)]
+    return slice(int(first) + 1, int(end))

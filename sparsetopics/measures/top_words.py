@@ -9,7 +9,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.wording import printable, quantity
 
+# A topic is marked if at most so many documents hold half of it, or if one value has most of it.
+MARKED, MARKED_WITH_VALUE = 5, 10
 PERSISTENCE = 0.9  # p of rank-biased overlap: how much less each further rank counts
 
 
@@ -21,6 +24,18 @@ class TopicRow(NamedTuple):
     name: str
     weight: float | None  # None for a plain matrix, which has no weights
     words: list[tuple[str, float]]  # word, probability in the topic
+    documents_with_half: int | None = None  # training documents; None if there are many, or unknown
+    # What has most of these documents' tokens in the topic: a ``field``, a ``value``, its ``share``
+    mostly: dict[str, str | float] | None = None
+
+    @property
+    def mark(self) -> str:
+        """What people should know of a topic of few documents; empty for any other."""
+        n_documents = self.documents_with_half
+        which = "; {field}: {value}".format_map(self.mostly) if self.mostly else ""
+        if n_documents is None or n_documents > (MARKED_WITH_VALUE if which else MARKED):
+            return ""
+        return printable(f"half in {quantity(n_documents, 'document')}{which}")
 
 
 def top_words(topic_word: FloatArray, n_words: int) -> IntArray:
@@ -33,13 +48,25 @@ def top_words(topic_word: FloatArray, n_words: int) -> IntArray:
         return np.argsort(-topic_word, axis=1, kind="stable")
     # To sort whole topics of a large vocabulary would take ten times as long. The n-th largest
     # number is the same on every processor, unlike the order that a partition leaves behind.
-    least = np.partition(topic_word, size - n_words, axis=1)[:, size - n_words]
     found = np.empty((len(topic_word), n_words), np.int64)
-    for row, limit, best in zip(topic_word, least, found, strict=True):
+    for row, best in zip(topic_word, found, strict=True):
+        limit = _nth_largest(row, n_words)
         above, equal = np.flatnonzero(row > limit), np.flatnonzero(row == limit)
         chosen = np.sort(np.concatenate((above, equal[: n_words - len(above)])))
         best[:] = chosen[np.argsort(-row[chosen], kind="stable")]
     return found
+
+
+def _nth_largest(row: FloatArray, n: int) -> float:
+    """The n-th largest number of a topic.
+
+    Most words may have the smallest one, and a partition takes long where many numbers are equal.
+    """
+    lowest = row.min()
+    larger = row[row > lowest]
+    if len(larger) >= n:
+        lowest = np.partition(larger, len(larger) - n)[len(larger) - n]
+    return float(lowest)
 
 
 def topic_table(

@@ -117,8 +117,7 @@ class DocumentCounts(NamedTuple):
         moved = DocumentCounts.zeros(len(self.table), n_topics)
         kept = np.flatnonzero(new_topics >= 0)
         np.add.at(moved.counts, new_topics[kept], self.counts[kept])
-        for topic in kept.tolist():
-            moved.table[:, new_topics[topic]] += self.table[:, topic]
+        np.add.at(moved.table.T, new_topics[kept], self.table.T[kept])
         return moved
 
     def add(self, batch: SparseDocumentCounts, scale: float = 1.0) -> None:

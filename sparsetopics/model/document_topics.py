@@ -11,7 +11,7 @@ from sparsetopics.base.batches import IntArray
 from sparsetopics.base.soundness import check_own_fields, check_rows, require
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels.types import Float32Array, SparseShares, TopicIds
-from sparsetopics.model.responsibilities import joined_rows
+from sparsetopics.model.responsibilities import Responsibilities, joined_rows
 
 
 class DocumentTopics(NamedTuple):
@@ -32,8 +32,7 @@ class DocumentTopics(NamedTuple):
     @classmethod
     def unknown(cls, n_docs: int) -> DocumentTopics:
         """No entries for any document, so that all of them start cold."""
-        starts = np.zeros(n_docs + 1, np.int64)
-        return cls(starts, np.zeros(0, np.uint32), np.zeros(0, np.float32))
+        return cls(*Responsibilities.unknown(n_docs))
 
     @classmethod
     def joined(cls, parts: Sequence[DocumentTopics]) -> DocumentTopics:

@@ -53,7 +53,7 @@ class Responsibilities(SparseShares):
 
     def renumbered(self, new_topics: IntArray) -> Responsibilities:
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers merge."""
-        return Responsibilities(*summary_kernels.renumber(self, new_topics))
+        return Responsibilities(*summary_kernels.renumber(SparseShares(*self), new_topics))
 
 
 def joined_rows(parts: Sequence[SparseRows]) -> SparseRows:

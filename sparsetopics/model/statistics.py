@@ -146,8 +146,7 @@ class DocumentTerms(NamedTuple):
 
     @classmethod
     def zeros(cls, n_topics: int) -> DocumentTerms:
-        a, b, c, d, e = (np.zeros(n_topics) for _ in range(5))
-        return cls(0.0, 0.0, a, b, c, d, e, np.zeros(3))
+        return cls._make((0.0, 0.0, *np.zeros((5, n_topics)), np.zeros(3)))
 
     def check(self) -> None:
         active = self.active_documents

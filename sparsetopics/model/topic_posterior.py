@@ -145,23 +145,17 @@ class TopicPosterior:
     @classmethod
     def from_stored(cls, name: str, reader: StoredReader) -> TopicPosterior:
         """The posterior that ``stored`` described; the reader's error for anything else."""
-        numbers = reader.numbers(("doc_concentration", "word_concentration"))
-        eta, smoothing = numbers["word_concentration"], None
-        if "smoothing" in reader.content:  # runs that were made before have none
-            smoothing = reader.numbers(("smoothing",))["smoothing"]
-        if name not in models_with("gamma"):
-            arrays = reader.arrays(_LDA_ARRAYS)
-            posterior, concentration = arrays["topic_word_posterior"], arrays["doc_concentration"]
-            return cls(name, posterior, concentration, eta, None, smoothing)
-        numbers |= reader.numbers(("top_concentration",))
-        arrays = reader.arrays(_HDP_ARRAYS)
-        sticks = Sticks(
-            arrays["stick_means"],
-            arrays["stick_concentrations"],
-            numbers["top_concentration"],
-            numbers["doc_concentration"],
-        )
-        # α_k = αE[β_k]
-        concentration = sticks.doc_concentration * sticks.global_topic_weights
-        posterior = arrays["topic_word_posterior"]
+        has_sticks = name in models_with("gamma")
+        names = ["doc_concentration", "word_concentration"]
+        names += ["smoothing"] if "smoothing" in reader.content else []  # older runs have none
+        names += ["top_concentration"] if has_sticks else []
+        numbers, sticks = reader.numbers(names), None
+        arrays = reader.arrays(_HDP_ARRAYS if has_sticks else _LDA_ARRAYS)
+        if has_sticks:
+            means, concentrations = arrays["stick_means"], arrays["stick_concentrations"]
+            alpha, gamma = numbers["doc_concentration"], numbers["top_concentration"]
+            sticks = Sticks(means, concentrations, gamma, alpha)
+            arrays["doc_concentration"] = alpha * sticks.global_topic_weights  # α_k = αE[β_k]
+        posterior, concentration = arrays["topic_word_posterior"], arrays["doc_concentration"]
+        eta, smoothing = numbers["word_concentration"], numbers.get("smoothing")
         return cls(name, posterior, concentration, eta, sticks, smoothing)

@@ -132,9 +132,10 @@ class WordCounts(NamedTuple):
 
     def rows(self, words: Rows) -> FloatArray:
         """The counts of some words, (n_rows, n_topics)."""
-        if self.start is None:
-            return self.seen.take(words, axis=0)
-        return word_kernels.joint_rows(self.seen, self.start.table, self.share, words)
+        rows = self.seen.take(words, axis=0)
+        if self.start is not None:
+            rows += self.share * self.start.table.take(words, axis=0)
+        return rows
 
     def add(self, batch: PairCounts, scale: float = 1.0) -> None:
         """Add a batch in place, ``scale`` times."""
@@ -191,8 +192,7 @@ class WordCounts(NamedTuple):
 
 def _nothing(batch: PairCounts) -> SparseShares:
     """No shares of a batch's pairs."""
-    starts = np.zeros(len(batch.words) + 1, np.int64)
-    return SparseShares(starts, np.empty(0, np.uint32), np.empty(0, np.float32))
+    return SparseShares(*Responsibilities.unknown(len(batch.words)))
 
 
 def _cut_words(words: WordIds, n_words: int) -> list[tuple[int, int]]:

@@ -45,8 +45,7 @@ def check_rungs(rungs: Sequence[int]) -> None:
     """Raise OptionError unless the rungs are whole numbers in falling order, at least two."""
     if len(rungs) < 2:
         refuse("rungs", "must be at least two numbers of topics", "One number needs no path.")
-    falls = all(more > fewer for more, fewer in pairwise(rungs))
-    if not falls or rungs[-1] < 1:
+    if not all(more > fewer for more, fewer in pairwise(rungs)) or rungs[-1] < 1:
         found = ",".join(map(str, rungs))
         refuse("rungs", f"must be different numbers from 1, the largest first, but are {found}")
 

@@ -308,8 +308,7 @@ class Option:
     def check_model(self, model: str) -> None:
         """Raise OptionError if the option means nothing for a model."""
         if not self.is_for(model):
-            takers = listed(models_with(self.name))
-            refuse(self.name, f"is for {takers}, not for --model {model}")
+            refuse(self.name, f"is for {listed(models_with(self.name))}, not for --model {model}")
 
     def check(self, value: object) -> None:  # whatever users' Python code passes
         """Raise OptionError for a value other than None that the option does not take, whatever

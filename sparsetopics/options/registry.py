@@ -129,7 +129,7 @@ MODELS: dict[str, ModelKind] = {
     "hdp": TOPICS(
         sharing="sparsetopics.model.allocations.hdp:HDPAllocation",
         estimator="sparsetopics.estimators.topics:HDP",
-        options=(*OF_TOPICS, *OF_MOVES, "gamma", "validation-share"),
+        options=(*OF_TOPICS, *OF_MOVES, "gamma", "validation-share", "for"),
         title="HDP",
     ),
     "dp-mixture": MIXTURE(

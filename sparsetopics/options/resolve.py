@@ -83,11 +83,7 @@ def values_of(options: TrainingOptions) -> dict[str, Value]:
 
 def from_arguments(arguments: Mapping[str, Value | None]) -> Given:
     """The parameters of an estimator, by the names of the table."""
-    return {
-        ARGUMENTS[argument].name: value
-        for argument, value in arguments.items()
-        if argument in ARGUMENTS
-    }
+    return {ARGUMENTS[key].name: value for key, value in arguments.items() if key in ARGUMENTS}
 
 
 def argument_for(name: str) -> str:
@@ -100,11 +96,7 @@ def argument_for(name: str) -> str:
 def arguments_of(options: TrainingOptions) -> dict[str, Value]:
     """The values that options have, by the names of estimators' parameters."""
     values = _given_in(options)
-    return {
-        argument: values[option.name]
-        for argument, option in ARGUMENTS.items()
-        if option.name in values
-    }
+    return {key: values[option.name] for key, option in ARGUMENTS.items() if option.name in values}
 
 
 def _given_in(options: TrainingOptions) -> dict[str, Value]:

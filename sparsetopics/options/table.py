@@ -39,6 +39,7 @@ GradientName = Literal["plain", "momentum", "fisher"]
 StartName = Literal["random", "distant"]
 Criterion = Literal["bound", "collapsed"]
 OwnCounts = Literal["keep", "half", "leave"]
+Purpose = Literal["predicting", "reading"]
 ExecutorName = Literal["serial", "threads", "dask"]
 
 TRAIN, PATH = "train", "path"  # the commands that have options of this table
@@ -65,6 +66,7 @@ OWN_SHARES: Mapping[OwnCounts | None, float] = {None: 0.0, "keep": 0.0, "half": 
 DEFAULT_OWN_COUNTS: OwnCounts = "half"  # unlike "leave", nowhere predicts worse than "keep"
 OWN_LAPS = 4  # the last laps, in which a document's own counts are left out
 FEWEST_GRADUAL_LAPS = 7  # of LDA: in fewer laps, topics would not settle after they are merged
+DEFAULT_PURPOSE: Purpose = "predicting"
 DEFAULT_START: StartName = "distant"  # better than random documents under both updates
 DEFAULT_MOVES: tuple[str, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, which predict better
@@ -92,6 +94,8 @@ HDP_VALIDATION = 1_000  # documents in the default share, at most
 HDP_MOST_TOPICS = 800  # at the beginning, of a corpus with
 HDP_DOCUMENTS = 8  # documents for each; DEFAULT_MOST_TOPICS of a smaller one
 LAST_LAPS = 8  # with the chosen number of topics, on all documents
+READING_LAPS = 2  # after these, with the number to read
+LAPS_FOR: Mapping[Purpose, int] = {"predicting": LAST_LAPS, "reading": LAST_LAPS + READING_LAPS}
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
 
 
@@ -169,6 +173,11 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             f"of a corpus of {FEWEST_VALIDATED:,} or more. The criterion of the moves decides "
             "instead if you pass 0, --moves, --criterion, --laps, --start RUN, another learner or "
             "mean-field, or if the corpus is smaller.")),
+        Option("for", OneOf(get_args(Purpose)), DEFAULT_PURPOSE, "purpose", doors=(TRAIN,),
+               everyday=True, help=(
+            f"{_for('for')} End with the number of topics that predicts best (predicting), or with "
+            "fewer that are enough to read (reading): the topics are joined by the theme tree and "
+            f"fitted in {READING_LAPS} more laps. reading needs --validation-share.")),
         Option("alpha", CONCENTRATION, DEFAULT_DOC_CONCENTRATION, "prior.doc_concentration",
                hint="It is the sum over all topics, which share it evenly. "
                     "--learn-hyperparameters learns it.", help=(

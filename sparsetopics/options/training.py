@@ -87,9 +87,8 @@ class StepSizes:
 
     def __post_init__(self) -> None:
         Interval(0).check("delay", self.delay)
-        Interval(0.5, 1, above_low=True).check(
-            "forgetting rate", self.forgetting_rate, "Other step sizes do not converge."
-        )
+        hint = "Other step sizes do not converge."
+        Interval(0.5, 1, above_low=True).check("forgetting rate", self.forgetting_rate, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +144,7 @@ class TrainingOptions:
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
     batches_per_round: int = 1  # processed under the same parameters, before one update
     cold_every: int | None = None  # laps; None: the default of the model
+    purpose: table.Purpose = table.DEFAULT_PURPOSE  # of a validated HDP
     # Of a topic path after ``n_topics``; of an HDP, the numbers that validation chooses from.
     lower_rungs: tuple[int, ...] = ()
 
@@ -192,7 +192,7 @@ class TrainingOptions:
     @property
     def n_laps(self) -> int:
         """Laps at most, with those of a topic path and those after it."""
-        return self.last_path_lap + (table.LAST_LAPS if self.is_validated else 0)
+        return self.last_path_lap + (table.LAPS_FOR[self.purpose] if self.is_validated else 0)
 
     @property
     def is_validated(self) -> bool:
@@ -296,8 +296,7 @@ class TrainingOptions:
     @property
     def can_remember(self) -> bool:
         """Whether topics keep their numbers, and the learner keeps the topics of documents."""
-        stay = not self.makes_moves and not self.model_kind.of_items
-        return self.learner_kind.remembers and stay
+        return self.learner_kind.remembers and not self.makes_moves and not self.model_kind.of_items
 
     @property
     def starts_gradually(self) -> bool:
@@ -308,8 +307,7 @@ class TrainingOptions:
     @property
     def _may_start_gradually(self) -> bool:
         """Whether topics could be merged: the bound may fall, and assignments are kept."""
-        collapsed = self.local.update == "collapsed"
-        return self.model_kind.narrows and collapsed and self.can_remember
+        return self.model_kind.narrows and self.local.update == "collapsed" and self.can_remember
 
     @property
     def counts_words(self) -> bool:

@@ -54,7 +54,8 @@ from sparsetopics.options.training import (
     TrainingOptions,
 )
 
-FORMAT_VERSION = 7  # 3: a move of LDA; 4: no topic paths; 5: none of an HDP; 6: no own counts
+# 3: a move of LDA; 4: no topic paths; 5: none of an HDP; 6: no own counts; 7: no purpose
+FORMAT_VERSION = 8
 
 Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")

@@ -79,7 +79,8 @@ def divided(
             corpus, n_batches, share, rng, chosen_by=drawn_by, resident_pairs=resident_pairs
         )
     source = source_of(corpus, options, n_batches, rng, resident_pairs=resident_pairs)
-    return TrainingData(source, source)
+    corpora = (corpus,) if isinstance(corpus, Corpus) else ()
+    return TrainingData(source, source, None, corpora)
 
 
 def source_of(

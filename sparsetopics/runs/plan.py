@@ -93,10 +93,8 @@ class RunPlan:
         they may change on resuming.
         """
         options = replace(self.options, laps=None)
-        decisive = (
-            *(options, self.n_batches, self.resident_pairs, self.seed, self.identity),
-            self.validation_share,
-        )
+        batches = self.n_batches, self.resident_pairs
+        decisive = (options, *batches, self.seed, self.identity, self.validation_share)
         text = json.dumps(msgspec.to_builtins(decisive))  # ASCII, even if a name is not
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -111,11 +109,11 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
     Raises OptionError as ``resolve`` does.
     """
     said = {name: value for name, value in given.items() if value is not None}
-    start = said.get("start")
-    if start == "":  # which pathlib takes for the current folder
+    given_start = said.get("start")
+    if given_start == "":  # which pathlib takes for the current folder
         refuse("start", "must be random, distant or a run folder, but is empty")
     start_run = None
-    if start is not None and start not in get_args(StartName):
+    if given_start is not None and given_start not in get_args(StartName):
         start_run = Path(str(said.pop("start")))
     options = resolve(str(said.get("model", table.DEFAULT_MODEL)), said)
     if said.get("validation-share") and (start_run is not None or not options.may_be_validated):
@@ -123,15 +121,9 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
         needs = f"needs the memoized learner and the collapsed update, without {found}"
         refuse("validation-share", needs, "Otherwise the criterion of the moves decides.")
     make: Callable[..., RunPlan] = RunPlan
-    return make(
-        corpus=corpus,
-        out=out,
-        options=options,
-        start_run=start_run,
-        start_topics="topics" not in said,
-        overwrite=overwrite,
-        **fields_by_part(OPTION, said)["run"],
-    )
+    start = {"start_run": start_run, "start_topics": "topics" not in said}
+    own = fields_by_part(OPTION, said)["run"]
+    return make(corpus, out, options, overwrite=overwrite, **start, **own)
 
 
 def plan_topic_path(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) -> RunPlan:
@@ -175,6 +167,13 @@ def with_validation(
         if table.OWN_SHARES[options.local.own_counts] and options.model_kind.learns_number:
             hint = "They do with --validation-share, without --moves, --laps and --start RUN."
             refuse("own-counts", "must be keep where documents do not choose the number", hint)
+        if options.purpose == "reading":
+            needs = "reading needs documents that are kept out of training to choose the number"
+            hint = (
+                f"Pass --validation-share if there are fewer than {table.FEWEST_VALIDATED}, and "
+                "leave out --moves, --criterion, --laps and --start RUN."
+            )
+            refuse("for", needs, hint)
         return options, 0.0
     share = share or min(table.DEFAULT_VALIDATION_SHARE, table.HDP_VALIDATION / n_docs)
     return validated(options, n_docs - count_validation(n_docs, share)), share
@@ -273,15 +272,9 @@ def write_plan(path: Path, record: PlanRecord) -> None:
     The scheduler is left out, so that a plan cannot lead its reader to a stranger's scheduler.
     """
     plan = replace(record.plan, base=record.plan.base.absolute())
-    given = msgspec.to_builtins(plan, enc_hook=str)
-    content = {
-        "format_version": PLAN_VERSION,
-        "finished": record.finished,
-        "extends": record.extends,
-        "plan": {name: given[name] for name in STORED},
-        "fingerprints": msgspec.to_builtins(record.fingerprints),
-    }
-    write_sealed(path, content, indent=2)
+    content = msgspec.to_builtins(msgspec.structs.replace(record, plan=plan), enc_hook=str)
+    del content["plan"]["scheduler"]
+    write_sealed(path, {"format_version": PLAN_VERSION, **content}, indent=2)
 
 
 def read_plan(path: Path) -> PlanRecord:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar, overload
+
+import numpy as np
 
 from sparsetopics.base.errors import CorpusFormatError, RunError, ShapeError, VocabularyError
 from sparsetopics.base.sealed_files import absence, decoded
@@ -17,6 +20,7 @@ from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.course import Model
+from sparsetopics.inference.theme_tree import Merge, theme_tree
 from sparsetopics.model.array_formats import StoredReader
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -28,14 +32,17 @@ from sparsetopics.runs.run_files import (
     DAMAGE,
     PLAN_FILE,
     SETTINGS_FILE,
+    THEMES_FILE,
     Nested,
     Provenance,
     RunSettings,
     check_file,
     load_trace,
     read_content,
+    read_themes,
     run_record,
     write_run,
+    write_themes,
 )
 from sparsetopics.runs.seen_documents import check_seen
 from sparsetopics.runs.topic_identity import TopicIdentity, first_identities, heirs, inherited
@@ -44,6 +51,7 @@ from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
 P_co = TypeVar("P_co", bound=Model, covariant=True)
 P = TypeVar("P", bound=Model)
 Trace = Sequence[LapEntry]  # one entry per lap
+NO_THEMES: tuple[Merge, ...] = ()  # of a run that is saved without its tree
 SWAPPED = "Are the run and the corpus swapped? The run comes first."
 
 
@@ -137,6 +145,11 @@ class Run(Generic[P_co]):
             hint = "Ingest the documents again with --vocabulary and the training corpus."
             raise VocabularyError(where, problem, hint)
 
+    def themes(self) -> tuple[Merge, ...]:
+        """The tree of topics, which is made for a run without one."""
+        assert isinstance(self.model, TopicPosterior), "components have no tree"
+        return self.settings.get("themes") or tree_of(self.model)
+
 
 AnyRun = Run[Model]
 TopicRun = Run[TopicPosterior]
@@ -150,15 +163,20 @@ def save_run(
 
     ``vocabulary`` is that of the documents, None for vectors. Sizes, hyperparameters, the
     fingerprint of the words, versions and ids of topics that have none are added to ``provenance``.
-    Equal models give equal bytes in ``model.safetensors``.
+    Equal models give equal bytes in ``model.safetensors``. The tree of topics is written too. With
+    ``NO_THEMES`` in ``provenance`` it is not, and is made when it is wanted.
     """
     stored = model.stored()
+    facts: Provenance = {**provenance}
+    merges = facts.pop("themes", None)
     if vocabulary is not None:
         vocabulary.save(folder)
         fingerprint = {"vocabulary_fingerprint": vocabulary.fingerprint}
         stored = stored._replace(settings={**stored.settings, **fingerprint})
-        provenance = {**provenance, "topics": provenance.get("topics") or first_identities(model)}
-    write_run(folder, stored, provenance, trace)
+        topics = facts["topics"] = facts.get("topics") or first_identities(model)
+        if isinstance(model, TopicPosterior) and model.n_topics > 1 and merges != NO_THEMES:
+            write_themes(folder, topics, merges or tree_of(model))
+    write_run(folder, stored, facts, trace)
 
 
 def run_in_memory(
@@ -181,6 +199,7 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     check_folder(path)
     file, content = path / SETTINGS_FILE, read_content(path)
     settings = decoded(content, RunSettings, str(file), DAMAGE)
+    settings.pop("themes", None)  # a tree that is not in its file is not checked
     if "number_of_topics" in settings:
         settings["number_of_topics"].check(file, DAMAGE)
     posteriors: dict[str, type[Model]] = {
@@ -197,12 +216,22 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     ids = [topic.id for topic in settings.get("topics", ())]
     if "topics" in settings and not len(ids) == len(set(ids)) == model.n_topics:
         raise DAMAGE.of(f"{file}, topics", f"expected {model.n_topics:,} different ids")
+    if len(settings.get("few_documents", range(model.n_topics))) != model.n_topics:
+        raise DAMAGE.of(f"{file}, few_documents", f"expected {model.n_topics:,} entries")
     if "seen" in settings:  # after its arrays, which prove the number of topics
         check_seen(settings["seen"], file, model.n_topics, DAMAGE)
     vocabulary = None if model.n_words is None else load_words(path, settings)
     if vocabulary is not None and "topics" not in settings:  # an earlier version wrote it
         settings["topics"] = first_identities(model)
+    if any(entry.file == THEMES_FILE for entry in settings["files"]):
+        settings["themes"] = read_themes(path, settings)
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
+
+
+def tree_of(model: TopicPosterior) -> tuple[Merge, ...]:
+    """The tree of the topics of a model."""
+    counts = np.ascontiguousarray(model.exact_counts.T)
+    return tuple(theme_tree(counts, model.word_concentration))
 
 
 def option_record(options: TrainingOptions) -> Nested:
@@ -274,11 +303,8 @@ def check_folder(path: Path) -> None:
 
 def _example(path: Path) -> Path:
     """The recommended run of a topic path, or else its smallest."""
-    try:
-        recommended = load_topic_path(path).scores.recommended
-    except RunError:  # the smallest run may be sound
-        recommended = None
-    if recommended is not None:
-        return path / str(recommended)
+    with suppress(RunError):  # the smallest run may be sound
+        if recommended := load_topic_path(path).scores.recommended:
+            return path / str(recommended)
     numbers = (name for name in os.listdir(path) if name.isdecimal())
     return path / min(numbers, key=int, default="50")

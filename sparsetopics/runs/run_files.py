@@ -32,10 +32,12 @@ from sparsetopics.base.sealed_files import (
 )
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.inference.theme_tree import Merge
 from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stored
 from sparsetopics.options.registry import MOVE_COUNTS
 from sparsetopics.runs.callbacks import LapEntry
-from sparsetopics.runs.topic_identity import TopicIdentity
+from sparsetopics.runs.few_documents import FewDocuments
+from sparsetopics.runs.topic_identity import TopicId, TopicIdentity
 from sparsetopics.runs.topic_path_files import Scores
 
 FORMAT_VERSION = 3  # 1 held no digests; 2 had other readers for topics than for mixtures
@@ -44,7 +46,8 @@ ARRAYS_FILE = "model.safetensors"
 TRACE_FILE = "trace.jsonl"
 CONFIG_FILE = "config.toml"
 EDITS_FILE = "edits.toml"  # what people did to the topics of a run
-LISTED_FILES = (ARRAYS_FILE, TRACE_FILE, VOCABULARY_FILE)  # users may edit config.toml
+THEMES_FILE = "themes.json"  # the tree of its topics
+LISTED_FILES = (ARRAYS_FILE, TRACE_FILE, THEMES_FILE, VOCABULARY_FILE)  # users may edit config.toml
 RUN_FILES = (SETTINGS_FILE, CONFIG_FILE, EDITS_FILE, *LISTED_FILES)
 PLAN_FILE = "plan.json"
 PLAN_VERSION = 3  # 2 knew no topic paths
@@ -94,12 +97,21 @@ class SeenDocuments(msgspec.Struct, omit_defaults=True):
     lengths: tuple[Numbers, Numbers] | None = None
 
 
+class ThemesFile(TypedDict):
+    """What ``THEMES_FILE`` holds."""
+
+    merges: tuple[tuple[TopicId, TopicId, Number], ...]  # kept, absorbed, gain in nats
+
+
 class KeptEntries(TypedDict, total=False):
     """What a model keeps, beside its arrays, when it is saved, loaded and saved again."""
 
     number_of_topics: Scores  # how an HDP was validated
     seen: SeenDocuments  # what learning goes on from; mixtures and rungs of paths have none
     topics: tuple[TopicIdentity, ...]  # where data are words; runs of before have none
+    # By topic, None if many documents are needed; where the learner keeps what it knows of them
+    few_documents: tuple[FewDocuments | None, ...]
+    themes: tuple[Merge, ...]  # in memory; folders have them in ``THEMES_FILE``
 
 
 class Provenance(KeptEntries):
@@ -120,7 +132,7 @@ class RunSettings(ModelSettings, Provenance):
 
 
 def write_run(folder: Path, stored: Stored, facts: Provenance, trace: Sequence[LapEntry]) -> None:
-    """Write the files of a run beside its vocabulary, which the caller has written.
+    """Write the files of a run beside its vocabulary and themes, which the caller has written.
 
     Equal arrays give equal bytes in ``model.safetensors``. Entries of ``stored`` win over those of
     ``facts``.
@@ -152,6 +164,30 @@ def run_record(
     # The facts decide both the order of entries and their values.
     record: dict[str, Json] = facts | msgspec.to_builtins(provenance) | facts
     return record
+
+
+def write_themes(folder: Path, topics: Sequence[TopicIdentity], merges: Sequence[Merge]) -> None:
+    """Write the tree of topics, which it names by their ids, on a line for each merge."""
+    ids = [topic.id for topic in topics]
+    rows = (json.dumps([ids[kept], ids[absorbed], gain]) for kept, absorbed, gain in merges)
+    text = '{"merges": [\n' + ",\n".join(rows) + "\n]}\n"
+    (folder / THEMES_FILE).write_text(text, encoding="utf-8")
+
+
+def read_themes(folder: Path, settings: RunSettings) -> tuple[Merge, ...]:
+    """The tree of topics of a run, whose ids are in ``settings``; RunError if it is damaged."""
+    path = check_file(folder, settings, THEMES_FILE)
+    found = decoded(parsed(read_text(path, DAMAGE), str(path), DAMAGE), ThemesFile, path, DAMAGE)
+    places = {topic.id: place for place, topic in enumerate(settings["topics"])}
+    left, merges = {*places}, list[Merge]()
+    for kept, absorbed, gain in found["merges"]:
+        if not {kept, absorbed} <= left or places[kept] >= places[absorbed]:
+            raise DAMAGE.of(path, f"{kept} and {absorbed} cannot be joined")
+        left.remove(absorbed)
+        merges.append(Merge(places[kept], places[absorbed], gain))
+    if len(left) > 1:
+        raise DAMAGE.of(path, "the merges do not end with one topic")
+    return tuple(merges)
 
 
 def read_content(folder: Path) -> dict[str, Json]:

@@ -10,20 +10,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import StoredBatch
+from sparsetopics.base.batches import DocumentBatch, StoredBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.execution.executors import Executor, open_executor
-from sparsetopics.inference.course import Hooks, Model
+from sparsetopics.inference.course import Hooks, Kept, Model
 from sparsetopics.inference.local_step import LocalSteps, Parameters
 from sparsetopics.inference.training import Start, train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.statistics import AnyComponents, BatchSums, Statistics, Terms
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
+from sparsetopics.runs.few_documents import few_documents
+from sparsetopics.runs.measured_scores import themed_scores
+from sparsetopics.runs.run import tree_of
 from sparsetopics.runs.run_files import KeptEntries
 from sparsetopics.runs.seen_documents import seen_in
 from sparsetopics.runs.topic_path import KeepRung, RungRecorder, RungScorer, keep_no_model
@@ -81,7 +85,7 @@ def run_session(
         trace.append(info.entry() | ({HELDOUT_SCORE: found} if is_scored else {}))
         hooks.on_lap(trace[-1])
 
-    ends: list[End] = []
+    ends: list[tuple[*End, Kept]] = []
     told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
         on_lap, hooks.on_documents, hooks.on_writing, hooks.say, lambda *end: ends.append(end)
     )
@@ -93,8 +97,17 @@ def run_session(
     except MemoryError as error:
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
-    statistics, parameters = end = ends[0]
+    statistics, parameters, kept_of = ends.pop()
     kept = seen_in(statistics, parameters.allocation, len(trace) * data.whole.n_batches)
+    has_topics = "seen" in kept and not options.is_topic_path
+    if has_topics and (few := few_documents(data, statistics.components.sizes, kept_of)):
+        kept["few_documents"] = few
     if recorder is not None:
-        kept["number_of_topics"] = recorder.scores
-    return Trained(model, trace, recorder, kept, end)
+        kept["number_of_topics"] = scores = recorder.scores
+        if options.is_validated:
+            assert isinstance(model, TopicPosterior), "it has a number of topics"
+            kept["themes"] = tree_of(model)
+            read = map(data.whole.read, range(data.whole.n_batches))
+            documents = (batch for batch in read if isinstance(batch, DocumentBatch))
+            kept["number_of_topics"] = themed_scores(scores, model, kept["themes"], documents)
+    return Trained(model, trace, recorder, kept, (statistics, parameters))

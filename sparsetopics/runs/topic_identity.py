@@ -32,7 +32,8 @@ LETTERS = "bcdfghjkmnpqrstvwxyz"
 LEAST_KEPT = 0.5  # of its probability; a topic that keeps less is another one
 NAME_WORDS = 10  # kept with a name
 
-TopicId = Annotated[str, Meta(pattern=rf"^[{LETTERS}]{{{ID_LENGTH}}}\Z")]
+THEME = "theme-"  # begins the id of a theme, before that of its heaviest topic
+TopicId = Annotated[str, Meta(pattern=rf"^({THEME})?[{LETTERS}]{{{ID_LENGTH}}}\Z")]
 
 
 class TopicIdentity(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -43,10 +44,12 @@ class TopicIdentity(msgspec.Struct, frozen=True, omit_defaults=True):
     words: tuple[str, ...] = ()  # its best ones when it was named
     named_by: str | None = None  # the function that made the name; None: a person gave it
     former_ids: tuple[TopicId, ...] = ()  # of topics that became part of it
+    theme_name: str | None = None  # of the themes in which it is the heaviest topic
 
     def __post_init__(self) -> None:
-        if self.name is not None and (problem := problem_of_name(self.name)):
-            raise ValueError(problem)
+        for name in (self.name, self.theme_name):
+            if name is not None and (problem := problem_of_name(name)):
+                raise ValueError(problem)
 
 
 def problem_of_name(name: str) -> str:

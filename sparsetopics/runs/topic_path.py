@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from sparsetopics.base.batches import IntArray
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.staging import sync_tree
 from sparsetopics.base.wording import quantity
@@ -23,17 +23,19 @@ from sparsetopics.measures.completion import (
     document_completion,
     unigram_probabilities,
 )
-from sparsetopics.measures.knee import Knee, find_knee, settled_knee
+from sparsetopics.measures.knee import Knee, find_knee, reading_number, settled_knee
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.telling_words import telling_words
 from sparsetopics.measures.top_words import top_words
+from sparsetopics.measures.topic_quality import COHERENT_WORDS, BestWords, measure_topics
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
+from sparsetopics.runs.measured_scores import path_scores, rung_to_read, shares_of_gain
 from sparsetopics.runs.plan import RunPlan
-from sparsetopics.runs.run import load_run, option_record, save_run
+from sparsetopics.runs.run import NO_THEMES, load_run, option_record, save_run
 from sparsetopics.runs.run_files import STATE_DAMAGE, Nested, Provenance
 from sparsetopics.runs.topic_path_files import (
     RungScore,
@@ -75,8 +77,13 @@ class RungScorer:
     workers: int
 
     @classmethod
-    def of_validation(cls, documents: Corpus, workers: int) -> RungScorer:
-        """Few documents are cut in several ways, so that their scores depend less on chance."""
+    def of_validation(cls, documents: Corpus | None, workers: int) -> RungScorer | None:
+        """What scores on documents that were kept out of training, if any were.
+
+        Few documents are cut in several ways, so that their scores depend less on chance.
+        """
+        if documents is None:
+            return None
         needed = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
         cheap = max(USUAL_SPLITS, min(MOST_SPLITS, CHEAP_PAIRS // documents.n_pairs))
         n_splits = min(needed, cheap)
@@ -92,12 +99,19 @@ class RungScorer:
 
     def scores(self, snapshot: Callable[[], Model]) -> HeldoutScores:
         """The scores of all documents under a model, added up over the splits."""
-        unigram = unigram_probabilities(self.documents.vocabulary.term_frequency)
         model = snapshot()
         assert isinstance(model, TopicPosterior), "a path has topics"
         alpha, topic_word = model.mixing_weights, model.topic_word_mean
         del model  # each is as large as all topics
-        topic_word = np.asfortranarray(topic_word)  # in the order that scoring needs
+        return self._scores(np.asfortranarray(topic_word), alpha)  # in the order of scoring
+
+    def score_without_topics(self) -> float:
+        """The score of the words' frequencies in the whole collection, nats per token."""
+        frequencies = unigram_probabilities(self.documents.vocabulary.term_frequency)
+        return mean_score(self._scores(frequencies[None], np.ones(1))).mean
+
+    def _scores(self, topic_word: FloatArray, alpha: FloatArray) -> HeldoutScores:
+        unigram = unigram_probabilities(self.documents.vocabulary.term_frequency)
         _, sums = document_completion(
             *(self.documents, topic_word, alpha, unigram),
             n_cuts=self.n_splits, workers=self.workers,
@@ -194,21 +208,34 @@ class RungRecorder:
         rungs = [*larger, own, *(rung for rung in tried if rung.n_topics < own.n_topics)]
         return rungs, settled_knee(len(larger), [rung.scores for rung in rungs])
 
+    def number_to_read(self) -> int:
+        """The fewest topics that are enough to read, on a path those of a rung."""
+        found = self.scores.to_read
+        assert found is not None, "rungs were scored"
+        return found
+
     @property
     def scores(self) -> Scores:
         """The scores of all rungs, and the number of topics that they recommend."""
         if self.scorer is None:
             return Scores(tuple(RungScore(rung.n_topics, rung.laps) for rung in self.rungs))
         rungs, knee = self._ranked()
-        own = (_rung_score(*each) for each in zip(rungs, knee.differences, strict=True))
+        best, numbers = knee.recommended, [rung.n_topics for rung in rungs]
+        nothing = self.scorer.score_without_topics()
+        gains = shares_of_gain([mean_score(rung.scores).mean - nothing for rung in rungs], best)
+        fewer, shares = numbers[best:], gains[best:]
+        to_read = reading_number(fewer[::-1], shares[::-1])
+        if self.options.is_topic_path:
+            to_read = rung_to_read(fewer, shares)
         return Scores(
-            rungs=tuple(own),
+            rungs=tuple(map(_rung_score, rungs, knee.differences, gains)),
             scored_on=self.scorer.described,
             n_documents=len(rungs[0].sizes),
             n_tokens=float(rungs[0].sizes.sum()),
-            recommended=rungs[knee.recommended].n_topics,
-            as_good_from=rungs[knee.smallest_as_good].n_topics,
-            as_good_to=rungs[knee.largest_as_good].n_topics,
+            recommended=numbers[best],
+            as_good_from=numbers[knee.smallest_as_good],
+            as_good_to=numbers[knee.largest_as_good],
+            to_read=to_read,
         )
 
 
@@ -217,7 +244,7 @@ class RungWriter:
     """Writes the run of each rung while a path trains, and the files of the path at its end."""
 
     plan: RunPlan
-    vocabulary: Vocabulary
+    documents: Corpus  # all that the rungs are trained on
     provenance: Provenance
     folder: TrainingFolder
     keeper: RunKeeper
@@ -230,13 +257,11 @@ class RungWriter:
             # The visits in which the rung took in the validation documents
             lap = {"lap": (trace[-1]["lap"] or 0) + VISITS, "elbo_per_token": elbo_per_token}
             trace.append(trace[-1] | lap | {HELDOUT_SCORE: None})
-        options = {
-            **rung_record(self.plan.options, model.n_topics, share),
-            "batches": self.plan.n_batches,
-            "resident_pairs": self.plan.resident_pairs,
-        }
+        options = rung_record(self.plan.options, model.n_topics, share)
+        options |= {"batches": self.plan.n_batches, "resident_pairs": self.plan.resident_pairs}
         run = self.folder.new_rung(model.n_topics)
-        save_run(run, model, self.vocabulary, {**self.provenance, "options": options}, trace)
+        facts: Provenance = {**self.provenance, "options": options, "themes": NO_THEMES}
+        save_run(run, model, self.documents.vocabulary, facts, trace)
         sync_tree(run)
 
     def write(self, result: Path, scores: Scores) -> None:
@@ -253,8 +278,8 @@ class RungWriter:
                 raise STATE_DAMAGE.of(run.path, "the run is of another training")
             return run.model
 
-        tree = tree_of(self.keeper.rungs, model_of, self.vocabulary)
-        write_topic_path(result, scores, tree)
+        described = described_path(scores, self.keeper.rungs, model_of, self.documents)
+        write_topic_path(result, *described)
 
 
 def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested:
@@ -267,30 +292,48 @@ def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested
     return {**option_record(own), "topic_path": rungs, "validation_share": share}
 
 
-def _rung_score(rung: Rung, difference: Estimate) -> RungScore:
-    estimates = [*mean_score(rung.scores), *difference]
-    known = (None if math.isnan(number) else number for number in estimates)
-    return RungScore(rung.n_topics, rung.laps, *known)
+def _rung_score(rung: Rung, difference: Estimate, gain: float) -> RungScore:
+    estimates = [*mean_score(rung.scores), *difference, gain]
+    score, *others = (None if math.isnan(number) else number for number in estimates)
+    error, gap, gap_error, share = others
+    return RungScore(rung.n_topics, rung.laps, score, error, gap, gap_error, share)
 
 
 # --- the tree -------------------------------------------------------------------------------------
-def tree_of(
-    rungs: Sequence[Rung], model_of: Callable[[int], TopicPosterior], vocabulary: Vocabulary
-) -> TopicTree:
-    """The tree of topics, with words from the models of the rungs, which are read one by one."""
+def described_path(
+    scores: Scores,
+    rungs: Sequence[Rung],
+    model_of: Callable[[int], TopicPosterior],
+    documents: Corpus,
+) -> tuple[Scores, TopicTree]:
+    """The scores with measures of topics, and the tree; models of rungs are read one by one."""
     parents = [*(rung.parents for rung in rungs[1:]), None]
-    made = (
-        _tree_rung(model_of(rung.n_topics), own, vocabulary)
-        for rung, own in zip(rungs, parents, strict=True)
-    )
-    return TopicTree(tuple(made))
+    made: list[TreeRung] = []
+
+    def counted() -> Iterator[BestWords]:
+        for rung, merged in zip(rungs, parents, strict=True):
+            model = model_of(rung.n_topics)
+            topic_word = model.topic_word_mean
+            best = top_words(topic_word, CANDIDATES)
+            made.append(_tree_rung(model, topic_word, best, merged, documents.vocabulary))
+            counts = model.topic_word_counts
+            own = np.take_along_axis(counts, best[:, :COHERENT_WORDS], axis=1)
+            yield BestWords(counts.sum(axis=1), best, own, counts.sum(axis=0))
+
+    measures = measure_topics(counted(), documents.batches())
+    return path_scores(scores, measures), TopicTree(tuple(made))
 
 
-def _tree_rung(model: TopicPosterior, parents: IntArray | None, vocabulary: Vocabulary) -> TreeRung:
-    n_topics, topic_word, words = model.n_topics, model.topic_word_mean, vocabulary.shown
+def _tree_rung(
+    model: TopicPosterior,
+    topic_word: FloatArray,
+    best: IntArray,
+    parents: IntArray | None,
+    vocabulary: Vocabulary,
+) -> TreeRung:
+    n_topics, words = model.n_topics, vocabulary.shown
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
-    best = top_words(topic_word, CANDIDATES)
     telling = telling_words(model.topic_word_posterior, families, best, LISTED_WORDS)
     weights = np.clip(model.weights, 0.0, 1.0)
     unigram = unigram_probabilities(vocabulary.term_frequency)

@@ -56,6 +56,12 @@ class RungScore(msgspec.Struct, frozen=True):
     standard_error: Error | None = None
     difference_from_best: Score | None = None  # paired, on the same documents; zero for the best
     difference_standard_error: Error | None = None
+    share_of_gain: Score | None = None  # over no topics; one for the recommended number
+    # Of its topics in use; of an HDP, of as many themes of its final model (``topic_quality``)
+    coherence: Annotated[float, Meta(ge=-1.0, le=1.0)] | None = None
+    exclusivity: Share | None = None
+    diversity: Share | None = None
+    empty_topics: Size | None = None
 
 
 class Scores(msgspec.Struct, frozen=True):
@@ -68,17 +74,35 @@ class Scores(msgspec.Struct, frozen=True):
     recommended: PositiveSize | None = None  # topics
     as_good_from: PositiveSize | None = None  # the fewest topics that predict as well
     as_good_to: PositiveSize | None = None  # the most
+    to_read: PositiveSize | None = None  # the fewest topics that are enough to read
 
     @property
     def advice(self) -> str:
-        """Which number of topics is recommended, and which others predict as well."""
+        """Which numbers of topics are recommended, and which others predict as well."""
         best, low, high = self.recommended, self.as_good_from, self.as_good_to
         if best is None or low is None or high is None:
             return "No number of topics is recommended, because nothing was scored."
-        advice = f"{quantity(best, 'topic')} {'is' if best == 1 else 'are'} recommended"
+        others = f"from {low:,} to {high:,} predict as well"
         if low == high:
-            return f"{advice}; no other number predicts as well."
-        return f"{advice}; from {low:,} to {high:,} predict as well."
+            others = "no other number predicts as well"
+        own = {rung.n_topics: rung for rung in self.rungs}
+        empty = own[best].empty_topics or 0
+        used = f", without the {empty:,} empty of {best:,}" if empty else ""
+        advice = f"predict: {quantity(best - empty, 'topic')}{used}; {others}."
+        share = own[self.to_read].share_of_gain if self.to_read in own else None
+        if self.to_read is None or share is None:
+            return f"To {advice}"
+        if self.to_read == best:
+            return f"To read and to {advice}"
+        reach = f"which {'reaches' if self.to_read == 1 else 'reach'} {share:.0%}"
+        found = f"{quantity(self.to_read, 'topic')}, {reach} of what {best:,} gain"
+        return f"To read: {found}. To {advice}"
+
+    @property
+    def as_good(self) -> list[RungScore]:
+        """The rungs that predict as well, with the recommended one."""
+        low, high = self.as_good_from or 0, self.as_good_to or 0
+        return [rung for rung in self.rungs if low <= rung.n_topics <= high]
 
     @property
     def best(self) -> RungScore | None:
@@ -108,9 +132,8 @@ class Scores(msgspec.Struct, frozen=True):
     @property
     def _doubt(self) -> str:
         """A sentence if chance moves scores by more than a difference that would matter."""
-        low, high = self.as_good_from or 0, self.as_good_to or 0
-        near = (rung for rung in self.rungs if low <= rung.n_topics <= high)
-        error = max((rung.difference_standard_error or 0.0 for rung in near), default=0.0)
+        errors = (rung.difference_standard_error or 0.0 for rung in self.as_good)
+        error = max(errors, default=0.0)
         if error <= LARGE_ERROR:
             return ""
         return (
@@ -120,7 +143,11 @@ class Scores(msgspec.Struct, frozen=True):
         )
 
     def as_good_around(self, n_topics: int) -> tuple[int, int]:
-        """The fewest and the most topics that predict as well, ``n_topics`` among them."""
+        """The fewest and the most topics that predict as well, ``n_topics`` among them.
+
+        The number to read is not one of them unless it was measured to be.
+        """
+        n_topics = (self.recommended or n_topics) if n_topics == self.to_read else n_topics
         low, high = self.as_good_from or n_topics, self.as_good_to or n_topics
         return min(low, n_topics), max(high, n_topics)
 

@@ -44,6 +44,8 @@ class RunResult(NamedTuple):
     seconds: float
     as_good_from: int | None = None  # topics, if their number was validated
     as_good_to: int | None = None
+    recommended: int | None = None  # topics, the fewest that predict about as well as the best
+    to_read: int | None = None  # the fewest topics that are enough to read
     smoothing: float | None = None  # σ; None for a mixture
 
     @property
@@ -120,8 +122,8 @@ def finish_training(
     scorer = _scorer(plan, task, data)
     writer = None
     if plan.options.is_topic_path:
-        assert task.vocabulary is not None, "topics are over words"
-        writer = RungWriter(plan, task.vocabulary, task.provenance, folder, keeper)
+        assert isinstance(task.corpus, Corpus), "topics are over words"
+        writer = RungWriter(plan, task.corpus, task.provenance, folder, keeper)
 
     def on_lap(entry: Mapping[str, float | None]) -> None:
         folder.tell(keeper.trace)
@@ -161,6 +163,7 @@ def finish_training(
     if scores.limits:
         hooks.say(scores.limits)
     low, high = scores.as_good_around(result.n_topics)
+    result = result._replace(recommended=scores.recommended, to_read=scores.to_read)
     return result._replace(as_good_from=low, as_good_to=high)
 
 
@@ -170,9 +173,7 @@ def _scorer(plan: RunPlan, task: Task, data: TrainingData) -> RungScorer | None:
         assert isinstance(task.heldout, Corpus), "it is like the training corpus"
         described = f"{quantity(task.heldout.n_docs, 'held-out document')} of {plan.heldout}"
         return RungScorer(task.heldout, 1, described, plan.workers)  # as ``evaluate`` scores
-    if data.validation is not None:
-        return RungScorer.of_validation(data.validation, plan.workers)
-    return None
+    return RungScorer.of_validation(data.validation, plan.workers)
 
 
 def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:
@@ -209,13 +210,15 @@ def task_of(plan: RunPlan, before: AnyRun | None = None) -> tuple[RunPlan, Task]
         raise OptionError("start", problem, f"Give one of {', '.join(get_args(StartName))}.")
     corpus = corpus_of(plan)
     plan, start = _started(plan, corpus)
-    if plan.start_run is not None:  # it decides where training begins
-        plan = replace(plan, validation_share=plan.validation_share or 0.0)
     n_rows = corpus.sizes.n_docs
     options, share = with_validation(plan.options, plan.validation_share, n_rows)
     plan = replace(plan, options=options, validation_share=share)
-    facts, before = _provenance(plan, corpus), before or start or _first_start(plan, corpus)
-    return plan, Task(corpus, heldout_of(plan, corpus), facts, start, before)
+    batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
+    facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}
+    record = option_record(options) | batches
+    provenance: Provenance = {"corpus": facts, "options": record, "seed": plan.seed}
+    before = before or start or _first_start(plan, corpus)
+    return plan, Task(corpus, heldout_of(plan, corpus), provenance, start, before)
 
 
 def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None]:
@@ -234,10 +237,9 @@ def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None
     if not plan.start_topics and plan.options.n_topics != n_topics:
         problem = f"is {plan.options.n_topics:,}, but the run of --start has {n_topics:,} topics"
         raise OptionError("topics", problem, "Leave out --topics.")
-    if plan.start_topics:
-        options = replace(plan.options, n_topics=n_topics)
-        plan = replace(plan, options=options, start_topics=False)
-    return plan, run
+    options, share = replace(plan.options, n_topics=n_topics), plan.validation_share or 0.0
+    # The run decides where training begins, so that nothing is left to validate.
+    return replace(plan, options=options, start_topics=False, validation_share=share), run
 
 
 def _first_start(plan: RunPlan, corpus: AnyCorpus) -> AnyRun | None:
@@ -250,10 +252,3 @@ def _first_start(plan: RunPlan, corpus: AnyCorpus) -> AnyRun | None:
         except SparsetopicsError as error:
             warn_user(f"Topics get new ids, since those of --start cannot be read: {error}")
     return None
-
-
-def _provenance(plan: RunPlan, corpus: AnyCorpus) -> Provenance:
-    """What the run folder says about the training."""
-    batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
-    facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}
-    return {"corpus": facts, "options": option_record(plan.options) | batches, "seed": plan.seed}

@@ -113,10 +113,7 @@ class TrainingFolder:
 
     def close(self, plan: RunPlan) -> None:
         """Remove the state of a published run, or keep what more training needs if asked to."""
-        if plan.options.is_topic_path:
-            _remove_other_rungs(self.run, plan.options.rungs)
-        else:
-            _remove_other_files(self.run)
+        _remove_others(self.run, plan)
         if plan.keep_state:
             self.write_plan(PlanRecord.of(plan, finished=True))
             self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO))
@@ -148,8 +145,10 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
     folder = TrainingFolder(run, lap=0)
     is_new = not run.exists()
     with _advising(folder):
-        if is_new:
-            _make(run, record)
+        if is_new:  # OutputError if another process was first
+            output = output_folder(run, _kind_of(plan), overwrite=False)
+            with written(output) as scratch, Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
+                TrainingFolder(scratch, lap=0).write_plan(record)
         with folder.workspace.held(_TRAINS):
             try:
                 folder.begin(record)
@@ -171,27 +170,17 @@ def _check_rungs(folder: Path, rungs: Iterable[str]) -> None:
             raise OutputError(str(path), problem, f"Move it away, then repeat or resume {folder}.")
 
 
-def _remove_other_files(run: Path) -> None:
-    """Remove what an earlier run of another kind has left."""
-    entries = read_settings(run)["files"]
-    own = {SETTINGS_FILE, CONFIG_FILE, *(entry.file for entry in entries)}
-    for name in set(RUN_FILES) - own:
-        (run / name).unlink(missing_ok=True)
-
-
-def _remove_other_rungs(folder: Path, rungs: Sequence[int]) -> None:
-    """Remove the runs that an earlier topic path of other rungs has left."""
-    own = {str(number) for number in rungs}
-    for path in folder.iterdir():
-        if path.name.isdecimal() and path.name not in own and RUN.matches(path):
+def _remove_others(run: Path, plan: RunPlan) -> None:
+    """Remove the files of an earlier run, or the runs of an earlier topic path, of another kind."""
+    if not plan.options.is_topic_path:
+        entries = read_settings(run)["files"]
+        own = {SETTINGS_FILE, CONFIG_FILE, *(entry.file for entry in entries)}
+        for name in set(RUN_FILES) - own:
+            (run / name).unlink(missing_ok=True)
+        return
+    for path in run.iterdir():
+        if path.name.isdecimal() and path.name not in plan.rung_names and RUN.matches(path):
             shutil.rmtree(path)
-
-
-def _make(run: Path, record: PlanRecord) -> None:
-    """Make the folder of a run that has only a plan; OutputError if another process was first."""
-    output = output_folder(run, _kind_of(record.plan), overwrite=False)
-    with written(output) as scratch, Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
-        TrainingFolder(scratch, lap=0).write_plan(record)
 
 
 @contextmanager
@@ -307,8 +296,7 @@ def _advising(folder: TrainingFolder) -> Iterator[None]:
 
 
 def _advice(folder: TrainingFolder) -> str:
-    if folder.lap:
-        return f"Lap {folder.lap} is kept; continue with `sparsetopics resume {folder.run}`."
-    if folder.checkpoint.exists():
-        return f"The last checkpoint is kept; continue with `sparsetopics resume {folder.run}`."
-    return "Nothing was written."
+    if not folder.lap and not folder.checkpoint.exists():
+        return "Nothing was written."
+    kept = f"Lap {folder.lap}" if folder.lap else "The last checkpoint"
+    return f"{kept} is kept; continue with `sparsetopics resume {folder.run}`."

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sparsetopics.answers.exports.exporting import export_run
-from sparsetopics.answers.topic_names import load_named, with_names
+from sparsetopics.answers.themes import opened
+from sparsetopics.answers.topic_names import with_names
 from sparsetopics.base.errors import OptionError, RunError, SparsetopicsWarning
 from sparsetopics.model.topic_posterior import TopicPosterior
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
@@ -38,7 +39,7 @@ def named_in(folder, source):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            topics = load_named(folder, source).topics
+            topics = opened(folder, source).topics
         except OptionError as error:
             return {}, str(error)
     pairs = ((topic.name, place) for place, topic in enumerate(topics))
@@ -101,7 +102,7 @@ def test_words_that_one_run_lacks_are_no_hindrance(tmp_path):
     for source in ("old", "names.toml"):
         if source == "names.toml":
             export_run(tmp_path / "old", "names", tmp_path / source)
-        names = [topic.name for topic in load_named(tmp_path / "new", tmp_path / source).topics]
+        names = [topic.name for topic in opened(tmp_path / "new", tmp_path / source).topics]
         assert (names[pair.places[3]], names[pair.places[8]]) == ("Cats", "Dogs")
 
 
@@ -112,7 +113,7 @@ def test_a_run_with_no_word_in_common_is_refused_with_the_names(written, tmp_pat
 
     said = re.escape(f"no topic of {tmp_path / 'new'} is like 'Name 3' and 'Name 5'")
     with pytest.raises(OptionError, match=said):
-        load_named(tmp_path / "new", tmp_path / "old")
+        opened(tmp_path / "new", tmp_path / "old")
 
 
 def test_names_that_fit_no_topic_are_listed_once_others_do(written, tmp_path):
@@ -122,7 +123,7 @@ def test_names_that_fit_no_topic_are_listed_once_others_do(written, tmp_path):
     written(pair, [lost, kept])
 
     with pytest.warns(SparsetopicsWarning, match=rf"is like '{name_of(lost)}'\. These names are"):
-        topics = load_named(tmp_path / "new", tmp_path / "old").topics
+        topics = opened(tmp_path / "new", tmp_path / "old").topics
 
     assert [topic.name for topic in topics if topic.name] == [name_of(kept)]
     assert topics[pair.places[kept]].name == name_of(kept)
@@ -139,14 +140,14 @@ def test_topics_that_are_equally_similar_get_no_name(written, tmp_path):
 
     for source in ("old", "one.toml"):
         with pytest.raises(OptionError, match="is like 'Name 4'"):
-            load_named(tmp_path / "new", tmp_path / source)
+            opened(tmp_path / "new", tmp_path / source)
 
 
 def test_the_same_id_means_the_same_topic_whatever_its_words(written, tmp_path):
     """And no other name is put in its place, however similar."""
     pair = draw_pair(1)
     written(pair, [4, 6])
-    old, new = (load_named(tmp_path / name) for name in ("old", "new"))
+    old, new = (opened(tmp_path / name) for name in ("old", "new"))
     place = pair.places[4]
     topics = [*new.topics]
     topics[place] = topics[place].__class__(old.topics[6].id)
@@ -156,7 +157,7 @@ def test_the_same_id_means_the_same_topic_whatever_its_words(written, tmp_path):
 
     for source in ("old", "two.toml"):
         with pytest.warns(SparsetopicsWarning, match=r"is like 'Name 4'\. These"):
-            found = load_named(tmp_path / "new", tmp_path / source).topics
+            found = opened(tmp_path / "new", tmp_path / source).topics
         assert [topic.name for topic in found if topic.name] == ["Name 6"]
         assert found[place].name == "Name 6"
 
@@ -168,7 +169,7 @@ def test_a_name_keeps_who_gave_it_and_its_words(tmp_path):
     write_model(tmp_path / "old", pair.old, topics=topics)
     new = write_model(tmp_path / "new", pair.new)
 
-    found = load_named(tmp_path / "new", tmp_path / "old").topics[pair.places[2]]
+    found = opened(tmp_path / "new", tmp_path / "old").topics[pair.places[2]]
 
     assert (found.name, found.named_by) == ("Cats", "my_namer:name")
     assert found.words == topics[2].words
@@ -179,7 +180,7 @@ def test_a_run_without_given_names_has_none_to_take(written, tmp_path):
     written(draw_pair(1), [])
 
     with pytest.raises(OptionError, match=r"names: no topic of .*old was given a name"):
-        load_named(tmp_path / "new", tmp_path / "old")
+        opened(tmp_path / "new", tmp_path / "old")
 
 
 def test_a_mixture_of_vectors_neither_has_nor_takes_names(written, tmp_path):
@@ -191,9 +192,9 @@ def test_a_mixture_of_vectors_neither_has_nor_takes_names(written, tmp_path):
 
     for names in ("old", "by-id.toml", "one.toml"):
         with pytest.raises(RunError, match="expected a run that was trained with documents"):
-            load_named(tmp_path / "vectors", tmp_path / names)
+            opened(tmp_path / "vectors", tmp_path / names)
     with pytest.raises(OptionError, match="was given a name"):
-        load_named(tmp_path / "new", tmp_path / "vectors")
+        opened(tmp_path / "new", tmp_path / "vectors")
 
 
 @pytest.mark.parametrize(
@@ -216,8 +217,8 @@ def test_a_person_may_edit_the_words(tmp_path, words, is_found):
     (tmp_path / "names.toml").write_text(f'bbbbbbbb = {{name = "Cats", words = {words(own)}}}')
 
     if is_found:
-        topics = load_named(tmp_path / "run", tmp_path / "names.toml").topics
+        topics = opened(tmp_path / "run", tmp_path / "names.toml").topics
         assert [place for place, topic in enumerate(topics) if topic.name] == [3]
     else:
         with pytest.raises(OptionError, match="is like 'Cats'"):
-            load_named(tmp_path / "run", tmp_path / "names.toml")
+            opened(tmp_path / "run", tmp_path / "names.toml")

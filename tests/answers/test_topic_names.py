@@ -12,14 +12,8 @@ from click.testing import CliRunner
 
 from resealing import edit_json
 from sparsetopics.answers.exports.exporting import export_run
-from sparsetopics.answers.topic_names import (
-    labels_of,
-    load_named,
-    place_of,
-    read_names,
-    topic_rows,
-    with_names,
-)
+from sparsetopics.answers.themes import opened
+from sparsetopics.answers.topic_names import labels_of, place_of, read_names, topic_rows, with_names
 from sparsetopics.base.errors import OptionError, RunError, SparsetopicsWarning
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -82,7 +76,7 @@ def test_a_file_gives_names_by_id(run_folder, named, names_file):
 
 
 def test_a_file_without_names_changes_nothing(run_folder, names_file):
-    assert load_named(run_folder, names_file("# none yet\n")).topics == load_run(run_folder).topics
+    assert opened(run_folder, names_file("# none yet\n")).topics == load_run(run_folder).topics
 
 
 def test_a_file_gives_names_with_words(run_folder, names_file):
@@ -216,7 +210,7 @@ def test_a_file_with_some_names_is_completed(run_folder, named, tmp_path):
     expected[2] = 'Crime \\ "and" <b>'
     found = read_names(tmp_path / "all.toml", load_run(run_folder))
     assert [topic.name for topic in found] == expected
-    assert names_of(load_named(run_folder, tmp_path / "all.toml")) == expected
+    assert names_of(opened(run_folder, tmp_path / "all.toml")) == expected
 
 
 def test_a_file_that_was_edited_names_the_topics_of_its_run(run_folder, tmp_path):
@@ -226,7 +220,7 @@ def test_a_file_that_was_edited_names_the_topics_of_its_run(run_folder, tmp_path
     default = names_of(load_run(run_folder))
     (tmp_path / "all.toml").write_text(text.replace(f'"{default[1]}"', '"Crime"'))
 
-    names = names_of(load_named(run_folder, tmp_path / "all.toml"))
+    names = names_of(opened(run_folder, tmp_path / "all.toml"))
 
     assert names == [default[0], "Crime", *default[2:]]
 
@@ -335,7 +329,7 @@ def test_tables_have_the_names_that_are_given(run_folder, named, model, tmp_path
         export_run(run_folder, target, tmp_path / f"t.{target}", names=names)
     export_run(run_folder, "csv", tmp_path / "safe.csv", names=names, spreadsheet_safe=True)
 
-    expected = np.repeat(names_of(load_named(run_folder, names)), model.n_words).tolist()
+    expected = np.repeat(names_of(opened(run_folder, names)), model.n_words).tolist()
     assert pq.read_table(tmp_path / "t.parquet")["name"].to_pylist() == expected
     with (tmp_path / "t.csv").open(newline="") as file:
         assert [row["name"] for row in csv.DictReader(file)] == expected

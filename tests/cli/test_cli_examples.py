@@ -51,7 +51,7 @@ SOURCES = {
     "path": same("corpus", "heldout"),
     "resume": same("run"),
     "evaluate": same("run", "run-50", "run-100", "mallet.txt", "heldout"),
-    "topics": same("run", "names.toml"),
+    "topics": same("run", "run-100", "names.toml"),
     "infer": same("run", "corpus"),
     "prevalence": same("run", "corpus"),
     "documents": {"run": "run-50", "corpus": "corpus"},

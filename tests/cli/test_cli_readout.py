@@ -90,7 +90,8 @@ def fail(*arguments):
 def test_topics_lists_words_with_probabilities(run_folder, model, vocabulary):
     topics = json.loads(succeed("topics", run_folder, "--words", 3, "--json"))
 
-    assert [list(topic) for topic in topics] == [["topic", "id", "name", "weight", "words"]] * 4
+    columns = ["topic", "id", "name", "weight", "words", "documents_with_half", "mostly"]
+    assert [list(topic) for topic in topics] == [columns] * 4
     assert [topic["id"] for topic in topics] == [own.id for own in load_run(run_folder).topics]
     np.testing.assert_allclose([topic["weight"] for topic in topics], model.weights)
     best = np.argsort(-model.topic_word_mean[1])[:3]

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.progress import Progress
@@ -11,6 +12,7 @@ from sparsetopics.cli.train_progress import SECONDS_OF_SILENCE, _Rate, lap_line,
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from sparsetopics.runs.train import RunResult
 
+RUN = Path("run")
 LDA = TrainingOptions(57, laps=20)
 HDP = TrainingOptions(50, model="hdp")
 VECTORS = TrainingOptions(5, local=LocalOptions("mean-field"), model="mixture")
@@ -58,16 +60,42 @@ def test_a_lap_in_a_line(changes, line):
     ],
 )
 def test_the_last_sentence_says_why_training_ended(options, laps, ending):
-    said = outcome(RunResult(options.model, 57, 57, -8.12346, laps, 12.34), options)
+    said = outcome(RunResult(options.model, 57, 57, -8.12346, laps, 12.34), options, RUN)
 
     assert said.startswith(f"Trained 57 topics ({options.model.upper()}) in {laps} laps and 12.3 s")
     assert said.endswith(ending)
 
 
 def test_the_last_sentence_says_how_many_components_are_in_use():
-    said = outcome(RunResult("mixture", 50, 18, -1.5, 1, 0.2), VECTORS)
+    said = outcome(RunResult("mixture", 50, 18, -1.5, 1, 0.2), VECTORS, RUN)
 
     assert said.startswith("Trained 50 components (mixture), 18 of them in use, in 1 lap and 0.2 s")
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "to_read", "sentence"),
+    [
+        (
+            111,
+            24,
+            "24 themes to read, of 111 topics that predict best (HDP); 77 laps, 12.8 s. "
+            "`sparsetopics topics run --themes 24` prints them.",
+        ),
+        (24, 24, "24 topics to read (HDP), of 111 that predict best; 77 laps, 12.8 s."),
+        (111, 111, "111 topics to read and to predict (HDP); 77 laps, 12.8 s."),
+    ],
+)
+def test_the_first_sentence_is_about_reading(n_topics, to_read, sentence):
+    numbers = {"as_good_from": 90, "as_good_to": 130, "recommended": 111, "to_read": to_read}
+    result = RunResult("hdp", n_topics, n_topics, -8.12346, 77, 12.8, **numbers)
+
+    said = outcome(result, HDP, RUN)
+
+    ending = "ELBO -8.1235 nats per token. From 90 to 130 topics predict as well."
+    assert said == f"{sentence} {ending}"
+    assert "3 of them in use; 77 laps" in outcome(
+        result._replace(n_topics=111, active_topics=3, to_read=24), HDP, RUN
+    )
 
 
 @pytest.mark.parametrize(

@@ -688,7 +688,8 @@ def test_what_is_left_out_survives_the_spool(tmp_path):
     (block,) = [pending() for pending in read_jsonl(SourceFile(tmp_path / "a.jsonl", "a"), KEPT)]
     spool = Spool(tmp_path, "")
     with open_local_map(Workplace()) as here:
-        (kept,) = spool.keep([count_texts(block, TokenizerOptions(), keep_texts=True)], here)
+        counted = [count_texts(block, TokenizerOptions(), keep_texts=True)]
+        (kept,) = spool.keep(lambda n_blocks: counted, here)
     assert spool.block(0).fields["tags"].equals(kept.fields["tags"])
 
 

@@ -62,7 +62,7 @@ def test_validation_batches_come_after_the_others(resident_pairs):
     corpus = corpus_of(200, 70)
     rng = np.random.default_rng(0)
 
-    source, whole, validation = divide(corpus, 8, 0.2, rng, resident_pairs=resident_pairs)
+    source, whole, validation, _ = divide(corpus, 8, 0.2, rng, resident_pairs=resident_pairs)
 
     batches = divisions(whole)
     assert batches[: source.n_batches] == divisions(source)

@@ -153,3 +153,78 @@ def test_names_of_any_class_of_strings_are_kept(fitted, tmp_path):
 def test_a_topic_is_not_split_without_documents(fitted):
     with pytest.raises(OptionError, match="split: needs at least 4 documents that use topic 0"):
         fitted.split(0, [])
+
+
+# --- themes ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_themes_are_the_same_before_and_after_a_folder(fitted, n, tmp_path):
+    themes = fitted.themes(n)
+
+    fitted.save(tmp_path / "run")
+    loaded = sparsetopics.load(tmp_path / "run")
+    again = loaded.themes(n)
+    loaded.save(tmp_path / "run", overwrite=True)
+    twice = sparsetopics.load(tmp_path / "run").themes(n)
+
+    assert themes.n_components_ == themes.n_components == n
+    assert themes.model_.exact_counts.sum() == fitted.model_.exact_counts.sum()
+    expected = saved(themes, tmp_path / "mine")
+    for other in (again, twice):
+        assert saved(other, tmp_path / "theirs") == expected
+    assert all(own.startswith("theme-") for own in themes.topic_ids_)
+    assert fitted.n_components_ == 4
+
+
+def test_a_saved_model_of_themes_answers_as_in_memory(fitted, tmp_path):
+    themes = fitted.themes(2)
+    themes = themes.rename({themes.topic_ids_[1]: "A theme"})
+
+    themes.save(tmp_path / "run")
+    loaded = sparsetopics.load(tmp_path / "run")
+
+    np.testing.assert_array_equal(loaded.transform(CORPUS), themes.transform(CORPUS))
+    assert loaded.topics().equals(themes.topics())
+    assert themes.topics()["name"].to_pylist()[1] == "A theme"
+    assert themes.transform(CORPUS).shape == (CORPUS.n_docs, 2)
+
+
+def test_a_theme_keeps_its_name_while_its_topic_learns(fitted):
+    own = fitted.themes(2).topic_ids_[0]
+    topic = own.removeprefix("theme-")
+    named = fitted.rename({own: "A theme", topic: "A topic"})
+
+    later = named.partial_fit(documents(7, 60))
+
+    for model in (named, later):
+        table = model.topics()
+        names = dict(zip(table["id"].to_pylist(), table["name"].to_pylist(), strict=True))
+        assert names[topic] == "A topic"
+        table = model.themes(4).topics()
+        names = dict(zip(table["id"].to_pylist(), table["name"].to_pylist(), strict=True))
+        assert names[own] == "A theme"
+
+
+def test_a_topic_that_learned_on_has_a_tree_of_its_own(fitted, tmp_path):
+    later = sparsetopics.load(_written(fitted, tmp_path / "run")).partial_fit(documents(7, 60))
+
+    later.save(tmp_path / "later")
+
+    merges = json.loads((tmp_path / "later" / "themes.json").read_text())["merges"]
+    assert {own for merge in merges for own in merge[:2]} == set(later.topic_ids_)
+    assert sparsetopics.load(tmp_path / "later").themes(2).topic_ids_ == later.themes(2).topic_ids_
+
+
+def _written(model, folder):
+    model.save(folder)
+    return folder
+
+
+def test_numbers_of_themes_that_cannot_be_are_refused(fitted):
+    with pytest.raises(OptionError, match="must be from 1 to 4, the number of topics"):
+        fitted.themes(5)
+    for n in (0, -1, 1.5, "2", None, True):
+        with pytest.raises(OptionError, match="themes: must be "):
+            fitted.themes(n)
+    with pytest.raises(UnfittedError):
+        LDA(4).themes(2)
+    assert not hasattr(MultinomialMixture(2), "themes")

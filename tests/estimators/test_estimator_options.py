@@ -44,6 +44,7 @@ ARGUMENTS = {
     "moves": [("moves", ("merge",), "merge", {}), ("moves", (), "none", {})],
     "criterion": [("criterion", "bound", "bound", {})],
     "validation_share": [("validation_share", 0.2, "0.2", {})],
+    "for": [("purpose", "reading", "reading", {})],
     "laps": [("max_iter", 3, "3", {})],
     "start": [("start", "random", "random", {})],
     "restarts": [("restarts", 2, "2", {"local_update": "mean-field"})],
@@ -71,6 +72,7 @@ ONLY_OF = {  # all others refuse it, or have one value of it
     "learn_hyperparameters": TOPICS,
     "criterion": (HDP,),  # mixtures have the bound alone
     "validation_share": (HDP,),
+    "for": (HDP,),
     "moves": (HDP, *DP),
     "gamma": (HDP, GaussianMixture, MultinomialMixture, *DP),
     "eta": (*TOPICS, MultinomialMixture, DPMultinomialMixture),

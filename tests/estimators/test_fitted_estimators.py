@@ -77,10 +77,13 @@ def vectors():
     return values, GaussianMixture(2, max_iter=4).fit(values)
 
 
+COLUMNS = ["topic", "id", "name", "weight", "words", "documents_with_half", "mostly"]
+
+
 def test_topics_are_those_of_the_command(model, saved):
     table = model.topics(4)
 
-    assert table.column_names == ["topic", "id", "name", "weight", "words"]
+    assert table.column_names == COLUMNS
     rows = said("topics", saved, "--words", 4, "--json")
     expected = [{**row, "words": [word for word, _ in row["words"]]} for row in rows]
     assert table.to_pylist() == expected
@@ -98,7 +101,7 @@ def test_topics_of_words_are_those_of_the_command(model, saved):
     for words in (["Cats"], ["stocks", "bonds"]):
         table = model.topics(4, find=words)
 
-        assert table.column_names == ["topic", "id", "name", "weight", "words", "share"]
+        assert table.column_names == [*COLUMNS, "share"]
         given = [part for word in words for part in ("--find", word)]
         rows = said("topics", saved, "--words", 4, *given, "--json")
         expected = [{**row, "words": [word for word, _ in row["words"]]} for row in rows]

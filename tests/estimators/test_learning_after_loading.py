@@ -146,7 +146,7 @@ def test_what_is_stored_is_short(tmp_path):
     assert (seen["n_documents"], seen["n_tokens"]) == (90.0, float(FIRST.sum()))
     assert sum(seen["lengths"][1]) == 90.0
     assert np.dot(*seen["lengths"]) == FIRST.sum()
-    assert len((tmp_path / "run" / "model.json").read_text().splitlines()) < 120
+    assert len((tmp_path / "run" / "model.json").read_text().splitlines()) < 150
 
 
 @pytest.mark.parametrize("learn_hyperparameters", [False, True])

@@ -230,3 +230,16 @@ def test_what_is_finished_stays_when_a_later_model_fails(corpora, tmp_path, monk
     monkeypatch.undo()
     run(*again, "--overwrite", "--laps", 1, "--quiet")
     assert (out / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("models", "is_told"), [("lda:3,lda:4,hdp:2", True), ("lda:3,hdp:2,hdp:3", False)]
+)
+def test_several_numbers_of_topics_of_lda_are_deprecated(corpora, tmp_path, models, is_told):
+    """The warning names the command to use, and comes once, also with ``--quiet``."""
+    arguments = ("compare", corpora / "news", "--models", models, "--laps", 1, "--quiet")
+    words = [str(each) for each in (*arguments, "--out", tmp_path / "out")]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("deprecated") == int(is_told)
+    assert ("`sparsetopics path " in result.stderr and "--rungs 4,3 " in result.stderr) == is_told

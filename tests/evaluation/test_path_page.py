@@ -6,6 +6,7 @@ import shutil
 from html.parser import HTMLParser
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -176,7 +177,7 @@ def test_the_page_begins_with_the_advice_and_the_scores(save_path, tmp_path):
     page = page_of(save_path(), tmp_path)
 
     for shown in (
-        "4 topics are recommended; from 4 to 8 predict as well.",
+        "To predict: 4 topics; from 4 to 8 predict as well.",
         "4 is the smallest number that predicts nearly as well as the best",
         "More than 8 topics were not tried and may predict better.",
         "path (LDA) began with 8 topics, which were merged step by step into 2. It was trained on "
@@ -184,7 +185,7 @@ def test_the_page_begins_with_the_advice_and_the_scores(save_path, tmp_path):
         f"Each run was scored on {SCORED_ON}",
         "8 predicts as well −4.0000 best 10",
         "6 predicts as well −4.1250 −0.1250 ± 0.0625 11",
-        "4 recommended −4.2500 −0.2500 ± 0.1250 12",
+        "4 to predict −4.2500 −0.2500 ± 0.1250 12",
         "2 −4.3750 −0.3750 ± 0.1875 13",
         "The topics in the list and on the map are those of the run",
     ):
@@ -245,16 +246,54 @@ def test_the_recommended_run_is_shown_as_on_its_own_page(
 @pytest.mark.parametrize(
     ("recommended", "low", "high", "sentence"),
     [
-        (4, 4, 6, "4 topics are recommended; from 4 to 6 predict as well."),
-        (6, 6, 6, "6 topics are recommended; no other number predicts as well."),
-        (1, 1, 1_500, "1 topic is recommended; from 1 to 1,500 predict as well."),
+        (4, 4, 6, "To predict: 4 topics; from 4 to 6 predict as well."),
+        (6, 6, 6, "To predict: 6 topics; no other number predicts as well."),
+        (1, 1, 1_500, "To predict: 1 topic; from 1 to 1,500 predict as well."),
         (None, None, None, "No number of topics is recommended, because nothing was scored."),
     ],
 )
 def test_the_recommendation_is_a_sentence(recommended, low, high, sentence):
-    scores = Scores((RungScore(6, 1),), SCORED_ON, 12, 120.0, recommended, low, high)
+    rungs = (RungScore(recommended or 6, 1),)
+    scores = Scores(rungs, SCORED_ON, 12, 120.0, recommended, low, high)
 
     assert scores.advice == sentence
+
+
+@pytest.mark.parametrize(
+    ("to_read", "empty", "sentence"),
+    [
+        (4, 0, "To read: 4 topics, which reach 77% of what 6 gain. To predict: 6 topics; "),
+        (1, 0, "To read: 1 topic, which reaches 20% of what 6 gain. To predict: 6 topics; "),
+        (6, 0, "To read and to predict: 6 topics; "),
+        (6, 2, "To read and to predict: 4 topics, without the 2 empty of 6; "),
+        (5, 0, "To predict: 6 topics; "),  # of no rung
+    ],
+)
+def test_there_is_a_number_to_read_beside_the_one_to_predict(to_read, empty, sentence):
+    shares = {6: 1.0, 4: 0.77, 1: 0.2}
+    rungs = [RungScore(number, 1, share_of_gain=share) for number, share in shares.items()]
+    rungs[0] = msgspec.structs.replace(rungs[0], empty_topics=empty)
+    scores = Scores(tuple(rungs), SCORED_ON, 12, 120.0, 6, 4, 6, to_read)
+
+    assert scores.advice == f"{sentence}from 4 to 6 predict as well."
+
+
+def test_the_page_shows_the_measures_of_each_rung(save_path, tmp_path):
+    """Paths of earlier releases have none, and no columns of dashes."""
+    scores = scores_of()
+    old = page_of(save_path("old", scores), tmp_path)
+    measures = {"share_of_gain": 0.5, "coherence": -0.125, "exclusivity": 0.25, "diversity": 0.75}
+    rungs = [
+        msgspec.structs.replace(rung, **measures, empty_topics=rung.n_topics // 6)
+        for rung in scores.rungs
+    ]
+
+    new = page_of(save_path("new", msgspec.structs.replace(scores, rungs=tuple(rungs))), tmp_path)
+
+    assert "6 predicts as well −4.1250 −0.1250 ± 0.0625 0.50 −0.125 0.250 0.750 1 11" in new.text
+    assert "2 −4.3750 −0.3750 ± 0.1875 0.50 −0.125 0.250 0.750 0 13" in new.text
+    assert "passed over" in new.text
+    assert "NPMI exclusive" not in old.text
 
 
 def test_without_scores_the_run_in_the_middle_is_shown(save_path, tmp_path):

@@ -214,7 +214,8 @@ def test_words_cannot_inject_markup(card, vocabulary):
     hostile_words = ("</script><script>alert(1)</script>", '" onclick="x', "{{ 7 * 7 }}")
     words = (*hostile_words, *vocabulary.words[3:])
     renamed = replace(vocabulary, words=words)
-    hostile = replace(card.topics, vocabulary=renamed, name="<b>run</b>")
+    run = replace(card.topics.run, vocabulary=renamed)
+    hostile = replace(card.topics, vocabulary=renamed, run=run, name="<b>run</b>")
 
     page = render_page(scored_report([replace(card, topics=hostile)] * 2, "<i>h", *SETTING[1:]))
 

@@ -28,7 +28,7 @@ from fuzz.structure import (
 from fuzz.subject import Subject, files_of
 from fuzz.tables import change_parquet, write_parquet
 from resealing import reseal
-from sparsetopics.answers.topic_names import load_named
+from sparsetopics.answers.themes import opened
 from sparsetopics.base.errors import RunError, SparsetopicsWarning
 from sparsetopics.cli.config_file import read_config
 from sparsetopics.cli.train import command as train_command
@@ -116,7 +116,7 @@ def _names(scratch: Path) -> Subject:
     def read(folder: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SparsetopicsWarning)  # about names that are left out
-            load_named(folder / "run", folder / "names.toml")
+            opened(folder / "run", folder / "names.toml")
 
     files = {**files_of(scratch), "names.toml": text.encode()}
     tokens = (b"name", b"words", b"{", b"[", b"= ", b'"""', first.id.encode(), b"\\u202e", b"1")

@@ -14,8 +14,9 @@ from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import gradual_start
 from sparsetopics.inference.course import Hooks
-from sparsetopics.inference.gradual_start import large_counts, merged_topics, wanted_number
+from sparsetopics.inference.gradual_start import merged_topics, wanted_number
 from sparsetopics.inference.laps import fit_here
+from sparsetopics.inference.merging import FEWEST_TOKENS, SMALL_SHARE, large_counts
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import nothing_under
 from sparsetopics.options.table import OPTION
@@ -73,7 +74,7 @@ def test_merges_are_those_of_the_twin(seed, n_topics, surplus, eta):
     rng = np.random.default_rng(seed)
     shape = 12, n_topics + surplus
     counts = rng.integers(1, 90, shape) * (rng.random(shape) < 0.5) + rng.random(shape) * 0.9
-    counts = np.where(counts >= gradual_start.FEWEST_TOKENS, np.round(counts * 64) / 64, 0.0)
+    counts = np.where(counts >= FEWEST_TOKENS, np.round(counts * 64) / 64, 0.0)
 
     found = merged_topics(counts, n_topics, eta)
 
@@ -86,7 +87,7 @@ def test_merges_are_judged_by_large_counts_alone():
     rows = large_counts(counts)
     dense = np.zeros_like(counts)
     dense[np.repeat(np.arange(30), np.diff(rows.starts)), rows.topics] = rows.shares
-    assert counts.sum(axis=0).mean() * gradual_start.SMALL_SHARE < counts.max()
+    assert counts.sum(axis=0).mean() * SMALL_SHARE < counts.max()
     least = min(1.0, 1e-3 * counts.sum(axis=0).mean())
     np.testing.assert_allclose(dense, np.where(counts >= least, counts, 0.0), rtol=1e-6)
 
@@ -192,9 +193,10 @@ def test_the_last_lap_always_has_the_number_wanted():
 def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
     narrow, checked = gradual_start.narrowed, []
 
-    def checking(state, parameters, n_topics):
+    def checking(state, parameters, new_topics):
+        n_topics = new_topics.max() + 1
         tokens = state.total.components.sizes.sum()
-        after, parameters, new_topics = narrow(state, parameters, n_topics)
+        after, parameters = narrow(state, parameters, new_topics)
         assert set(new_topics) == set(range(n_topics))
         assert after.total.components.sizes.sum() == tokens
         learner = learners[-1]
@@ -206,7 +208,7 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
                 now.check(n_topics)
                 assert now.counts.sum() == pytest.approx(before.counts.sum(), rel=1e-5)
         checked.append(n_topics)
-        return after, parameters, new_topics
+        return after, parameters
 
     learners = []
     monkeypatch.setattr("sparsetopics.inference.gradual_start.narrowed", checking)

@@ -333,7 +333,8 @@ def test_the_end_tells_what_learning_can_go_on_from(tmp_path, source, learner):
         options, rng = TrainingOptions(4, 3, learner), np.random.default_rng(0)
         model = train(source, options, tmp_path, executor, rng, hooks=hooks)
 
-    [(statistics, prior)] = told
+    [(statistics, prior, kept)] = told
+    assert (kept(0) is None) == (learner != "memoized")
     posterior = np.sort(statistics.components.table.sum(axis=0))[::-1] + N_WORDS * 0.1
     np.testing.assert_allclose(model.topic_word_posterior.sum(axis=1), posterior)
     np.testing.assert_array_equal(prior.allocation.doc_concentration, np.full(4, 0.5 / 4))

@@ -6,7 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.measures.knee import AS_GOOD_LOSS, NEAR, RECOMMENDED_LOSS, find_knee, settled_knee
+from sparsetopics.measures.knee import (
+    AS_GOOD_LOSS,
+    NEAR,
+    READING_SHARE,
+    RECOMMENDED_LOSS,
+    find_knee,
+    reading_number,
+    settled_knee,
+)
 from sparsetopics.measures.paired import HeldoutScores
 
 
@@ -109,3 +117,35 @@ def test_a_flat_noisy_curve_gives_the_number_of_its_parabola():
         chosen.append(numbers[find_knee(numbers, scores).recommended])
     middle = np.median(chosen)
     assert np.mean(np.abs(np.array(chosen) / middle - 1.0) <= 0.25) >= 0.9
+
+
+# --- the number to read ---------------------------------------------------------------------------
+RISING_NUMBERS = st.lists(st.integers(1, 500), min_size=1, max_size=12, unique=True).map(sorted)
+
+
+@given(RISING_NUMBERS, st.data())
+def test_the_number_to_read_is_between_the_fewest_and_the_last(numbers, data):
+    """It falls if every number reaches more."""
+    share = st.floats(-1.0, 1.2)
+    shares = [
+        *data.draw(st.lists(share, min_size=len(numbers) - 1, max_size=len(numbers) - 1)),
+        1.0,
+    ]
+    found = reading_number(numbers, shares)
+    assert numbers[0] <= found <= numbers[-1]
+    more = [own + data.draw(st.floats(0.0, 0.5)) for own in shares[:-1]]
+    assert reading_number(numbers, [*more, 1.0]) <= found
+
+
+@given(RISING_NUMBERS, st.data())
+def test_a_number_that_reaches_just_enough_is_the_one_to_read(numbers, data):
+    place = data.draw(st.integers(0, len(numbers) - 1))
+    shares = [
+        READING_SHARE + (0.01 if other > place else 0.0) - (0.1 if other < place else 0.0)
+        for other in range(len(numbers))
+    ]
+    assert reading_number(numbers, shares) == numbers[place]
+
+
+def test_between_numbers_lines_are_straight_in_their_logarithms():
+    assert reading_number([10, 40], [READING_SHARE - 0.1, READING_SHARE + 0.1]) == 20

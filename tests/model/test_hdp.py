@@ -19,9 +19,10 @@ from sparsetopics.inference.local_step import batch_bound, elbo
 from sparsetopics.model.allocations import documents, sticks
 from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.allocations.hdp import HDPAllocation
-from sparsetopics.model.likelihoods import words
+from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.model.topic_posterior import Sticks
+from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.training import LocalOptions, TopicPrior
 from worlds.dense_responsibilities import dense_of, sparse_of, summary_of_dense
 from worlds.hdp_worlds import (
@@ -83,7 +84,7 @@ def engine_bound_of_frozen(visit, posterior, drawn, eta):
     )
     counts = reference_hdp.reference_lda.word_counts(visit, posterior.shape[1]).T
     return (
-        words.elbo_words(counts, posterior.T - eta, eta)
+        Words(len(counts), eta).elbo(WordCounts(counts), WordCounts(posterior.T - eta))
         + documents.bound_by_topic(terms, concentration).sum()
         + documents.bound_of_totals(terms, drawn.doc_concentration)
         + sticks.elbo_sticks(drawn, terms.n_docs)

@@ -49,6 +49,7 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
     "docs/how-to/python.md": {},
     "docs/how-to/reports.md": DOCUMENTS | RUNS,
     "docs/how-to/serve.md": {"run": "run"},
+    "docs/how-to/themes.md": DOCUMENTS | {"run": "known-run"},
     "docs/how-to/topic-paths.md": DOCUMENTS,
     "docs/how-to/train.md": DOCUMENTS | DIGITS | IMAGES,
 }

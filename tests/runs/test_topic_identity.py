@@ -267,7 +267,9 @@ def test_wrong_topics_are_refused_in_one_line(run_folder, edit_settings, topics,
 
 
 def test_the_longest_name_is_read(run_folder, edit_settings):
-    edit_settings(topics=changed(2, name="x" * 200))
+    own = [{"id": topic.id} for topic in load_run(run_folder).topics]
+    own[2]["name"] = "x" * 200
+    edit_settings(topics=own)
 
     assert load_run(run_folder).topics[2].name == "x" * 200
 

@@ -107,10 +107,9 @@ def test_the_tree_follows_the_merges(made, monkeypatch):
     orders, merges, narrow = [], [], gradual_start.narrowed
     reach = topic_path.Path.reach
 
-    def narrowing(state, parameters, wanted):
-        found = narrow(state, parameters, wanted)
-        merges.append(found[2])
-        return found
+    def narrowing(state, parameters, new_topics):
+        merges.append(new_topics)
+        return narrow(state, parameters, new_topics)
 
     def reaching(course, *arguments):
         reach(course, *arguments)
@@ -422,7 +421,9 @@ def test_the_table_has_a_row_for_each_rung(corpora, tmp_path, monkeypatch):
     status, stdout, stderr = run(*words, "--model", "lda", "--out", "out")
     assert (status, stderr) == (0, "")
     heads, *rows = stdout.partition("\n\n")[0].splitlines()
-    names = ["run", "model", "log-lik/token", "difference", "std.err", "topics", "laps"]
-    assert heads.split() == names
-    assert [row.split()[-2:] for row in rows] == [["8", "2"], ["5", "3"]]
-    assert "recommended" in stdout
+    names = ["run", "log-lik/token", "difference", "std.err", "gain"]
+    assert heads.split() == [*names, "NPMI", "exclusive", "diversity", "laps"]
+    assert [(row.split()[0], row.split()[-1]) for row in rows] == [("8", "2"), ("5", "3")]
+    assert all(len(line) <= 100 for line in (heads, *rows))
+    assert "To read" in stdout
+    assert "o predict: " in stdout

@@ -4,6 +4,7 @@ import json
 import shutil
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -14,14 +15,14 @@ from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.inference import validated_number
 from sparsetopics.inference.training_state import PathMemory, check_rung
+from sparsetopics.inference.validated_number import ValidatedNumber
 from sparsetopics.measures.completion import document_completion, unigram_probabilities
 from sparsetopics.measures.paired import HeldoutScores, paired_difference
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.ladder import close_rungs
-from sparsetopics.options.table import FEWEST_VALIDATED, LAST_LAPS, PATH_LAPS
+from sparsetopics.options.table import FEWEST_VALIDATED, LAST_LAPS, PATH_LAPS, READING_LAPS
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.plan import plan_run
@@ -167,14 +168,15 @@ def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
     documents, monkeypatch, n_accepted
 ):
     judge, ends = Recorder(n_accepted), []
-    settle = validated_number.polished
+    settle = ValidatedNumber.polished
 
-    def polishing(laps, counts, options, _):
-        found = settle(laps, counts, options, judge)
+    def polishing(course, laps, counts):
+        course.setting = course.setting._replace(judge=judge)
+        found = settle(course, laps, counts)
         ends.append((counts.shape[1], found.shape[1]))
         raise Stop
 
-    monkeypatch.setattr(validated_number, "polished", polishing)
+    monkeypatch.setattr(ValidatedNumber, "polished", polishing)
     with pytest.raises(Stop):
         HDP(validation_share=SHARE).fit(Corpus.open(documents))
     ((before, after),) = ends
@@ -210,10 +212,12 @@ def model_of(n_topics, gain, noise=0.0):
 def recorder_of(*models):
     """A recorder whose rungs have the scores of ``models``."""
     scorer = SimpleNamespace(
-        scores=lambda model: HeldoutScores(model().logs, SIZES), described="documents"
+        scores=lambda model: HeldoutScores(model().logs, SIZES),
+        score_without_topics=lambda: -4.0,
+        described="documents",
     )
     rungs = [Rung(each.n_topics, 3, each.logs, SIZES, np.zeros(0, np.int64)) for each in models]
-    options = SimpleNamespace(rungs=[each.n_topics for each in models])
+    options = SimpleNamespace(rungs=[each.n_topics for each in models], is_topic_path=False)
     return RungRecorder(options, scorer, rungs)
 
 
@@ -271,6 +275,8 @@ def test_the_settled_model_is_recommended_and_stands_for_its_number(n_topics):
     (found,) = [rung for rung in scores.rungs if rung.n_topics == n_topics]
     assert found.log_likelihood_per_token == pytest.approx(-2.0)
     assert found.difference_from_best == 0.0
+    assert found.share_of_gain == 1.0
+    assert scores.to_read <= n_topics
 
 
 # --- rivals ---------------------------------------------------------------------------------------
@@ -298,18 +304,17 @@ LAPS = SimpleNamespace(learner=SimpleNamespace(components=lambda state: state))
         (64, [2.1], 65),
     ],
 )
-def test_rivals_go_on_while_they_win_clearly(monkeypatch, begins, wins_by, expected):
+def test_rivals_go_on_while_they_win_clearly(begins, wins_by, expected):
     made, left = [], list(wins_by)
 
-    def rival(laps, n_topics, options):
+    def rival(laps, n_topics):
         made.append(n_topics)
         return StandIn(np.ones((10, n_topics + 1))), None
 
-    monkeypatch.setattr(validated_number, "_rival", rival)
-    monkeypatch.setattr(validated_number, "_model", lambda *_: None)
     judge = SimpleNamespace(prefers=lambda model: left.pop(0))
+    course = SimpleNamespace(judge=judge, _rival=rival, _model=lambda *_: None)
 
-    found = validated_number.challenged(LAPS, np.ones((10, begins)), None, judge)
+    found = ValidatedNumber.challenged(course, LAPS, np.ones((10, begins)))
 
     assert found.shape[1] == expected
     assert (len(made), left) == (len(wins_by), [])
@@ -319,20 +324,18 @@ def test_rivals_go_on_while_they_win_clearly(monkeypatch, begins, wins_by, expec
     ("n_topics", "wins_by", "expected"),
     [(5, 1.0, 4), (5, 0.0, 5), (2, 1.0, 1), (1, None, 1), (65, None, 65)],
 )
-def test_the_largest_topic_goes_if_that_predicts_better(monkeypatch, n_topics, wins_by, expected):
+def test_the_largest_topic_goes_if_that_predicts_better(n_topics, wins_by, expected):
     tried = []
 
-    def fitted(laps, counts, options):
+    def fitted(laps, counts):
         tried.append(StandIn(counts + 0.5))
         return tried[-1], None
 
-    monkeypatch.setattr(validated_number, "_fitted", fitted)
-    monkeypatch.setattr(validated_number, "_model", lambda *_: None)
-    monkeypatch.setattr(validated_number, "replace", lambda laps, **_: laps)
     judge = SimpleNamespace(prefers=lambda model: wins_by)
+    course = SimpleNamespace(judge=judge, _fitted=fitted, _model=lambda *_: None)
     counts = np.arange(2.0 * n_topics).reshape(2, n_topics)
 
-    found = validated_number.without_shared(LAPS, counts, None, judge)
+    found = ValidatedNumber.without_shared(course, LAPS, counts)
 
     assert len(tried) == (wins_by is not None)
     for state in tried:
@@ -385,6 +388,7 @@ def test_workers_do_not_change_a_byte(made, whole):
 
 
 N_PATH = 39  # laps of the path
+READING = {"for": "reading"}
 
 
 @pytest.mark.parametrize("lap", [2, PATH_LAPS, 15, N_PATH - 1, N_PATH, N_PATH + 1, N_PATH + 7])
@@ -400,6 +404,26 @@ def test_an_interrupted_run_ends_as_without_the_interruption(made, whole, tmp_pa
     assert entries[0]["lap"] == lap + 1
     assert entries[-1]["lap"] == N_PATH + LAST_LAPS
     assert files_of(tmp_path / "stopped") == files_of(whole)
+
+
+@pytest.fixture(scope="module")
+def read(documents):
+    """A run for reading; tests leave it as it is."""
+    out = documents.parent / "read"
+    train_run(plan_run(documents, out, {"validation-share": SHARE, "for": "reading"}))
+    return out
+
+
+@pytest.mark.parametrize("lap", [*range(N_PATH + LAST_LAPS - 1, N_PATH + LAST_LAPS + READING_LAPS)])
+def test_an_interrupted_run_for_reading_ends_as_without_the_interruption(made, read, tmp_path, lap):
+    def stop(entry):
+        if entry["lap"] == lap + 1:
+            raise Stop
+
+    with pytest.raises(Stop):
+        made("stopped", RunHooks(on_lap=stop), checkpoint_every=1, **READING)
+    resume_run(tmp_path / "stopped", workers=2)
+    assert files_of(tmp_path / "stopped") == files_of(read)
 
 
 class _Watch:
@@ -419,7 +443,7 @@ def test_a_stop_while_topics_settle_is_mended(made, whole, tmp_path, monkeypatch
         raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(validated_number, step, stop)
+        patch.setattr(ValidatedNumber, step, stop)
         with pytest.raises(Stop):
             made("stopped", checkpoint_every=1)
     resume_run(tmp_path / "stopped")
@@ -441,6 +465,94 @@ def test_python_learns_the_same(whole, documents, tmp_path):
     for again in (load(whole), load(tmp_path / "saved")):
         assert again.scores_ == found.scores_
         assert again.as_good_ == found.as_good_
+
+
+# --- for reading ----------------------------------------------------------------------------------
+def test_training_for_reading_ends_with_the_number_to_read(whole, read, documents):
+    """Until the last laps it is the training that ends with the number that predicts best."""
+    best, found = load_run(whole, TopicPosterior), load_run(read, TopicPosterior)
+    scores = found.settings["number_of_topics"]
+    ends = [each.settings["number_of_topics"] for each in (best, found)]
+    measures = dict.fromkeys(("coherence", "exclusivity", "diversity", "empty_topics"))
+    # Those are of the final models.
+    first, second = (
+        [msgspec.structs.replace(rung, **measures) for rung in end.rungs] for end in ends
+    )
+    assert msgspec.structs.replace(ends[0], rungs=first) == msgspec.structs.replace(
+        ends[1], rungs=second
+    )
+    assert scores.to_read < scores.recommended == best.model.n_topics
+    numbers = [entry["n_topics"] for entry in found.trace]
+    assert numbers[:-READING_LAPS] == [entry["n_topics"] for entry in best.trace]
+    assert numbers[-READING_LAPS:] == [scores.to_read] * READING_LAPS
+    assert found.model.n_topics == scores.to_read
+    assert found.model.sizes.sum() == pytest.approx(Corpus.open(documents).n_tokens, rel=1e-9)
+
+
+def test_ten_bars_are_read_as_ten_topics_at_most():
+    found = HDP(random_state=0, purpose="reading").fit(bars_corpus(1000, 200))
+    assert found.n_components_ == found.scores_.to_read <= 10
+    assert found.as_good_ == (found.scores_.as_good_from, found.scores_.as_good_to)
+
+
+def test_numbers_that_predict_as_well_need_not_hold_the_number_to_read():
+    rungs = tuple(RungScore(number, 1) for number in (150, 100, 80))
+    scores = Scores(rungs, recommended=100, as_good_from=80, as_good_to=150, to_read=20)
+    assert scores.as_good_around(20) == (80, 150)
+    scores = msgspec.structs.replace(scores, to_read=100)
+    assert scores.as_good_around(100) == (80, 150)
+
+
+def test_the_command_names_both_numbers(read, documents, tmp_path):
+    out, scores = tmp_path / "run", load_run(read).settings["number_of_topics"]
+    words = ("train", documents, "--validation-share", SHARE, "--for", "reading", "--quiet")
+    status, stdout, stderr = run(*words, "--out", out)
+    assert status == 0, stderr
+    start = f"{scores.to_read} topics to read (HDP), of {scores.recommended} that predict best"
+    assert stdout.startswith(start)
+    assert files_of(out) == files_of(read)
+    status, stdout, stderr = run("report", out, "--out", tmp_path / "page.html")
+    assert status == 0, stderr
+    page = (tmp_path / "page.html").read_text()
+    assert f"{scores.to_read} topics are enough to read; from {scores.as_good_from}" in page
+
+
+def test_a_run_for_reading_is_trained_again_by_its_config(read, documents, tmp_path):
+    again = tmp_path / "again"
+    config = ("--config", read / "config.toml", "--quiet")
+    assert run("train", documents, *config, "--out", again)[0] == 0
+    assert files_of(read) == files_of(again)
+
+
+def test_python_reads_the_same(read, documents, tmp_path):
+    found = HDP(validation_share=SHARE, purpose="reading").fit(Corpus.open(documents))
+    found.save(tmp_path / "saved")
+    arrays = "model.safetensors"
+    assert (read / arrays).read_bytes() == (tmp_path / "saved" / arrays).read_bytes()
+    for again in (load(read), load(tmp_path / "saved")):
+        assert again.n_components_ == found.n_components_ == again.scores_.to_read
+        assert again.purpose == "reading"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("train documents --model lda", "--for: is for hdp"),
+        ("train documents --model mixture", "--for: is for hdp"),
+        ("train documents --moves merge", "--for: reading needs documents that are kept"),
+        ("train documents --laps 9", "--for: reading needs documents that are kept"),
+        ("train documents --validation-share 0", "--for: reading needs documents that are kept"),
+        ("train documents", "--for: reading needs documents that are kept"),  # which are too few
+        ("path documents", "no such option"),
+    ],
+)
+def test_what_cannot_be_trained_for_reading_is_refused(documents, tmp_path, command, message):
+    out, words = tmp_path / "out", command.replace("documents", str(documents)).split()
+    status, stdout, stderr = run(*words, "--for", "reading", "--out", out)
+    assert status != 0
+    assert not stdout
+    assert message.lower() in stderr.lower()
+    assert not out.exists()
 
 
 # --- when the criterion decides -------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from sparsetopics.answers.exports import (
@@ -14,17 +13,14 @@ from sparsetopics.answers.exports import (
     RunTarget,
     writer,
 )
-from sparsetopics.answers.topic_names import load_named
-from sparsetopics.base.errors import OptionError
+from sparsetopics.answers.themes import ONE_OF_PATH, opened
 from sparsetopics.base.outputs import Inputs, Output, output_file, written
 from sparsetopics.base.sealed_files import absence
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.options.option import check_extension, refuse
-from sparsetopics.runs.run import AnyRun, check_folder, refuse_run
+from sparsetopics.runs.run import AnyRun, Run, check_folder, refuse_run
 from sparsetopics.runs.run_files import SETTINGS_FILE
 from sparsetopics.runs.topic_path_files import TopicPathFolder, is_topic_path, load_topic_path
-
-Arguments = dict[str, bool | AnyCorpus]  # of the function that writes a format
 
 
 def export_run(
@@ -35,6 +31,7 @@ def export_run(
     documents: Path | None = None,
     spreadsheet_safe: bool = False,
     names: Path | None = None,
+    n_themes: int | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write the run or topic path at ``path`` as ``target``.
@@ -45,17 +42,19 @@ def export_run(
     another run, are for formats with names. Raises OutputError, RunError, VocabularyError, or
     OptionError for a combination that is not supported.
     """
-    output = _output(out, target, overwrite, [path, documents])
-    targets = _targets_for(path, target)
-    kind = targets[target]
-    more = _arguments(target, kind, documents, spreadsheet_safe, names is not None)
-    if targets is PATH_TARGETS:
-        _write(output, target, kind, load_topic_path(path), more)
-        return
-    run = load_named(path, names)
-    if documents is not None:
-        more["documents"] = run.documents_at(documents)
-    _write(output, target, kind, run, more)
+    _output(out, target, overwrite, [path, documents])
+    kind = _target_for(path, target)
+    _check(target, kind, documents, spreadsheet_safe, names is not None)
+    is_path = kind is PATH_TARGETS.get(target)
+    if is_path and n_themes is not None:
+        refuse("themes", f"is for one run, but {path} is a topic path", ONE_OF_PATH)
+    model = load_topic_path(path) if is_path else opened(path, names, n_themes)
+    corpus = None
+    if documents is not None and isinstance(model, Run):
+        corpus = model.documents_at(documents)
+    export_model(
+        model, target, out, documents=corpus, spreadsheet_safe=spreadsheet_safe, overwrite=overwrite
+    )
 
 
 def export_model(
@@ -68,13 +67,21 @@ def export_model(
     has_names: bool = False,
     overwrite: bool = False,
 ) -> None:
-    """Write a run or a topic path that is in memory, as ``export_run`` writes one on disk."""
+    """Write a run or a topic path that is in memory, as ``export_run`` writes one on disk.
+
+    Raises OptionError for a mixture of vectors if the format is for words.
+    """
     output = _output(out, target, overwrite)
     kind = (PATH_TARGETS if isinstance(model, TopicPathFolder) else RUN_TARGETS)[target]
-    more = _arguments(target, kind, documents, spreadsheet_safe, has_names)
-    if documents is not None:
-        more["documents"] = documents
-    _write(output, target, kind, model, more)
+    _check(target, kind, documents, spreadsheet_safe, has_names)
+    if not (isinstance(model, TopicPathFolder) or model.vocabulary or "vectors" in kind.takes):
+        problem = f"{target} is for words, but {model.path} is a mixture of vectors"
+        hint = "Export it as csv or parquet, which hold means and covariances."
+        refuse("to", problem, hint)
+    given = {"documents": documents, "spreadsheet_safe": spreadsheet_safe}
+    own = {name: value for name, value in given.items() if name in kind.takes}
+    with written(output) as aside:
+        writer(kind.where)(aside, model, **own)
 
 
 def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False) -> None:
@@ -100,61 +107,42 @@ def _output(out: Path, target: str, overwrite: bool, inputs: Inputs = ()) -> Out
     return output
 
 
-def _write(
-    output: Output, target: str, kind: RunTarget, model: AnyRun | TopicPathFolder, more: Arguments
-) -> None:
-    """Write ``output`` with the arguments that the format takes.
-
-    Raises OptionError for a mixture of vectors if the format is for words.
-    """
-    if not (isinstance(model, TopicPathFolder) or model.vocabulary or "vectors" in kind.takes):
-        problem = f"{target} is for words, but {model.path} is a mixture of vectors"
-        hint = "Export it as csv or parquet, which hold means and covariances."
-        raise OptionError("to", problem, hint)
-    with written(output) as aside:
-        writer(kind.where)(aside, model, **more)
-
-
-def _targets_for(path: Path, target: str) -> Mapping[str, RunTarget]:
-    """Return the table of formats for what is at ``path``; refuse a format of the other table."""
+def _target_for(path: Path, target: str) -> RunTarget:
+    """Return the format for what is at ``path``; refuse a format of the other table."""
     if target in PATH_TARGETS and is_topic_path(path):
-        return PATH_TARGETS
+        return PATH_TARGETS[target]
     if target in RUN_TARGETS:
         check_folder(path)  # its error names a run of a topic path
-        return RUN_TARGETS
+        return RUN_TARGETS[target]
     if not absence(path / SETTINGS_FILE):
         problem = f"{target} is for topic paths, but {path} is a single run"
-        raise OptionError("to", problem, "Train a topic path with `sparsetopics path`.")
-    return PATH_TARGETS
+        refuse("to", problem, "Train a topic path with `sparsetopics path`.")
+    return PATH_TARGETS[target]
 
 
-def _arguments(
+def _check(
     target: str,
     kind: RunTarget,
     documents: Path | AnyCorpus | None,
     spreadsheet_safe: bool,
     has_names: bool,
-) -> Arguments:
-    """Return what the function of the format takes in addition to a path, a model and documents.
-
-    Raises OptionError for options that the format does not take, and if it needs a corpus and gets
-    none.
-    """
+) -> None:
+    """Raise OptionError for options that the format does not take, and if it needs a corpus and
+    gets none."""
     if "documents" in kind.takes and documents is None:
         problem = f"{target} needs the corpus of the documents to show"
-        raise OptionError("corpus", problem, "Name it with --corpus.")
+        refuse("corpus", problem, "Name it with --corpus.")
     if documents is not None and "documents" not in kind.takes:
         problem = f"{target} takes no corpus, but {documents} is given"
-        raise OptionError("corpus", problem, f"Only {_takers('documents')} shows documents.")
+        refuse("corpus", problem, f"Only {_takers('documents')} shows documents.")
     if has_names and kind is PATH_TARGETS.get(target):
         refuse("names", "a topic path takes no names", "Export one of its runs, which does.")
     if has_names and "names" not in kind.takes:
         known = _takers("names")
-        raise OptionError("names", f"is for a run and the formats {known}, not for --to {target}")
+        refuse("names", f"is for a run and the formats {known}, not for --to {target}")
     if spreadsheet_safe and "spreadsheet_safe" not in kind.takes:
         known = _takers("spreadsheet_safe")
-        raise OptionError("spreadsheet-safe", f"is for {known}, not for --to {target}")
-    return {"spreadsheet_safe": True} if spreadsheet_safe else {}
+        refuse("spreadsheet-safe", f"is for {known}, not for --to {target}")
 
 
 def _takers(option: str) -> str:

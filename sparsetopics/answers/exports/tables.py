@@ -8,23 +8,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.answers.table_files import write_tables
+from sparsetopics.answers.table_files import LABELS, write_tables
 from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.runs.run import AnyRun
 
-WORDS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
-TOPICS = WORDS.append(pa.field("id", pa.string())).append(pa.field("name", pa.string()))
-NORMALS = pa.schema(
-    [
-        ("component", pa.int64()),
-        ("parameter", pa.string()),  # weight, mean, variance or covariance
-        ("row", pa.int64()),  # of a covariance; null elsewhere
-        ("column", pa.int64()),  # null for a weight
-        ("value", pa.float64()),
-    ]
-)
+WORDS = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
+TOPICS = pa.schema(WORDS | LABELS)
+# Parameters are weight, mean, variance and covariance. Only the last has rows; a weight has no
+# column.
+PLACES = {"component": pa.int64(), "parameter": pa.string(), "row": pa.int64()}
+NORMALS = pa.schema(PLACES | {"column": pa.int64(), "value": pa.float64()})
 
 
 def write_csv(path: Path, run: AnyRun, spreadsheet_safe: bool = False) -> None:

@@ -13,7 +13,6 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
 from sparsetopics.answers.topic_names import labels_of, words_of_names
-from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OutputError
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable
@@ -84,15 +83,10 @@ def write_count_matrix(path: Path, corpus: Corpus) -> None:
     with path.open("wb") as file:
         file.write(f"{BANNER}\n{corpus.n_docs} {corpus.n_words} {corpus.n_pairs}\n".encode())
         for batch in corpus.batches():
-            write_csv(_entries(batch, n_docs), file, ENTRIES)
+            documents = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr)) + n_docs
+            columns = [documents + 1, batch.word_ids + 1, batch.word_counts]  # both count from one
+            write_csv(pa.table(columns, ["document", "word", "count"]), file, ENTRIES)
             n_docs += batch.n_docs
-
-
-def _entries(batch: DocumentBatch, first: int) -> pa.Table:
-    """Return document, word and count of each pair; both ids count from one."""
-    documents = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr)) + first + 1
-    columns = [documents, batch.word_ids + 1, batch.word_counts]
-    return pa.table(columns, ["document", "word", "count"])
 
 
 def write_lda_c(path: Path, corpus: Corpus) -> None:

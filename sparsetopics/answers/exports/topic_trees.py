@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
+from msgspec.structs import asdict
 
 from sparsetopics.answers.table_files import write_tables
 from sparsetopics.runs.topic_path_files import TopicPathFolder, TopicTree, TreeRung
@@ -16,18 +17,9 @@ LABEL_WORDS = 5
 APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 # What is below a node, in Newick, without the length of the edge above; and the size of its rung.
 Node = tuple[str, int]
-TOPICS = pa.schema(
-    [
-        ("n_topics", pa.int64()),
-        ("topic", pa.int64()),
-        ("parent_n_topics", pa.int64()),  # null for the last rung, as is the parent
-        ("parent_topic", pa.int64()),
-        ("weight", pa.float64()),
-        ("name", pa.string()),
-        ("words", pa.string()),
-        ("telling_words", pa.string()),
-    ]
-)
+NUMBERS = ("n_topics", "topic", "parent_n_topics", "parent_topic")  # the last rung has no parents
+TEXTS = dict.fromkeys(("name", "words", "telling_words"), pa.string())
+TOPICS = pa.schema({**dict.fromkeys(NUMBERS, pa.int64()), "weight": pa.float64(), **TEXTS})
 
 
 def write_newick(path: Path, topic_path: TopicPathFolder) -> None:
@@ -87,14 +79,10 @@ def write_csv(path: Path, topic_path: TopicPathFolder, spreadsheet_safe: bool = 
 
 def _rows(rung: TreeRung, n_parents: int | None) -> pa.Table:
     """Return the topics of a rung; ``n_parents`` is the size of the next one, None for the last."""
-    columns = [
-        [rung.n_topics] * rung.n_topics,
-        range(rung.n_topics),
-        [n_parents] * rung.n_topics,
-        [topic.parent for topic in rung.topics],
-        [topic.weight for topic in rung.topics],
-        [topic.name for topic in rung.topics],
-        [" ".join(topic.words) for topic in rung.topics],
-        [" ".join(topic.telling_words) for topic in rung.topics],
+    own = {"n_topics": rung.n_topics, "parent_n_topics": n_parents}
+    rows = [
+        {**own, "topic": number, "parent_topic": topic.parent, **asdict(topic)}
+        | {"words": " ".join(topic.words), "telling_words": " ".join(topic.telling_words)}
+        for number, topic in enumerate(rung.topics)
     ]
-    return pa.table(columns, schema=TOPICS)
+    return pa.Table.from_pylist(rows, TOPICS)

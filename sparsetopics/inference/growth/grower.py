@@ -193,8 +193,7 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
             f"--tree-tolerance allows {self.tolerance / n_values:.2g}: growth uses all items now."
         )
         self._leave_tree()
-        state, parameters, _ = self.trials.run(state, parameters)
-        return Grown(state, parameters, self._score(state, parameters))
+        return self._on_this_tree(grown, 0)  # none of these nodes is left
 
     def _leave_tree(self) -> None:
         leaves = LeafSource(_all_items(self.items))

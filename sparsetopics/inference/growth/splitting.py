@@ -179,7 +179,8 @@ def fit_pairs(
         taken = (own.shares * shares[:, 1]).astype(np.float32)
         of_second = Responsibilities(np.arange(len(taken) + 1), own.owner.astype(np.uint32), taken)
         second = whole.zeros_like().sum_batch(own.nodes, of_second, executor)
-        given, pairs = (pairs, log_weights), _interleaved(whole.minus(second), second)
+        given, parts = (pairs, log_weights), Moments.joined([whole.minus(second), second])
+        pairs = parts.take(np.arange(2 * n_components).reshape(2, -1).T.ravel())  # side by side
         are_two = np.minimum(second.counts, sizes - second.counts) >= FEWEST
         is_calm = np.abs(second.counts - former) < CALM * sizes
         if (is_calm | ~are_two).all():
@@ -187,12 +188,6 @@ def fit_pairs(
         former = second.counts
         log_weights, sparsity = _pair_log_weights(pairs.counts, gamma), 2
     return Trial(given, shares, log_totals, pairs, are_two)
-
-
-def _interleaved(first: Moments, second: Moments) -> Moments:
-    """The first component of each, then the second of each, and so on."""
-    n_pairs = first.n_topics
-    return Moments.joined([first, second]).take(np.arange(2 * n_pairs).reshape(2, -1).T.ravel())
 
 
 def _pair_log_weights(counts: FloatArray, concentration: float) -> FloatArray:

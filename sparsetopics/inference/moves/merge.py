@@ -6,7 +6,7 @@ chosen so that no topic is in two of them; one pass over the assignments gives t
 all. Accept: pairs are tested one after the other, each against the state that the earlier ones
 left, with sticks optimised again (HDP15, MEMO13).
 
-The gain has two parts: that of the data comes from the evidence (``likelihoods.words.merge_gains``,
+The gain has two parts: that of the data comes from the evidence (``DirichletPrior.merge_gains``,
 ``item_evidence``), that of the weights from ``allocations.pair_gains``.
 """
 

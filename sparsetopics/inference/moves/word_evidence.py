@@ -20,7 +20,6 @@ from sparsetopics.kernels import variances as variance_kernels
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Rows
 from sparsetopics.model.assignments import Assignments
-from sparsetopics.model.likelihoods import words
 from sparsetopics.model.likelihoods.document_seeds import distant_shares
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.variances import CountVariances
@@ -89,7 +88,7 @@ class WordEvidence(NamedTuple):
         return cosines(np.sqrt(self.table.T.astype(np.float32)))
 
     def pair_gains(self, pairs: IntArray) -> FloatArray:
-        return words.merge_gains(self.table, pairs, self.likelihood.word_concentration)
+        return self.likelihood.merge_gains(self.components, pairs)
 
     def families(
         self,
@@ -193,10 +192,7 @@ class WordScores(NamedTuple):
 
     def worth(self, spread: CountVariances | None, likelihood: Words) -> FloatArray:
         """log M(S_k) and what the criterion adds for words and documents, (n_topics,), in nats."""
-        evidence = words.evidence_of_sums(
-            self.sums, self.sizes, likelihood.n_words, likelihood.word_concentration
-        )
-        of_words = evidence + self.corrections
+        of_words = likelihood.evidence_of_sums(self.sums, self.sizes) + self.corrections
         return of_words if spread is None else of_words + spread.doc_corrections
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, psi
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.soundness import require
@@ -148,7 +148,8 @@ class HDPAllocation:
         """The same weights with γ = K / −Σ_k E[log(1 − u_k)] and then α at their optimum."""
         from scipy.optimize import minimize_scalar  # slow to import, and seldom needed
 
-        left = sticks.expected_logs_left(self.sticks)
+        means, concentrations, *_ = self.sticks
+        left = psi((1.0 - means) * concentrations) - psi(concentrations)  # E[log(1 − u_k)]
         gamma = float(np.clip(-len(left) / left.sum(), *CONCENTRATION_RANGE))
         shares = sticks.concentrations_with_tail(self.sticks) / self.sticks.doc_concentration
         with_tail = terms.with_tail()

@@ -14,7 +14,7 @@ sum serves all k.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logit, psi, xlogy
+from scipy.special import logit, xlogy
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.kernels import sticks as stick_kernels
@@ -32,13 +32,6 @@ def reweighted(weights: FloatArray, concentrations: FloatArray, like: Sticks) ->
     left = 1.0 - np.concatenate(([0.0], np.cumsum(weights[:-1])))
     means = np.clip(weights / np.maximum(left, SMALLEST), SMALLEST, 1.0 - SMALLEST)
     return like._replace(means=means, concentrations=concentrations)
-
-
-def expected_logs_left(sticks: Sticks) -> FloatArray:
-    """E[log(1 − u_k)], (n_topics,)."""
-    total = psi(sticks.concentrations)
-    left: FloatArray = psi((1.0 - sticks.means) * sticks.concentrations) - total
-    return left
 
 
 def elbo_sticks(sticks: Sticks, n_docs: float) -> float:

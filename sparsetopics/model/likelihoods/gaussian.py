@@ -121,8 +121,10 @@ class WishartLikelihood(VectorLikelihood):
         constants: FloatArray = 0.5 * (log_precisions - blur - n_columns * LOG_TWO_PI)
         return constants
 
-    def _normals(self, means: FloatArray, dof: FloatArray, scale_matrices: FloatArray) -> Normals:
-        """Means, and covariances E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
+    def point_estimates(self, posterior: Posterior) -> Normals:
+        """Means m_k, or zero if they are known, and covariances E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
+        dof, scale_matrices, *of_means = posterior
+        means = of_means[0] if of_means else np.zeros((len(dof), self.n_columns))
         shrunk = dof - self.n_columns - 1.0
         return Normals(means, scale_matrices / shrunk[:, None, None])
 
@@ -183,18 +185,12 @@ class Gaussian(WishartLikelihood):
     def log_evidence(self, moments: Moments) -> FloatArray:
         """−ND/2 log 2π + D/2 log(κ/κ_k) + log Z(ν_k, B_k) − log Z(ν, B), (n_topics,)."""
         dof, scale_matrices, _, mean_precisions = self._centred_posterior(moments)
-        prior = np.array([self.degrees_of_freedom]), self.scale_matrix[None]
         log_ratios = np.log(self.mean_precision / mean_precisions)
         return (
             log_normalizers(dof, scale_matrices)
-            - log_normalizers(*prior)
+            - log_normalizers(*self._centred_posterior(self.zeros(1))[:2])
             + 0.5 * self.n_columns * (log_ratios - LOG_TWO_PI * moments.counts)
         )
-
-    def point_estimates(self, posterior: Posterior) -> Normals:
-        """m_k and E[Λ_k⁻¹]."""
-        dof, scale_matrices, means, _ = posterior
-        return self._normals(means, dof, scale_matrices)
 
 
 class WishartPosterior(NamedTuple):
@@ -247,11 +243,6 @@ class ZeroMeanGaussian(WishartLikelihood):
             - log_normalizers(*self.posterior(self.zeros(1)))
             - 0.5 * self.n_columns * LOG_TWO_PI * moments.counts
         )
-
-    def point_estimates(self, posterior: Posterior) -> Normals:
-        """Mean zero and E[Λ_k⁻¹]."""
-        dof, scale_matrices = posterior
-        return self._normals(np.zeros((len(dof), self.n_columns)), dof, scale_matrices)
 
 
 def prior_from_data(values: Vectors, centre: FloatArray) -> tuple[float, FloatArray]:

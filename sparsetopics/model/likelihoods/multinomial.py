@@ -18,9 +18,10 @@ from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.array_formats import TOPIC_WORDS, StoredAs
 from sparsetopics.model.document_counts import DocumentCounts, SparseDocumentCounts, rows_of
-from sparsetopics.model.likelihoods import document_seeds, words
+from sparsetopics.model.likelihoods import document_seeds
 from sparsetopics.model.likelihoods.document_seeds import background_of
 from sparsetopics.model.likelihoods.likelihood import Posterior
+from sparsetopics.model.likelihoods.words import DirichletPrior
 from sparsetopics.options.training import TrainingOptions
 
 # Share of a component's start that comes from its seed document. Log densities of whole documents
@@ -65,7 +66,7 @@ class Categoricals(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Multinomial(words.DirichletPrior):
+class Multinomial(DirichletPrior):
     """The prior of components, to which whole documents belong."""
 
     stored: ClassVar[StoredAs] = StoredAs(
@@ -85,23 +86,17 @@ class Multinomial(words.DirichletPrior):
     def expected_log_evidence(
         self, batch: SparseDocumentCounts, posterior: DocumentCounts
     ) -> float:
-        expected = self._expected_logs(posterior)[batch.word_of_entry, batch.topics]
+        logs = self.expected_logs(posterior.table, posterior.table.sum(axis=0))
+        expected = logs[batch.word_of_entry, batch.topics]
         return float(np.dot(batch.values, expected))
 
     def learned(self, components: DocumentCounts) -> Self:
         """The prior itself: its concentration is not learned."""
         return self
 
-    def merge_gains(self, components: DocumentCounts, pairs: IntArray) -> FloatArray:
-        return words.merge_gains(components.table, pairs, self.word_concentration)
-
     def prepare(self, components: DocumentCounts) -> WordScorer:
-        return WordScorer(self._expected_logs(components).astype(np.float32))
-
-    def _expected_logs(self, components: DocumentCounts) -> FloatArray:
-        """E[log φ_kv], (n_words, n_topics)."""
-        totals = components.table.sum(axis=0) + self.n_words * self.word_concentration
-        return words.expected_logs(components.table, totals, self.word_concentration)
+        logs = self.expected_logs(components.table, components.table.sum(axis=0))
+        return WordScorer(logs.astype(np.float32))
 
     def distant_seeds(
         self, values: DocumentBatch, n_seeds: int, rng: np.random.Generator

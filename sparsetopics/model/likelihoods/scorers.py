@@ -201,15 +201,10 @@ def node_scorer(
     quadratic: FloatArray,  # (n_topics, n_columns, n_columns)  of x xᵀ; or (.., n_columns)
     constants: FloatArray,  # (n_topics,)
 ) -> NodeScorer:
-    return NodeScorer(linear.T.copy(), _packed(quadratic).T.copy(), constants)
-
-
-def _packed(quadratic: FloatArray) -> FloatArray:
-    """Coefficients of x_d x_e for d ≤ e; those off the diagonal count twice."""
-    if quadratic.ndim == 2:
-        return quadratic
-    rows, columns = _upper_triangle(quadratic.shape[1])
-    return quadratic[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
+    if quadratic.ndim == 3:  # packed for d ≤ e: products off the diagonal count twice
+        rows, columns = _upper_triangle(quadratic.shape[1])
+        quadratic = quadratic[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
+    return NodeScorer(linear.T.copy(), quadratic.T.copy(), constants)
 
 
 def unpacked(products: FloatArray, n_columns: int) -> FloatArray:

@@ -32,11 +32,45 @@ class DirichletPrior:
     def n_columns(self) -> int:
         return self.n_words
 
+    @property
+    def _total_concentration(self) -> float:
+        return self.n_words * self.word_concentration
+
     def log_evidence(self, components: Counts) -> FloatArray:
         return evidence_by_topic(components.table, self.word_concentration)
 
+    def evidence_of_sums(self, sums: FloatArray, sizes: FloatArray) -> FloatArray:
+        """log M(S_k) from ``word_gamma_sums`` over all words and the sizes, (n_topics,) each."""
+        prior = self._total_concentration
+        evidence: FloatArray = sums - gammaln(sizes + prior) + gammaln(prior)
+        return evidence
+
     def elbo(self, components: Counts, posterior: Counts) -> float:
-        return elbo_words(components.table, posterior.table, self.word_concentration)
+        """Σ_k [lnB(λ_k) − lnB(η1) + Σ_v (S_kv + η − λ_kv) E[log φ_kv]], where λ − η is given."""
+        counts, posterior_counts = components.table, posterior.table
+        bound = float(evidence_by_topic(posterior_counts, self.word_concentration).sum())
+        if counts is posterior_counts:
+            return bound
+        parameters = posterior_counts + self.word_concentration
+        expected_logs = psi(parameters) - psi(parameters.sum(axis=0))
+        return bound + float(np.sum((counts - posterior_counts) * expected_logs))
+
+    def expected_logs(self, rows: FloatArray, sizes: FloatArray) -> FloatArray:
+        """E[log φ_kv] of some words, (n_rows, n_topics).
+
+        ``rows`` (n_rows, n_topics) are the words' counts, ``sizes`` (n_topics,) those of all words.
+        """
+        logs = np.full(rows.shape, psi(self.word_concentration))  # most counts are exactly zero
+        seen = rows > 0.0
+        logs[seen] = psi(rows[seen] + self.word_concentration)
+        logs -= psi(sizes + self._total_concentration)
+        return logs
+
+    def merge_gains(self, components: Counts, pairs: IntArray) -> FloatArray:
+        """log M(S_a + S_b) − log M(S_a) − log M(S_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
+        by_topic = np.ascontiguousarray(components.table.T)
+        pairs = np.ascontiguousarray(pairs)
+        return pair_kernels.word_pair_gains(by_topic, pairs, self.word_concentration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,40 +100,9 @@ class Words(DirichletPrior):
 
     def mean_field_weights(self, rows: FloatArray, sizes: FloatArray) -> FloatArray:
         """exp E[log φ_kv] of some words, (n_rows, n_topics), each word's largest scaled to one."""
-        logs = expected_logs(rows, sizes + self._total_concentration, self.word_concentration)
+        logs = self.expected_logs(rows, sizes)
         logs -= logs.max(axis=1, keepdims=True)
         return np.exp(logs, out=logs)
-
-    @property
-    def _total_concentration(self) -> float:
-        return self.n_words * self.word_concentration
-
-
-def expected_logs(
-    counts: FloatArray,  # (n_rows, n_topics)  of some words
-    totals: FloatArray,  # (n_topics,)  Σ_v λ_kv over all words
-    word_concentration: float,
-) -> FloatArray:
-    """E[log φ_kv], (n_rows, n_topics)."""
-    logs = np.full(counts.shape, psi(word_concentration))  # most counts are exactly zero
-    seen = counts > 0.0
-    logs[seen] = psi(counts[seen] + word_concentration)
-    logs -= psi(totals)
-    return logs
-
-
-def elbo_words(
-    counts: FloatArray,  # (n_words, n_topics)  S of the documents
-    posterior_counts: FloatArray,  # (n_words, n_topics)  λ − η
-    word_concentration: float,
-) -> float:
-    """Σ_k [lnB(λ_k) − lnB(η1) + Σ_v (S_kv + η − λ_kv) E[log φ_kv]]."""
-    bound = float(evidence_by_topic(posterior_counts, word_concentration).sum())
-    if counts is posterior_counts:
-        return bound
-    posterior = posterior_counts + word_concentration
-    expected_logs = psi(posterior) - psi(posterior.sum(axis=0))
-    return bound + float(np.sum((counts - posterior_counts) * expected_logs))
 
 
 def evidence_by_topic(counts: FloatArray, word_concentration: float) -> FloatArray:
@@ -108,22 +111,5 @@ def evidence_by_topic(counts: FloatArray, word_concentration: float) -> FloatArr
     It is the log probability of a topic's expected counts, with φ_k integrated out.
     """
     sums = pair_kernels.word_gamma_sums(counts, word_concentration)
-    return evidence_of_sums(sums, counts.sum(axis=0), len(counts), word_concentration)
-
-
-def evidence_of_sums(
-    sums: FloatArray,  # (n_topics,)  of ``word_gamma_sums`` over all words
-    topic_counts: FloatArray,  # (n_topics,)
-    n_words: int,
-    word_concentration: float,
-) -> FloatArray:
-    """log M(S_k), (n_topics,)."""
-    prior = n_words * word_concentration
-    evidence: FloatArray = sums - gammaln(topic_counts + prior) + gammaln(prior)
-    return evidence
-
-
-def merge_gains(counts: FloatArray, pairs: IntArray, word_concentration: float) -> FloatArray:
-    """log M(S_a + S_b) − log M(S_a) − log M(S_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
-    by_topic, pairs = np.ascontiguousarray(counts.T), np.ascontiguousarray(pairs)
-    return pair_kernels.word_pair_gains(by_topic, pairs, word_concentration)
+    prior = DirichletPrior(len(counts), word_concentration)
+    return prior.evidence_of_sums(sums, counts.sum(axis=0))

@@ -1,0 +1,67 @@
+"""Themes: the topics of a run, joined to fewer by its tree, as a model of their own.
+
+The counts of a theme are the sum of those of its topics. A theme has the id of its heaviest topic
+after ``theme-``, and a name of its own, which that topic keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace as with_fields
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from sparsetopics.answers.editing import with_joined_themes
+from sparsetopics.answers.topic_names import labels_of, with_names_of
+from sparsetopics.model.statistics import in_use
+from sparsetopics.runs.run import AnyRun, TopicRun, load_run
+from sparsetopics.runs.topic_identity import THEME
+
+MANY_TOPICS = 40  # in use; of more, themes are shown first
+ONE_OF_PATH = "A path has a run for each number of topics: name one of them."
+
+
+def opened(path: Path, names: Path | None = None, n_themes: int | None = None) -> AnyRun:
+    """Read a run, with the names in a file or a run, and its themes instead of its topics.
+
+    Themes have no trace: the bound in it is that of the topics. Raises RunError, what
+    ``with_names_of`` raises, and what ``themed`` raises.
+    """
+    run = load_run(path)
+    if names is not None:
+        run = with_names_of(run, names)
+    return run if n_themes is None else with_fields(themed(run, n_themes), trace=())
+
+
+def themed(run: AnyRun, n_themes: int) -> TopicRun:
+    """Return a run whose topics are the ``n_themes`` themes of ``run``.
+
+    Raises OptionError for a mixture, and if there are fewer topics.
+    """
+    found = with_joined_themes(run, n_themes)
+    return found.with_topics(
+        [replace(topic, id=THEME + topic.id.removeprefix(THEME)) for topic in found.topics]
+    )
+
+
+def themes_to_read(run: AnyRun) -> TopicRun | None:
+    """The themes of a run that are shown before its topics, if these are many.
+
+    There are as many as the validation of an HDP has called enough to read; None without one.
+    """
+    scores, n_used = run.settings.get("number_of_topics"), in_use(run.model.sizes).sum()
+    if n_used <= MANY_TOPICS or not (scores and scores.to_read) or scores.to_read >= n_used:
+        return None
+    return themed(run, scores.to_read)
+
+
+def names_of_themes(run: AnyRun) -> dict[str, str]:
+    """The names of the themes to read, by the ids of all topics in them; empty without any."""
+    if (themes := themes_to_read(run)) is None:
+        return {}
+    named = zip(themes.topics, labels_of(themes), strict=True)
+    return {
+        each: name
+        for topic, (_, name) in named
+        for each in (topic.id.removeprefix(THEME), *topic.former_ids)
+    }
