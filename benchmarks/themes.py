@@ -34,10 +34,9 @@ from prepared import SOURCES, Prepared, prepare
 from topic_path import Record, data_options, on_disk, read, timed, write
 from turns import order
 
-from sparsetopics.answers.editing import relearned, with_joined_topics
+from sparsetopics.answers.editing import relearned, with_joined_themes
 from sparsetopics.answers.proportions import shares_of
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.inference.theme_tree import groups_at, theme_tree
 from sparsetopics.measures.paired import mean_score
 from sparsetopics.measures.top_words import top_words
 from sparsetopics.model.statistics import tokens_of_documents
@@ -66,11 +65,8 @@ def trained(corpus: Path, *options: object) -> TopicRun:
 
 def themed(run: TopicRun, n_themes: int) -> TopicRun:
     """The run with the themes of its tree as topics, or with all its topics if they are fewer."""
+    found = with_joined_themes(run, min(n_themes, run.model.n_topics))
     counts = run.model.exact_counts
-    merges = theme_tree(np.ascontiguousarray(counts.T), run.model.word_concentration)
-    groups = groups_at(merges, n_themes)
-    members = [np.flatnonzero(groups == group).tolist() for group in range(groups.max() + 1)]
-    found = with_joined_topics(run, [own for own in members if len(own) > 1])
     assert (found.model.exact_counts.sum(axis=0) == counts.sum(axis=0)).all(), "counts are exact"
     return found
 
