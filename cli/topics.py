@@ -103,7 +103,7 @@ def _table(rows: Sequence[TopicRow], shares: Mapping[int, float]) -> list[str]:
     """A line for each topic, below the heads of the columns."""
     named = [shortened(printable(row.name), LONGEST_NAME) for row in rows]
     width = max(map(len, ["name", *named]))
-    id_width = max(len(row.id or "") for row in rows)
+    id_width = max(map(len, ["id", *(row.id or "" for row in rows)]))
     head = " share  " if shares else ""
     lines = [f"topic  {'id':<{id_width}}  weight  {head}{'name':<{width}}  words"]
     for row, name in zip(rows, named, strict=True):

@@ -47,7 +47,7 @@ def themed(run: AnyRun, n_themes: int) -> TopicRun:
 def themes_to_read(run: AnyRun) -> TopicRun | None:
     """The themes of a run that are shown before its topics, if these are many.
 
-    There are as many as the validation of an HDP has called enough to read; None without one.
+    Their number is the number to read, which only validated HDPs have. None for other runs.
     """
     scores, n_used = run.settings.get("number_of_topics"), in_use(run.model.sizes).sum()
     if n_used <= MANY_TOPICS or not (scores and scores.to_read) or scores.to_read >= n_used:

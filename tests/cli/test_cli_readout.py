@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -126,6 +127,19 @@ def test_topics_without_tokens_are_left_out_of_the_table(tmp_path, model, vocabu
     assert [line.split()[0] for line in lines] == ["0", "1", "2", "3"]
     assert last == "Left out 2 empty topics; --json lists all topics."
     assert len(json.loads(succeed("topics", tmp_path / "more", "--json"))) == 6
+
+
+def test_a_table_without_topics_in_use_has_its_head(tmp_path, model, vocabulary):
+    posterior = model.topic_word_posterior * 0.0 + model.word_concentration + 1e-3
+    few = replace(model, topic_word_posterior=posterior)  # less than a token for each topic
+    (tmp_path / "few").mkdir()
+    settings = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": {}, "seed": 7}
+    save_run(tmp_path / "few", few, vocabulary, settings, [])
+
+    head, last = succeed("topics", tmp_path / "few").splitlines()
+
+    assert head.split() == ["topic", "id", "weight", "name", "words"]
+    assert last == "Left out 4 empty topics; --json lists all topics."
 
 
 def test_topics_of_an_hdp_show_their_weights(hdp_folder, hdp):
