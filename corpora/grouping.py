@@ -42,6 +42,7 @@ class LocalGroups(NamedTuple):
 
     codes: IntArray  # (n_docs,)  −1: a document without a value
     keys: list[GroupKey]
+    are_whole: bool  # the numbers that they are divided by, if they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Over:
     column: str
     period: str | None = None  # of PERIODS; None for numbers
     width: float | None = None  # of bins; None for each value of its own
+    are_whole: bool = False  # all values, so that a bin has a largest one
 
     @classmethod
     def parse(cls, text: str) -> Over:
@@ -93,8 +95,20 @@ class Over:
 
     def named(self, start: Start) -> str:
         """A period or bin as people write it: 2024-05, 2024-Q2, 2024, 2024-05-31, 10–20."""
+        return self.span(start, start)
+
+    def span(self, first: Start, last: Start) -> str:
+        """Several periods or bins that follow each other, as people write them: 1963–1970."""
+        ends = [self._point(first), self._point(last)]
+        if not isinstance(last, date) and self.width is not None:
+            is_counted = self.are_whole and self.width.is_integer()
+            ends[1] = f"{last + self.width - is_counted:g}"
+        dash = "–" if len(ends[0]) < len("2024-05") else " to "
+        return dash.join(dict.fromkeys(ends))
+
+    def _point(self, start: Start) -> str:
         if not isinstance(start, date):
-            return f"{start:g}" if self.width is None else f"{start:g}–{self.end(start):g}"
+            return f"{start:g}"
         day = start.isoformat()
         if self.period == "quarter":
             return f"{day[:4]}-Q{(start.month + 2) // 3}"
@@ -155,12 +169,14 @@ class Grouping:
         name_codes = start_codes = np.zeros(rows.n_docs, np.int64)
         names: list[str | None] = [None]
         starts: list[Start | None] = [None]
+        are_whole = False
         if self.by is not None:
             name_codes, found_names = _numbered(_names(read_column(rows, self.by)))
             names = found_names.to_pylist()
         if self.over is not None:
             values = read_column(rows, self.over.column)
             start_codes, found_starts = _numbered(_starts(values, self.over))
+            are_whole = self.over.width is not None and _are_whole(values, self.over)
             try:
                 starts = found_starts.to_pylist()
             except (ValueError, OverflowError) as error:
@@ -171,7 +187,8 @@ class Grouping:
         codes = np.full(rows.n_docs, -1, np.int64)
         codes[known] = inverse
         places = (divmod(pair, len(starts)) for pair in found.tolist())
-        return LocalGroups(codes, [GroupKey(names[name], starts[start]) for name, start in places])
+        keys = [GroupKey(names[name], starts[start]) for name, start in places]
+        return LocalGroups(codes, keys, are_whole)
 
 
 def read_column(rows: AnyRowGroup, column: str) -> pa.Array:
@@ -209,6 +226,11 @@ def _starts(values: pa.Array, over: Over) -> pa.Array:
     if over.width is None:
         return numbers
     return pc.multiply(pc.floor(pc.divide(numbers, over.width)), over.width)
+
+
+def _are_whole(values: pa.Array, over: Over) -> bool:
+    numbers = _typed(values, "number", over, "numbers").drop_null()
+    return bool(numbers.equals(pc.floor(numbers)))
 
 
 def _typed(values: pa.Array, kind: FieldType, over: Over, wanted: str, hint: str = "") -> pa.Array:

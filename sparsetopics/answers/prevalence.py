@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from itertools import combinations
@@ -40,6 +41,7 @@ MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 LEVEL = 0.95  # of intervals
 Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
+NewKey = Callable[[GroupKey], GroupKey | None]
 
 
 class Prevalence(NamedTuple):
@@ -123,6 +125,41 @@ class Prevalence(NamedTuple):
         return columns
 
 
+class GroupedDocuments(NamedTuple):
+    """Documents divided into groups, as the sums from which the means of topics are estimated."""
+
+    grouping: Grouping
+    topics: IntArray  # (n_topics,)  numbers in the model of the topics that have any token
+    topic_word: FloatArray  # (n_topics, n_words)
+    words: Sequence[str]  # (n_words,)
+    totals: Mapping[GroupKey, GroupTotal]  # ordered by name and time
+    n_left_out: int  # documents without a value to divide by
+
+    def joined(self, grouping: Grouping, new_key: NewKey) -> GroupedDocuments:
+        """The same documents in fewer groups: those with the same ``new_key`` become one.
+
+        A group whose new key is None is left out. Estimates are those of documents that had been
+        divided so from the start.
+        """
+        totals: dict[GroupKey, GroupTotal] = {}
+        for key, total in self.totals.items():
+            if (new := new_key(key)) is not None:
+                joined = totals.setdefault(new, GroupTotal(len(self.topics), len(self.words)))
+                joined.include(total)
+        return self._replace(grouping=grouping, totals=totals)
+
+    def prevalence(self, n_words: int = 5) -> Prevalence:
+        """Estimate the means of topics, and find ``n_words`` words of each group and topic."""
+        totals = list(self.totals.values())
+        means = group_means(totals, self.topic_word)
+        telling = [
+            [[self.words[word] for word in topic] for topic in group]
+            for group in telling_group_words(totals, means, self.topic_word, n_words)
+        ]
+        groups = list(self.totals)
+        return Prevalence(self.grouping, self.topics, groups, means, telling, self.n_left_out)
+
+
 def prevalence(
     model: Model,
     corpus: Corpus,
@@ -134,6 +171,23 @@ def prevalence(
     broadcast: OrderedMap = broadcast_map_here,
 ) -> Prevalence:
     """Estimate how much of each topic there is in the groups of the documents of ``corpus``.
+
+    Arguments, and what is raised, are those of ``grouped_documents``.
+    """
+    found = grouped_documents(model, corpus, words, grouping, workers=workers, broadcast=broadcast)
+    return found.prevalence(n_words)
+
+
+def grouped_documents(
+    model: Model,
+    corpus: Corpus,
+    words: Sequence[str],
+    grouping: Grouping,
+    *,
+    workers: int = 1,
+    broadcast: OrderedMap = broadcast_map_here,
+) -> GroupedDocuments:
+    """Divide the documents of ``corpus``, and sum up what they say about the topics of a model.
 
     ``words`` are those of the training data, and of ``corpus``. Documents are read once, with no
     other field than those of ``grouping``. The result has the same bits for any number of workers.
@@ -150,7 +204,9 @@ def prevalence(
     projection = unbiased_projection(topic_word, model.weights[topics])
     task = partial(_sum_part, grouping=grouping, projection=projection, workers=workers)
     total_of = defaultdict[GroupKey, GroupTotal](lambda: GroupTotal(len(topics), len(words)))
-    for keys, sums in broadcast(task, corpus.row_groups):
+    are_whole = True
+    for keys, sums, of_part in broadcast(task, corpus.row_groups):
+        are_whole &= of_part
         if len(total_of.keys() | keys) > MOST_GROUPS:
             option = "by" if grouping.over is None else "over"
             refuse(option, f"makes more than {MOST_GROUPS:,} groups", "Use fewer, larger groups.")
@@ -161,24 +217,21 @@ def prevalence(
         fields = listed([shown(column) for column in grouping.columns.values()])
         raise CorpusError("the corpus", f"no document has a value of {fields}", hint)
     by_number = grouping.by is not None and corpus.fields.get(grouping.by) == "number"
-    groups = sorted(total_of, key=partial(_order, by_number=by_number))
-    totals = [total_of[key] for key in groups]
-    means = group_means(totals, topic_word)
-    telling = [
-        [[words[word] for word in topic] for topic in group]
-        for group in telling_group_words(totals, means, topic_word, n_words)
-    ]
-    n_left_out = corpus.n_docs - int(means.n_documents.sum())
-    return Prevalence(grouping, topics, groups, means, telling, n_left_out)
+    order = sorted(total_of, key=partial(_order, by_number=by_number))
+    totals = {key: total_of[key] for key in order}
+    if grouping.over is not None:
+        grouping = replace(grouping, over=replace(grouping.over, are_whole=are_whole))
+    n_left_out = corpus.n_docs - sum(total.n_documents for total in totals.values())
+    return GroupedDocuments(grouping, topics, topic_word, words, totals, n_left_out)
 
 
 def _sum_part(
     rows: RowGroup[DocumentBatch], grouping: Grouping, projection: FloatArray, workers: int
-) -> tuple[list[GroupKey], GroupSums]:
-    """The groups of one row group, and their sums."""
-    codes, keys = grouping.of(rows)
+) -> tuple[list[GroupKey], GroupSums, bool]:
+    """The groups of one row group, their sums, and whether the numbers they have are whole."""
+    codes, keys, are_whole = grouping.of(rows)
     with open_executor(workers) as executor:
-        return keys, sum_groups(rows.read(), codes, len(keys), projection, executor)
+        return keys, sum_groups(rows.read(), codes, len(keys), projection, executor), are_whole
 
 
 def _order(key: GroupKey, by_number: bool) -> tuple[float, str, Start]:

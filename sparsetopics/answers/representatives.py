@@ -164,7 +164,7 @@ def _choose_from_part(
     part: _Part,
 ) -> list[list[Candidate]]:
     batch = part.group.read()
-    codes, keys = grouping.of(part.group)
+    codes, keys, _ = grouping.of(part.group)
     rows = np.arange(part.group.n_docs) if part.rows is None else part.rows
     if part.rows is not None:
         batch = batch.take(rows)

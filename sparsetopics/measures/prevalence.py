@@ -146,6 +146,13 @@ class GroupTotal:
         words, shares = sums.word_shares.indices[pairs], sums.word_shares.data[pairs]
         self.word_shares[words] += shares
 
+    def include(self, other: GroupTotal) -> None:
+        """Add the documents of another group."""
+        self.n_documents += other.n_documents
+        self.n_tokens += other.n_tokens
+        self.powers += other.powers
+        self.word_shares += other.word_shares
+
 
 # --- estimates ------------------------------------------------------------------------------------
 class GroupMeans(NamedTuple):
