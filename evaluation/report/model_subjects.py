@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from sparsetopics.answers.proportions import Shares, proportions_under, shares_of
 from sparsetopics.answers.representatives import Representatives, TopicsToShow, representatives
-from sparsetopics.answers.themes import themes_to_read
 from sparsetopics.answers.topic_names import topic_rows
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
@@ -20,10 +19,17 @@ from sparsetopics.evaluation.report.components import (
     component_table,
     example_items,
 )
+from sparsetopics.evaluation.report.overview import (
+    Overview,
+    ReportTopic,
+    overview,
+    page_themes,
+    plain_overview,
+)
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
-from sparsetopics.evaluation.report.subject import ReportTopic, Subject, Tile, Trace, minus, number
+from sparsetopics.evaluation.report.subject import Similarity, Subject, Tile, Trace, minus, number
 from sparsetopics.evaluation.report.topic_browser import browser_words
-from sparsetopics.evaluation.report.topic_map import TopicMap, map_topics
+from sparsetopics.evaluation.report.topic_map import jensen_shannon_distances, map_topics
 from sparsetopics.evaluation.report.topic_path import number_choice
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
@@ -40,7 +46,7 @@ from sparsetopics.model.statistics import in_use
 from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE
 from sparsetopics.runs.run import AnyRun, MixtureRun, Run, TopicRun
-from sparsetopics.runs.topic_identity import NAME_WORDS
+from sparsetopics.runs.topic_path_files import TopicPathFolder
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
@@ -54,9 +60,10 @@ def topic_subject(
     corpus: AnyCorpus | None = None,
     card: Scorecard | None = None,
     *,
+    topic_path: TopicPathFolder | None = None,
     workers: int = 1,
 ) -> Subject:
-    """Return what a page shows of ``topics``.
+    """Return what a page shows of ``topics``, which may be those of a rung of ``topic_path``.
 
     Example documents are from ``corpus``. Scores and coherence are those of ``card``; without a
     card, coherence is counted in ``corpus``.
@@ -76,7 +83,11 @@ def topic_subject(
         shares = proportions_under(topic_word, topics.doc_concentration, workers=workers)
         found = _examples(shares, topic_word, topics.vocabulary.shown, corpus)
         note = examples_note(found.n_seen, found.n_docs, "documents")
-    themes = None if run is None else themes_to_read(run)
+    shown = report_topics(topic_word, topics.vocabulary, run, coherence, is_empty, found)
+    seen = plain_overview("topics", shown)
+    if run is not None:
+        themes = page_themes(run, topic_path)
+        seen = overview(run, themes, topic_path, [topic.examples for topic in shown])
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title
@@ -98,19 +109,26 @@ def topic_subject(
         training=training_numbers(trace, "token"),
         heldout=None if card is None else card.heldout,
         unigram=None if card is None else card.completion.unigram_log_likelihood_per_token,
-        themes=[] if themes is None else topic_rows(themes, NAME_WORDS),
-        topics=report_topics(topic_word, topics.vocabulary, run, coherence, is_empty, found),
+        overview=seen,
+        topics=shown,
         words=topics.vocabulary.shown,
-        topic_map=_topic_map(topic_word[~is_empty]),
+        similarity=_similarity(topic_word, is_empty, seen),
         n_empty=int(is_empty.sum()),
         examples_note=note,
         number_choice=None if run is None else number_choice(run),
     )
 
 
-def _topic_map(topic_word: FloatArray) -> TopicMap | None:
-    """Return the map of topics, (n_topics, n_words), if there are enough of them."""
-    return map_topics(topic_word) if len(topic_word) >= FEWEST_MAPPED else None
+def _similarity(
+    topic_word: FloatArray, is_empty: NDArray[np.bool_], seen: Overview
+) -> Similarity | None:
+    """Return how similar topics are, (n_topics, n_words), if there are enough of them."""
+    order = range(len(topic_word)) if seen.tree is None else seen.tree.order
+    used = [topic for topic in order if not is_empty[topic]]
+    if len(used) < FEWEST_MAPPED:
+        return None
+    distances = jensen_shannon_distances(topic_word[used])
+    return Similarity(used, map_topics(distances), 1.0 - distances)
 
 
 def _number_note(run: AnyRun | None, kind: str, is_empty: NDArray[np.bool_]) -> str:
@@ -182,7 +200,7 @@ def mixture_subject(
     words = run.words.shown if of_words else ()
     is_empty = ~in_use(model.sizes)
     topics: Sequence[ReportTopic] = ()
-    note, columns, nearest = "", None, None
+    note, columns, nearest, seen = "", None, None, None
     if isinstance(corpus, VectorCorpus):
         (nearest, n_seen), columns = example_items(corpus, model), corpus.columns
         note = examples_note(n_seen, corpus.n_items, "items")
@@ -193,6 +211,7 @@ def mixture_subject(
             found = _examples(shares_of(model, workers=workers), means, words, corpus)
             note = examples_note(found.n_seen, found.n_docs, "documents")
         topics = report_topics(means, run.words, run, coherence, is_empty, found)
+        seen = plain_overview("components", topics)
     n_empty = int(is_empty.sum())
     kind = MODELS[model.name].title
     return Subject(
@@ -215,7 +234,8 @@ def mixture_subject(
         heldout=None if card is None else card.heldout,
         topics=topics,
         words=words,
-        topic_map=_topic_map(model.topic_word_mean[~is_empty]) if of_words else None,
+        overview=seen,
+        similarity=None if seen is None else _similarity(model.topic_word_mean, is_empty, seen),
         components=() if of_words else component_table(run, nearest, columns),
         n_empty=n_empty,
         examples_note=note,

@@ -21,14 +21,16 @@ from markupsafe import Markup
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import excerpt, with_marks
 from sparsetopics.evaluation.report import figures
-from sparsetopics.evaluation.report.groups import MOST_NUMBERS, GroupSection
+from sparsetopics.evaluation.report.division import Division
+from sparsetopics.evaluation.report.overview import Overview
+from sparsetopics.evaluation.report.page_data import browser_data, division_data, tree_data
 from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace, minus, number
-from sparsetopics.evaluation.report.topic_browser import browser_data
-from sparsetopics.evaluation.report.topic_map import map_figure
 from sparsetopics.evaluation.report.topic_path import TopicPathSection
 from sparsetopics.measures.paired import Estimate, differences_from_best
 from sparsetopics.options.registry import MOVE_COUNTS
 
+STYLES = ("page.css", "overview.css", "division.css", "tree.css")
+SCRIPTS = ("overview", "division", "tree", "map", "topics")
 ROW_WORDS = 10  # shown before a topic is opened
 DIFFERENCE = "difference from best"  # head of a column
 TRACES = {
@@ -43,7 +45,8 @@ TRACES = {
 class Report:
     """The content of a page. Corpora are given by name, or "" if there is none."""
 
-    title: str  # of a page about one model
+    title: str
+    kind: str  # of page
     subjects: Sequence[Subject]
     scored_on: str = ""  # for example "30 held-out documents"
     heldout: str = ""  # corpus of the scores
@@ -52,7 +55,13 @@ class Report:
     has_given_names: bool = False  # whether people named some topics
     scoring: Mapping[str, Fact] | None = None  # what was scored, and how
     topic_path: TopicPathSection | None = None  # the model is the run of one of its rungs
-    groups: GroupSection | None = None  # of the only model
+    division: Division | None = None  # of documents, by the themes of the only model
+    n_documents: int | None = None  # that the last model was trained on
+
+    @property
+    def overview(self) -> Overview | None:
+        """What the collection is about; None on a page about several models, or about vectors."""
+        return self.subjects[0].overview if len(self.subjects) == 1 else None
 
 
 class Shown(NamedTuple):
@@ -61,7 +70,6 @@ class Shown(NamedTuple):
     number: int
     name: str
     subject: Subject
-    topic_map: Markup | None
     moves: Markup | None
 
 
@@ -101,24 +109,24 @@ def render_page(report: Report) -> str:
     )  # fmt: skip
     names = _short_names([subject.path for subject in report.subjects])
     shown = [
-        Shown(n, names[n], subject, _map(subject, n), _accepted_moves(subject))
+        Shown(n, names[n], subject, _accepted_moves(subject))
         for n, subject in enumerate(report.subjects)
     ]
+    overview = report.overview
     return environment.get_template("page.html").render(
         report=report,
         shown=shown,
+        overview=overview,
+        n_places=0 if overview is None else len(set(overview.colours)),
         families=_families(shown),
         best=_best(shown),
         row_words=ROW_WORDS,
-        most_numbers=MOST_NUMBERS,
         n_colours=figures.N_COLOURS,
-        style=Markup(_packaged("page.css")),
-        script=Markup(_packaged("page.js")),
-        tree_script=Markup(_packaged("tree.js")),
-        data=browser_data(
-            [(each.words, [topic.relevant for topic in each.topics]) for each in report.subjects]
-        ),
+        style=Markup("".join(map(_packaged, STYLES))),
+        scripts=[Markup(_packaged(f"{name}.js")) for name in SCRIPTS],
+        data=_data(report),
         version=version("sparsetopics"),
+        curve=lambda own: Markup(figures.curve_figure(own.scores, own.recommended, own.as_good)),
         exp=math.exp,
         minus=minus,
         number=number,
@@ -127,21 +135,25 @@ def render_page(report: Report) -> str:
     )
 
 
+def _data(report: Report) -> dict[str, Markup]:
+    """Return what the scripts read, as JSON by the names of its elements."""
+    topics = [(each.words, [topic.relevant for topic in each.topics]) for each in report.subjects]
+    data = {"report": browser_data(topics)}
+    if report.overview is not None and report.overview.tree is not None:
+        data["tree"] = tree_data(report.overview.tree)
+    if report.division is not None:
+        data["division"] = division_data(report.division)
+    return data
+
+
 def _packaged(name: str) -> str:
-    return (files("sparsetopics.evaluation.report") / name).read_text(encoding="utf-8")
+    return (files("sparsetopics.evaluation.report") / "web" / name).read_text(encoding="utf-8")
 
 
 def _short_names(names: Sequence[str]) -> list[str]:
     """Return the file names if they tell the runs apart, otherwise the whole paths."""
     short = [Path(name).name or name for name in names]
     return short if len(set(short)) == len(short) else list(names)
-
-
-def _map(subject: Subject, number: int) -> Markup | None:
-    if subject.topic_map is None:
-        return None
-    rows = [topic.row for topic in subject.topics if not topic.is_empty]
-    return Markup(map_figure(subject.topic_map.places, rows, number))
 
 
 def _best(shown: Sequence[Shown]) -> Shown:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from sparsetopics.answers.prevalence import prevalence
+from sparsetopics.answers.prevalence import grouped_documents
 from sparsetopics.answers.themes import ONE_OF_PATH, opened
-from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.grouping import Grouping
-from sparsetopics.evaluation.report.groups import GroupSection, group_section
+from sparsetopics.evaluation.report.division import Division, division
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
+from sparsetopics.evaluation.report.overview import page_themes
 from sparsetopics.evaluation.report.page import Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.report.topic_path import shown_number, topic_path_section
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
@@ -66,6 +67,7 @@ def scored_report(
     seen = "training" if all(card.in_sample for card in cards) else "held-out"
     return Report(
         title=title,
+        kind=title,
         subjects=[scored_subject(card, heldout, workers=workers) for card in cards],
         scored_on=f"{n_scored:,} {seen} {noun}",
         heldout=name,
@@ -82,8 +84,10 @@ def scored_subject(card: AnyCard, heldout: AnyCorpus | None, *, workers: int) ->
     return mixture_subject(card.run, heldout, card, workers=workers)
 
 
-def _subject_of(run: AnyRun) -> RunSubject:
-    """Return the function that says what a page shows of a run, without or with its scores."""
+def _subject_of(run: AnyRun, topic_path: TopicPathFolder | None) -> RunSubject:
+    """Return the function that says what a page shows of a run."""
+    if topic_path is not None:
+        return partial(topic_subject, topic_path=topic_path)
     found: RunSubject = imported(MODELS[run.model.name].subject)
     return found
 
@@ -97,6 +101,7 @@ def write_run_report(
     over: str | None = None,
     names: Path | None = None,
     n_themes: int | None = None,
+    title: str | None = None,
     overwrite: bool = False,
     workers: int = 1,
 ) -> None:
@@ -122,7 +127,7 @@ def write_run_report(
         refuse("themes", f"is for one run, but {runs[0]} is a topic path", ONE_OF_PATH)
     chosen = runs if topic_path is None else [topic_path.run(shown_number(topic_path.scores))]
     shown = (opened(run, names, n_themes) for run in chosen)
-    page = run_report(shown, documents, str(corpus), topic_path, grouping, workers=workers)
+    page = run_report(shown, documents, str(corpus), topic_path, grouping, title, workers=workers)
     write_page(output, page)
 
 
@@ -149,6 +154,7 @@ def run_report(
     corpus_name: str = "",
     topic_path: TopicPathFolder | None = None,
     grouping: Grouping | None = None,
+    title: str | None = None,
     *,
     workers: int = 1,
 ) -> Report:
@@ -157,46 +163,48 @@ def run_report(
     The only run may belong to a ``topic_path``. ``grouping`` divides the documents of ``corpus``,
     for the topics of the only run.
     """
-    groups, section, subjects, has_given_names, title = None, None, [], False, "Topic model"
+    found, subjects, has_given_names, kind = None, [], False, "Topic model"
     for run in runs:
         if corpus is not None:
             run.check_corpus(corpus, corpus_name)
             if grouping is not None:
-                groups = _groups(run, corpus, grouping, workers)
+                found = _division(run, corpus, grouping, topic_path, workers)
         if run.topics[0].id.startswith(THEME):
-            title = "Themes of a topic model"
-        names = {place: topic.name for place, topic in enumerate(run.topics) if topic.name}
-        if topic_path is not None:
-            section = topic_path_section(topic_path, names)
-        has_given_names |= bool(names)
-        subjects.append(_subject_of(run)(run, corpus, workers=workers))
+            kind = "Themes of a topic model"
+        has_given_names |= any(topic.name for topic in run.topics)
+        subjects.append(_subject_of(run, topic_path)(run, corpus, workers=workers))
+        trained = run.settings["corpus"]
     has_words = any(subject.topics for subject in subjects)
     examples = "" if corpus is None else corpus_name
+    kind = "Topic path" if topic_path else kind if has_words else "Mixture"
     return Report(
-        title="Topic path" if section else title if has_words else "Mixture",
+        title=title or Path(trained.get("path", "")).name or kind,
+        kind=kind,
+        n_documents=trained.get("n_documents"),
         subjects=subjects,
         coherence_corpus=examples if has_words else "",
         examples_corpus=examples,
         has_given_names=has_given_names,
-        topic_path=section,
-        groups=groups,
+        topic_path=None if topic_path is None else topic_path_section(topic_path),
+        division=found,
     )
 
 
-def _groups(run: AnyRun, corpus: AnyCorpus, grouping: Grouping, workers: int) -> GroupSection:
-    """Return the part of the page about groups, estimated as ``sparsetopics prevalence`` does.
-
-    With groups and periods, documents are divided by groups alone, too.
-    """
-    words = () if run.vocabulary is None else run.vocabulary.shown
+def _division(
+    run: AnyRun,
+    corpus: AnyCorpus,
+    grouping: Grouping,
+    topic_path: TopicPathFolder | None,
+    workers: int,
+) -> Division:
+    """Return how much of each theme there is in groups of documents and over time."""
     if not isinstance(corpus, Corpus):
         refuse("by" if grouping.over is None else "over", "needs a corpus of documents")
-    found = prevalence(run.model, corpus, words, grouping, workers=workers)
-    over_time = None if grouping.over is None else found
-    if grouping.over is not None and grouping.by is not None:
-        alone = replace(grouping, over=None)
-        found = prevalence(run.model, corpus, words, alone, workers=workers)
-    return group_section(found, over_time, [name for _, name in labels_of(run)])
+    topics = run.of(TopicPosterior)
+    themes: AnyRun = run if topics is None else page_themes(topics, topic_path).run
+    words = () if run.vocabulary is None else run.vocabulary.shown
+    found = grouped_documents(themes.model, corpus, words, grouping, workers=workers)
+    return division(found, themes.model.n_topics)
 
 
 def _topic_path(runs: Sequence[Path]) -> TopicPathFolder | None:

@@ -7,14 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from markupsafe import Markup
-
-from sparsetopics.answers.representatives import RepresentativeDocument
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.evaluation.report.components import ComponentRow
-from sparsetopics.evaluation.report.topic_browser import BrowserWords
-from sparsetopics.evaluation.report.topic_map import TopicMap
+from sparsetopics.evaluation.report.overview import Overview, ReportTopic
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score
-from sparsetopics.measures.top_words import TopicRow
 
 DASH = "–"
 MINUS = "\N{MINUS SIGN}"
@@ -41,15 +37,12 @@ class Tile(NamedTuple):
     note: str
 
 
-class ReportTopic(NamedTuple):
-    """A topic as the page shows it."""
+class Curve(NamedTuple):
+    """Scores over numbers of topics, without those much below the best."""
 
-    row: TopicRow
-    weight_share: float  # of the heaviest topic's weight
-    npmi: float | None  # None if it was not counted
-    relevant: BrowserWords
-    is_empty: bool  # it has less than one token or document of the training data
-    examples: Sequence[RepresentativeDocument]
+    scores: Mapping[int, Estimate]
+    recommended: int  # the nearest of these numbers
+    as_good: tuple[int, int]  # the fewest and the most topics that predict as well
 
 
 class NumberChoice(NamedTuple):
@@ -57,7 +50,15 @@ class NumberChoice(NamedTuple):
 
     scored_on: str  # which documents
     advice: str  # which other numbers predict as well
-    curve: Markup  # scores over numbers of topics
+    curve: Curve
+
+
+class Similarity(NamedTuple):
+    """How similar the topics that are not empty are."""
+
+    topics: Sequence[int]  # in the order of the tree
+    places: FloatArray  # (n_topics, 2)  in the unit square: similar ones are close
+    values: FloatArray  # (n_topics, n_topics)  1 − Jensen–Shannon distance, from 0 to 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,9 +80,9 @@ class Subject:
     heldout: HeldoutScores | None = None  # by document or item
     unigram: float | None = None  # the score without topics; mixtures have none
     topics: Sequence[ReportTopic] = ()  # empty for mixtures of vectors
-    themes: Sequence[TopicRow] = ()  # to read before many topics
+    overview: Overview | None = None  # None for mixtures of vectors
     words: Sequence[str] = ()  # the vocabulary
-    topic_map: TopicMap | None = None  # of the topics that are not empty
+    similarity: Similarity | None = None  # None for fewer than three topics
     components: Sequence[ComponentRow] = ()  # of mixtures of vectors
     n_empty: int = 0  # topics or components without data
     examples_note: str = ""  # which documents or items the examples were chosen from

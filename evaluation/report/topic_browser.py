@@ -1,21 +1,16 @@
-"""The data of page.js, the topic browser: words of each topic for every place of its slider."""
+"""Words of each topic for every place of the slider of a page."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from markupsafe import Markup
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.measures.relevance import relevance
 from sparsetopics.measures.top_words import top_words
 
 STEPS = 20  # of the slider, which has one place more
-DECIMALS = 3  # of logarithms; the error of a probability is below a thousandth
-ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 class BrowserWords(NamedTuple):
@@ -37,39 +32,3 @@ def browser_words(probabilities: FloatArray, unigram: FloatArray, n_words: int) 
     kept = np.unique(top_words(np.array(places), n_words))
     kept = kept[np.argsort(-logs[kept], kind="stable")]
     return BrowserWords(kept, logs[kept], lifts[kept])
-
-
-def browser_data(runs: Sequence[tuple[Sequence[str], Sequence[BrowserWords]]]) -> Markup:
-    """Return JSON for a script element, made of each run's vocabulary and words by topic.
-
-    Browsers do not read markup inside such an element, but ``</script`` would end it: no ``<`` is
-    left in the text.
-    """
-    return Markup(escaped_json({"steps": STEPS, "runs": [_run_data(*run) for run in runs]}))
-
-
-def escaped_json(record: Mapping[str, Any]) -> str:  # whatever json.dumps takes
-    """Return JSON without the characters that mean something to HTML or end a line of script."""
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-    for character, escape in ESCAPES.items():  # JSON has these characters only inside strings
-        text = text.replace(character, escape)
-    return text
-
-
-def _run_data(
-    words: Sequence[str], topics: Sequence[BrowserWords]
-) -> dict[str, list[str] | list[dict[str, list[float]]]]:
-    """Return each used word once and, for each topic, numbers of words, log φ and log φ/p."""
-    used = sorted({int(word) for topic in topics for word in topic.word_ids})
-    place = {word: number for number, word in enumerate(used)}
-    return {
-        "words": [words[word] for word in used],
-        "topics": [
-            {
-                "words": [place[word] for word in topic.word_ids.tolist()],
-                "logs": topic.log_probabilities.round(DECIMALS).tolist(),
-                "lifts": topic.log_lifts.round(DECIMALS).tolist(),
-            }
-            for topic in topics
-        ],
-    }

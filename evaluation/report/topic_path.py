@@ -1,17 +1,12 @@
-"""What the page of a topic path shows before the topics of one run: scores, advice and the tree."""
+"""What the page of a topic path shows before the topics of one run: scores and advice."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from markupsafe import Markup
-
 from sparsetopics.base.wording import quantity
-from sparsetopics.evaluation.report.figures import curve_figure
-from sparsetopics.evaluation.report.subject import NumberChoice
-from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
+from sparsetopics.evaluation.report.subject import Curve, NumberChoice
 from sparsetopics.measures.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
 from sparsetopics.measures.paired import Estimate
 from sparsetopics.runs.run import TopicRun
@@ -29,8 +24,7 @@ class TopicPathSection:
     n_topics: int  # of this run
     meaning: str
     scores: Scores
-    curve: Markup | None
-    tree: TreeView
+    curve: Curve | None
 
 
 def shown_number(scores: Scores) -> int:
@@ -38,11 +32,8 @@ def shown_number(scores: Scores) -> int:
     return scores.recommended or scores.rungs[len(scores.rungs) // 2].n_topics
 
 
-def topic_path_section(found: TopicPathFolder, names: Mapping[int, str]) -> TopicPathSection:
-    """Return what a page shows of a topic path, with ``names`` that topics of its run were given.
-
-    The runs are not read.
-    """
+def topic_path_section(found: TopicPathFolder) -> TopicPathSection:
+    """Return what a page shows of a topic path, whose runs are not read."""
     scores, n_topics = found.scores, shown_number(found.scores)
     return TopicPathSection(
         name=found.folder.name or str(found.folder),
@@ -51,7 +42,6 @@ def topic_path_section(found: TopicPathFolder, names: Mapping[int, str]) -> Topi
         meaning=_meaning(scores, n_topics),
         scores=scores,
         curve=score_curve(scores, n_topics) if scores.recommended else None,
-        tree=tree_view(found.tree, n_topics, scores.recommended, names),
     )
 
 
@@ -68,10 +58,10 @@ def _meaning(scores: Scores, n_topics: int) -> str:
     return f"{meaning} {scores.limits}".rstrip()
 
 
-def score_curve(scores: Scores, n_topics: int) -> Markup | None:
-    """Return the figure of scores over numbers of topics; None without scores.
+def score_curve(scores: Scores, n_topics: int) -> Curve | None:
+    """Return the scores over numbers of topics; None without scores.
 
-    The ring is around the number nearest to ``n_topics``. Numbers below ``SHOWN_LOSS`` are left
+    The recommended number is the one nearest to ``n_topics``. Numbers below ``SHOWN_LOSS`` are left
     out, because they would flatten the rest.
     """
     known = {
@@ -85,7 +75,7 @@ def score_curve(scores: Scores, n_topics: int) -> Markup | None:
     low, high = scores.as_good_around(n_topics)
     shown = {n: score for n, score in known.items() if score.mean >= least or low <= n <= high}
     nearest = min(shown, key=lambda number: abs(number - n_topics))
-    return Markup(curve_figure(shown, nearest, (low, high)))
+    return Curve(shown, nearest, (low, high))
 
 
 def number_choice(run: TopicRun) -> NumberChoice | None:

@@ -1,155 +1,157 @@
-"""The tree of topics on the page of a topic path: its rows, and the data with which to cut it.
+"""The tree of topics on a page: which become one as their number falls.
 
-A branch is a topic on the rungs where nothing is merged with it. Above it are the topics that it
-became part of, and below it those that it is made of. Rungs are numbered from the largest.
+A branch is a topic, or several that became one, for as long as nothing else is joined with it. The
+tree of a model begins with all of its topics. That of a topic path begins with the topics of its
+largest run, and each branch is a topic on consecutive rungs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from markupsafe import Markup
-from msgspec.structs import replace
+import numpy as np
 
-from sparsetopics.evaluation.report.topic_browser import escaped_json
-from sparsetopics.runs.topic_path_files import TopicTree, TreeTopic
+from sparsetopics.inference.theme_tree import Merge
+from sparsetopics.measures.completion import unigram_probabilities
+from sparsetopics.measures.relevance import NAME_BALANCE, NAME_WORDS, relevant_words
+from sparsetopics.measures.top_words import top_words
+from sparsetopics.runs.run import TopicRun
+from sparsetopics.runs.topic_path_files import TopicTree
 
-MOST_WORDS = 10  # shown of a topic in addition to its telling words
-MOST_TELLING = 5
-DECIMALS = 6  # of weights
-
-
-@dataclass(slots=True)
-class Branch:
-    """A topic on consecutive rungs, and the branches that it was merged from."""
-
-    first: int  # the rung where it begins
-    topics: list[int]  # its numbers on this rung and the following ones
-    parts: list[Branch]
-
-    def shown_on(self, cut: int) -> int:
-        """Return the rung of this branch that is nearest to a cut."""
-        return min(max(cut, self.first), self.first + len(self.topics) - 1)
+MOST_WORDS = 8  # of a branch
 
 
-class TreeRow(NamedTuple):
-    """A branch as the tree shows it, with the topic of the rung that is nearest to the cut."""
+class Branch(NamedTuple):
+    """A topic or theme, and for which numbers of them it is there."""
 
-    branch: Branch
-    number: str  # with the size of the rung if it is not the rung of the cut
-    topic: TreeTopic
-    share: float  # of the heaviest topic of the cut, at most one
-    telling_words: Sequence[str]
+    parent: int | None  # the place of the branch that it becomes part of
+    most: int
+    fewest: int
+    topic: int | None  # its number on the page; None if it is several of them, or a part of one
+    name: str
+    weight: float
     words: Sequence[str]
-    is_above: bool  # the cut
-    n_ends: int  # branches above it of which this is the last row
 
 
-class TreeView(NamedTuple):
-    """What a page shows of a tree."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """The tree, and where a page cuts it."""
 
-    rows: Sequence[TreeRow]  # each branch before its parts
-    cut: int  # the rung whose topics are shown first
-    data: Markup  # JSON for tree.js
+    branches: Sequence[Branch]  # each before those that became part of it
+    numbers: Sequence[int]  # of topics or themes, at which it can be cut; falling
+    cut: int  # one of them
+    marks: Mapping[str, int]  # what some numbers are for: to read, to predict
 
-
-def tree_view(
-    tree: TopicTree, n_topics: int, recommended: int | None, names: Mapping[int, str]
-) -> TreeView:
-    """Return the tree, cut at the rung of ``n_topics`` topics, which may have been given names."""
-    cut = [rung.n_topics for rung in tree.rungs].index(n_topics)
-    tree = _with_names(tree, cut, names)
-    heaviest = max(topic.weight for topic in tree.rungs[cut].topics)
-    branches = _in_order(branches_of(tree))
-    rows = [_row(tree, branch, cut, heaviest, n_ends) for branch, n_ends in branches]
-    return TreeView(rows, cut, _tree_data(tree, recommended))
+    @property
+    def order(self) -> list[int]:
+        """The topics of the page, so that those which become one early are neighbours."""
+        return [branch.topic for branch in self.branches if branch.topic is not None]
 
 
-def _with_names(tree: TopicTree, cut: int, names: Mapping[int, str]) -> TopicTree:
-    """Return the tree with the names of the topics of one rung replaced."""
-    rungs, own = list(tree.rungs), tree.rungs[cut].topics
-    named = tuple(replace(topic, name=names.get(k, topic.name)) for k, topic in enumerate(own))
-    rungs[cut] = replace(rungs[cut], topics=named)
-    return replace(tree, rungs=tuple(rungs))
+class _Grown(NamedTuple):
+    """A branch before it has a place, and the branches that became part of it."""
+
+    most: int
+    fewest: int
+    topic: int | None
+    name: str
+    weight: float
+    words: Sequence[str]
+    parts: Sequence[_Grown]
 
 
-def branches_of(tree: TopicTree) -> list[Branch]:
-    """Return the branches of the last rung, which hold all others."""
-    branches = [Branch(0, [topic], []) for topic in range(tree.rungs[0].n_topics)]
-    for place, (rung, fewer) in enumerate(pairwise(tree.rungs), start=1):
-        families = rung.children(fewer.n_topics)
-        branches = [
-            _grown([branches[part] for part in family], place, topic)
-            for topic, family in enumerate(families)
-        ]
+def _in_order(tops: Sequence[_Grown]) -> list[Branch]:
+    """Return each branch before its parts, of which the heavier ones come first."""
+    # A tree may be deeper than Python allows nested calls.
+    branches, waiting = list[Branch](), list[tuple[_Grown, int | None]]()
+    waiting += [(branch, None) for branch in reversed(tops)]
+    while waiting:
+        grown, parent = waiting.pop()
+        place = len(branches)
+        branches.append(Branch(parent, *grown[:-1]))
+        heavier = sorted(grown.parts, key=lambda part: part.weight)
+        waiting += [(part, place) for part in heavier]
     return branches
 
 
-def _grown(family: list[Branch], place: int, topic: int) -> Branch:
-    """Return the branch of a topic: that of its only part, or a new one."""
-    if len(family) != 1:
-        return Branch(place, [topic], family)
-    family[0].topics.append(topic)
-    return family[0]
+# --- the tree of a model --------------------------------------------------------------------------
+def tree_of_themes(run: TopicRun, merges: Sequence[Merge], names: Sequence[str], cut: int) -> Tree:
+    """Return the tree of the topics of ``run``, with ``names`` (n_topics,), cut at some themes."""
+    model, shown = run.model, run.words.shown
+    n_topics = model.n_topics
+    counts, weights = model.exact_counts.copy(), model.weights.copy()
+    unigram = unigram_probabilities(run.words.term_frequency)
+
+    def grown(group: int, size: int, topic: int | None, parts: Sequence[_Grown]) -> _Grown:
+        words = counts[group] + model.word_concentration
+        words = (words / words.sum())[None]
+        name = [shown[word] for word in relevant_words(words, unigram, NAME_WORDS, NAME_BALANCE)[0]]
+        best = [shown[word] for word in top_words(words, MOST_WORDS)[0]]
+        own = ", ".join(name) if topic is None else names[topic]
+        return _Grown(size, 1, topic, own, float(weights[group]), best, parts)
+
+    groups = [grown(topic, n_topics, topic, ()) for topic in range(n_topics)]
+    for size, (kept, absorbed, _) in zip(range(n_topics - 1, 0, -1), merges, strict=True):
+        counts[kept] += counts[absorbed]
+        weights[kept] += weights[absorbed]
+        parts = [groups[group]._replace(fewest=size + 1) for group in (kept, absorbed)]
+        groups[kept] = grown(kept, size, None, parts)
+    return Tree(_in_order(groups[:1]), range(n_topics, 0, -1), cut, {})
 
 
-def _in_order(branches: Sequence[Branch]) -> Iterator[tuple[Branch, int]]:
-    """Yield each branch before its parts, and the number of branches above that end with it."""
-    # A path may have more rungs than Python or a browser allows nested calls.
-    waiting = [(branch, 0) for branch in reversed(branches)]
-    while waiting:
-        branch, depth = waiting.pop()
-        waiting += [(part, depth + 1) for part in reversed(branch.parts)]
-        next_depth = waiting[-1][1] if waiting else 0
-        yield branch, max(0, depth - next_depth)
+# --- the tree of a topic path ---------------------------------------------------------------------
+def tree_of_path(
+    tree: TopicTree, n_shown: int, names: Mapping[int, str], cut: int, marks: Mapping[str, int]
+) -> Tree:
+    """Return the tree of a topic path; the page shows the topics of the run with ``n_shown``.
+
+    Some of these have ``names`` that they were given. A branch has the name, weight and words that
+    it has on the rung nearest to that run.
+    """
+    sizes = [rung.n_topics for rung in tree.rungs]
+    shown = sizes.index(n_shown)
+
+    def grown(first: int, topics: Sequence[int], parts: Sequence[_Grown]) -> _Grown:
+        last = first + len(topics) - 1
+        place = min(max(shown, first), last)
+        number = topics[place - first]
+        topic = tree.rungs[place].topics[number]
+        is_shown = place == shown
+        name = names.get(number, topic.name) if is_shown else topic.name
+        words = list(dict.fromkeys([*topic.telling_words, *topic.words]))[:MOST_WORDS]
+        own = number if is_shown else None
+        return _Grown(sizes[first], sizes[last], own, name, topic.weight, words, parts)
+
+    ends: list[tuple[int, list[int], Sequence[_Grown]]]
+    ends = [(0, [topic], ()) for topic in range(sizes[0])]
+    for place, (rung, fewer) in enumerate(pairwise(tree.rungs), start=1):
+        after = []
+        for topic, family in enumerate(rung.children(fewer.n_topics)):
+            if len(family) == 1:
+                first, topics, parts = ends[family[0]]
+                after.append((first, [*topics, topic], parts))
+            else:
+                after.append((place, [topic], [grown(*ends[part]) for part in family]))
+        ends = after
+    tops = sorted((grown(*end) for end in ends), key=lambda branch: -branch.weight)
+    return Tree(_in_order(tops), sizes, cut, marks)
 
 
-def _row(tree: TopicTree, branch: Branch, cut: int, heaviest: float, n_ends: int) -> TreeRow:
-    place = branch.shown_on(cut)
-    rung, number = tree.rungs[place], branch.topics[place - branch.first]
-    topic = rung.topics[number]
-    return TreeRow(
-        branch=branch,
-        number=str(number) if place == cut else f"{number} of {rung.n_topics}",
-        topic=topic,
-        share=min(1.0, topic.weight / heaviest) if heaviest else 0.0,
-        telling_words=_telling(topic),
-        words=_others(topic),
-        is_above=branch.first > cut,
-        n_ends=n_ends,
-    )
+def themes_of_path(tree: TopicTree, n_topics: int, n_themes: int) -> list[int]:
+    """Return the topic of the rung with ``n_themes`` that each of ``n_topics`` became part of."""
+    sizes = [rung.n_topics for rung in tree.rungs]
+    themes = list(range(n_topics))
+    for rung in tree.rungs[sizes.index(n_topics) : sizes.index(n_themes)]:
+        themes = [rung.topics[theme].parent or 0 for theme in themes]
+    return themes
 
 
-def _telling(topic: TreeTopic) -> Sequence[str]:
-    return topic.telling_words[:MOST_TELLING]
-
-
-def _others(topic: TreeTopic) -> Sequence[str]:
-    """Return the best words of a topic without those that are shown as telling."""
-    telling = _telling(topic)
-    return [word for word in topic.words if word not in telling][:MOST_WORDS]
-
-
-def _tree_data(tree: TopicTree, recommended: int | None) -> Markup:
-    """Return each word once, and for each topic its name, weight and the numbers of its words."""
-    numbers: dict[str, int] = {}
-
-    def numbered(words: Sequence[str]) -> list[int]:
-        return [numbers.setdefault(word, len(numbers)) for word in words]
-
-    def topic_data(topic: TreeTopic) -> tuple[str, float, list[int], list[int]]:
-        telling, others = numbered(_telling(topic)), numbered(_others(topic))
-        return topic.name, round(topic.weight, DECIMALS), telling, others
-
-    content = {
-        "rungs": [
-            list(map(topic_data, rung.topics)) for rung in tree.rungs
-        ],  # first, since it fills ``numbers``
-        "sizes": [rung.n_topics for rung in tree.rungs],
-        "recommended": recommended,
-        "words": list(numbers),
+def theme_order(order: Sequence[int], of_topics: Sequence[int]) -> list[int]:
+    """Return the place of each topic's theme among themes, in the order of the tree."""
+    places = {
+        theme: place for place, theme in enumerate(dict.fromkeys(of_topics[t] for t in order))
     }
-    return Markup(escaped_json(content))
+    return [places[theme] for theme in np.asarray(of_topics).tolist()]

@@ -19,7 +19,7 @@ from msgspec.structs import replace as with_fields
 
 from sparsetopics.answers.edit_records import Edits
 from sparsetopics.answers.topic_names import GivenNames, place_of, with_names
-from sparsetopics.base.batches import DocumentBatch, FloatArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import warn_user
 from sparsetopics.corpora.batching import FEWEST_BATCHES, Batches
 from sparsetopics.corpora.corpus import Corpus
@@ -101,9 +101,13 @@ def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
     if n_themes > run.model.n_topics:
         most = f"{run.model.n_topics:,}, the number of topics of {run.path}"
         refuse("themes", f"must be from 1 to {most}, but is {n_themes:,}")
-    groups = groups_at(topics.themes(), n_themes)
-    joined = [np.flatnonzero(groups == theme).tolist() for theme in range(n_themes)]
-    found = with_joined_topics(topics, [group for group in joined if len(group) > 1])
+    return joined_to_themes(topics, groups_at(topics.themes(), n_themes))
+
+
+def joined_to_themes(run: TopicRun, groups: IntArray) -> TopicRun:
+    """The run with a topic for each of ``groups``, (n_topics,), which has the name of the theme."""
+    joined = [np.flatnonzero(groups == theme).tolist() for theme in np.unique(groups)]
+    found = with_joined_topics(run, [group for group in joined if len(group) > 1])
     names: GivenNames = {each.id: each.theme_name for each in found.topics if each.theme_name}
     nameless = [
         with_fields(topic, name=None, words=(), named_by=None, theme_name=None)

@@ -148,10 +148,13 @@ class GroupedDocuments(NamedTuple):
                 joined.include(total)
         return self._replace(grouping=grouping, totals=totals)
 
+    def means(self) -> GroupMeans:
+        """Estimate the means of topics in each group."""
+        return group_means(list(self.totals.values()), self.topic_word)
+
     def prevalence(self, n_words: int = 5) -> Prevalence:
         """Estimate the means of topics, and find ``n_words`` words of each group and topic."""
-        totals = list(self.totals.values())
-        means = group_means(totals, self.topic_word)
+        totals, means = list(self.totals.values()), self.means()
         telling = [
             [[self.words[word] for word in topic] for topic in group]
             for group in telling_group_words(totals, means, self.topic_word, n_words)

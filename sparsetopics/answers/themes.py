@@ -38,9 +38,13 @@ def themed(run: AnyRun, n_themes: int) -> TopicRun:
 
     Raises OptionError for a mixture, and if there are fewer topics.
     """
-    found = with_joined_themes(run, n_themes)
-    return found.with_topics(
-        [replace(topic, id=THEME + topic.id.removeprefix(THEME)) for topic in found.topics]
+    return as_themes(with_joined_themes(run, n_themes))
+
+
+def as_themes(run: TopicRun) -> TopicRun:
+    """The run with ids of themes in place of those of their heaviest topics."""
+    return run.with_topics(
+        [replace(topic, id=THEME + topic.id.removeprefix(THEME)) for topic in run.topics]
     )
 
 

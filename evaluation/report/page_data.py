@@ -1,0 +1,89 @@
+"""What the scripts of a page read, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from sparsetopics.base.batches import FloatArray
+from sparsetopics.evaluation.report.division import Division
+from sparsetopics.evaluation.report.topic_browser import BrowserWords
+from sparsetopics.evaluation.report.topic_tree import Tree
+
+DECIMALS = 3  # of logarithms; the error of a probability is below a thousandth
+SHARE_DECIMALS = 4
+ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def tree_data(tree: Tree) -> Markup:
+    """Return the branches with their places, names and words."""
+    branches = [
+        [*branch[:5], round(branch.weight, SHARE_DECIMALS + 2), branch.words]
+        for branch in tree.branches
+    ]
+    content = {"branches": branches, "numbers": list(tree.numbers), "cut": tree.cut}
+    return Markup(escaped_json({**content, "marks": dict(tree.marks)}))
+
+
+def division_data(division: Division) -> Markup:
+    """Return the shares of groups and periods, and the differences between pairs of groups."""
+    content = {
+        "groups": division.groups,
+        "periods": division.periods,
+        "documents": division.n_documents.tolist(),
+        "mean": _rounded(division.mean),
+        "low": _rounded(division.low),
+        "high": _rounded(division.high),
+    }
+    if (pairs := division.pairs) is not None:
+        ends = {"low": _rounded(pairs.low), "high": _rounded(pairs.high)}
+        content["pairs"] = {"difference": _rounded(pairs.difference), **ends}
+    return Markup(escaped_json(content))
+
+
+def _rounded(values: FloatArray) -> list[Any]:  # lists in lists of numbers
+    """Return rounded numbers, and None for those that are not known."""
+    rounded = np.round(values, SHARE_DECIMALS).astype(object)
+    rounded[np.isnan(values)] = None
+    found: list[Any] = rounded.tolist()
+    return found
+
+
+def browser_data(runs: Sequence[tuple[Sequence[str], Sequence[BrowserWords]]]) -> Markup:
+    """Return JSON for a script element, made of each run's vocabulary and words by topic.
+
+    Browsers do not read markup inside such an element, but ``</script`` would end it: no ``<`` is
+    left in the text.
+    """
+    return Markup(escaped_json({"runs": [_run_data(*run) for run in runs]}))
+
+
+def escaped_json(record: Mapping[str, Any]) -> str:  # whatever json.dumps takes
+    """Return JSON without the characters that mean something to HTML or end a line of script."""
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    for character, escape in ESCAPES.items():  # JSON has these characters only inside strings
+        text = text.replace(character, escape)
+    return text
+
+
+def _run_data(
+    words: Sequence[str], topics: Sequence[BrowserWords]
+) -> dict[str, list[str] | list[dict[str, list[float]]]]:
+    """Return each used word once and, for each topic, numbers of words, log φ and log φ/p."""
+    used = sorted({int(word) for topic in topics for word in topic.word_ids})
+    place = {word: number for number, word in enumerate(used)}
+    return {
+        "words": [words[word] for word in used],
+        "topics": [
+            {
+                "words": [place[word] for word in topic.word_ids.tolist()],
+                "logs": topic.log_probabilities.round(DECIMALS).tolist(),
+                "lifts": topic.log_lifts.round(DECIMALS).tolist(),
+            }
+            for topic in topics
+        ],
+    }
