@@ -50,6 +50,7 @@ class Division:
 
     by: str | None  # fields
     over: str | None
+    span: str  # from the first period to the last, or ""
     groups: Sequence[str]
     periods: Sequence[str]
     n_documents: IntArray  # (1 + n_groups, 1 + n_periods)
@@ -98,6 +99,7 @@ def division(found: GroupedDocuments, n_themes: int) -> Division:
     return Division(
         by=grouping.by,
         over=None if over is None else over.column,
+        span=over.span(spans[0][0], spans[-1][-1]) if over and spans else "",
         groups=[shortened(name, LONGEST_GROUP) for name in groups],
         periods=[] if over is None else [over.span(span[0], span[-1]) for span in spans],
         n_documents=n_documents.reshape(shape),

@@ -121,6 +121,7 @@ def render_page(report: Report) -> str:
         families=_families(shown),
         best=_best(shown),
         row_words=ROW_WORDS,
+        contents=_contents(report),
         n_colours=figures.N_COLOURS,
         style=Markup("".join(map(_packaged, STYLES))),
         scripts=[Markup(_packaged(f"{name}.js")) for name in SCRIPTS],
@@ -133,6 +134,25 @@ def render_page(report: Report) -> str:
         excerpt=excerpt,
         with_marks=with_marks,
     )
+
+
+def _contents(report: Report) -> list[tuple[str, str]]:
+    """Return the sections of the page, in order: the id of each and what the contents call it."""
+    overview, division = report.overview, report.division
+    has_topics = any(subject.topics for subject in report.subjects)
+    sections = {
+        "path": "Number of topics" if report.topic_path else "",
+        "themes": overview.noun.capitalize() if overview else "",
+        "time": f"Over {division.over}" if division and division.change else "",
+        "groups": f"By {division.by}" if division and division.against_rest else "",
+        "tree": "Tree" if overview and overview.tree else "",
+        "topics": "All topics" if has_topics else "",
+        "map": "Map" if any(subject.similarity for subject in report.subjects) else "",
+        "components": "" if has_topics else "Components",
+        "scores": "How good they are",
+        "training": "Training",
+    }
+    return [(name, title) for name, title in sections.items() if title]
 
 
 def _data(report: Report) -> dict[str, Markup]:
