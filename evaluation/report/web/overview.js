@@ -1,35 +1,20 @@
 // The areas of themes, and what the reader selects: documents of a group or period, and a theme.
 "use strict";
 
-// Returns [x, y, width, height] for each weight, which falls: rows of areas that are nearly square
-// (Bruls, Huizing & van Wijk 2000).
-function squarified(weights, width, height) {
-  const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
-  const sizes = weights.map((weight) => (weight / total) * width * height);
-  const boxes = [];
-  let [x, y, first] = [0, 0, 0];
-  while (first < sizes.length) {
-    const [across, down] = [width - x, height - y];
-    const side = Math.min(across, down);
-    let [sum, last, worst] = [0, first, Infinity];
-    for (; last < sizes.length; last += 1) {
-      const next = sum + sizes[last];
-      const ratio = Math.max((side * side * sizes[first]) / (next * next), (next * next) / (side * side * sizes[last]));
-      if (last > first && !(ratio <= worst)) break;
-      [sum, worst] = [next, ratio];
-    }
-    const depth = side > 0 ? sum / side : 0;
-    let along = 0;
-    for (let n = first; n < last; n += 1) {
-      const length = depth > 0 ? sizes[n] / depth : 0;
-      boxes.push(across >= down ? [x, y + along, depth, length] : [x + along, y, length, depth]);
-      along += length;
-    }
-    if (across >= down) x += depth;
-    else y += depth;
-    first = last;
-  }
-  return boxes;
+// Returns [x, y, width, height] for each weight, in the given order: a box is cut in two where its
+// weights have most equal sums, and so are its parts. Text needs boxes that are wider than high.
+function divided(weights, [x, y, width, height]) {
+  const WIDER = 1.6;
+  if (weights.length < 2) return weights.map(() => [x, y, width, height]);
+  const sums = weights.map((_, n) => weights.slice(0, n + 1).reduce((sum, weight) => sum + weight));
+  const total = sums.at(-1) || 1;
+  const away = sums.slice(0, -1).map((sum) => Math.abs(sum - total / 2));
+  const last = away.indexOf(Math.min(...away)) + 1;
+  const share = sums[last - 1] / total;
+  const isWide = width > WIDER * height;
+  const [across, down] = isWide ? [share * width, height] : [width, share * height];
+  const rest = isWide ? [x + across, y, width - across, height] : [x, y + down, width, height - down];
+  return [...divided(weights.slice(0, last), [x, y, across, down]), ...divided(weights.slice(last), rest)];
 }
 
 function startOverview(page) {
@@ -51,23 +36,27 @@ function startOverview(page) {
     const drawn = areas.filter((area) => area.weight > 0).sort((a, b) => place(a) - place(b));
     picture.replaceChildren(...drawn.map((area) => area.element));
     picture.classList.add("laid");
-    const boxes = squarified(drawn.map((area) => area.weight), width + GAP, height + GAP);
+    const boxes = divided(drawn.map((area) => area.weight), [0, 0, width + GAP, height + GAP]);
     drawn.forEach((area, n) => fill(area.element, boxes[n]));
   }
 
-  // An area shows as much as it has room for: its words, its share, its name, or nothing.
+  // An area shows as much as it has room for: its words, its share, its name or the start of it.
   function fill(element, [x, y, width, height]) {
     const [across, down] = [Math.max(0, width - GAP), Math.max(0, height - GAP)];
     Object.assign(element.style, { left: `${x}px`, top: `${y}px`, width: `${across}px`, height: `${down}px` });
-    element.classList.toggle("large", across > 180 && down > 90);
+    element.classList.toggle("large", across > 220 && down > 120);
     const [name, share, words] = element.children;
     const isFull = () => element.scrollHeight > element.clientHeight || element.scrollWidth > element.clientWidth;
     for (const part of [name, share, words]) part.hidden = false;
     element.classList.remove("small");
     for (const hide of [words, share]) if (isFull()) hide.hidden = true;
     if (isFull()) element.classList.add("small");
+    const full = (element.dataset.name ??= name.textContent);
+    const parts = full.split(", "); // of a name that is made of words
+    name.textContent = full;
+    while (isFull() && parts.pop() && parts.length) name.textContent = parts.join(", ");
     if (isFull()) name.hidden = true;
-    element.title = name.hidden ? name.textContent : "";
+    element.title = full;
   }
 
   const percent = (share) => `${(100 * share).toFixed(1)}%`;
@@ -128,6 +117,7 @@ function startOverview(page) {
     button.addEventListener("click", () => {
       control("theme").value = button.dataset.show;
       select();
+      page.querySelector("#topics details").open = true;
       control("topics").scrollIntoView();
     });
   }
