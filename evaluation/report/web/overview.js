@@ -73,6 +73,8 @@ function startOverview(page) {
         if (!all || part.dataset.changed) part.querySelector(".share").textContent = share;
         part.dataset.changed = "yes";
       }
+      const largest = Math.max(...(all ? usual : own)) || 1;
+      cards[n].querySelector("h3").style.setProperty("--share", percent(area.weight / largest));
     });
     const topics = theme < 0 ? null : first[theme].dataset.topics.split(" ").map(Number);
     areas.forEach((area, n) => area.element.classList.toggle("faint", theme >= 0 && n !== theme));
