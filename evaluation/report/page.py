@@ -140,16 +140,19 @@ def _contents(report: Report) -> list[tuple[str, str]]:
     """Return the sections of the page, in order: the id of each and what the contents call it."""
     overview, division = report.overview, report.division
     has_topics = any(subject.topics for subject in report.subjects)
+    scores = {"scores": "How good they are"}
     sections = {
         "path": "Number of topics" if report.topic_path else "",
+        **({} if overview else scores),
         "themes": overview.noun.capitalize() if overview else "",
+        **(scores if overview and report.scored_on else {}),
         "time": f"Over {division.over}" if division and division.change else "",
         "groups": f"By {division.by}" if division and division.against_rest else "",
         "tree": "Tree" if overview and overview.tree else "",
-        "topics": "All topics" if has_topics else "",
+        "topics": "Topics in detail" if has_topics else "",
         "map": "Map" if any(subject.similarity for subject in report.subjects) else "",
         "components": "" if has_topics else "Components",
-        "scores": "How good they are",
+        **scores,
         "training": "Training",
     }
     return [(name, title) for name, title in sections.items() if title]
