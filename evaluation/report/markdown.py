@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from importlib.metadata import version
 
@@ -16,7 +17,7 @@ from sparsetopics.evaluation.report.web_files import packaged
 
 ROW_WORDS = 10
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}  # some renderers know no "\<"
-_SPECIAL = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~$:@=^\"']")
+_SPECIAL = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~$:@=^]")
 _NUMBER = re.compile(r"[−+]?[\d,]+(\.\d+)?( ?%)?")
 
 
@@ -39,7 +40,7 @@ def render_markdown(report: Report) -> str:
         named=list(zip(short_names(report.subjects), report.subjects, strict=True)),
         families=[(name, short_names(own), own) for name, own in families.items()],
         columns_of=lambda subjects: table_of(score_columns(subjects)),
-        interval=_interval,
+        change=_change,
         row_words=ROW_WORDS,
         version=version("sparsetopics"),
         minus=minus,
@@ -64,7 +65,7 @@ def md(value: object) -> str:  # whatever a template shows
     return _SPECIAL.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), text)
 
 
-def _interval(difference: float, low: float, high: float) -> str:
+def _change(difference: float, low: float, high: float) -> Markup:
     """Return a difference of shares in percentage points, with its interval if that is known."""
     point, *ends = (minus(f"{100 * each:+z.1f}") for each in (difference, low, high))
-    return point if "nan" in ends else f"{point} ({ends[0]} to {ends[1]})"
+    return Markup(point if math.isnan(low) else f"{point} ({ends[0]} to {ends[1]})")
