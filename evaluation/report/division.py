@@ -142,12 +142,11 @@ def _with_largest_groups(found: GroupedDocuments) -> tuple[GroupedDocuments, str
 
 def _spans(over_time: GroupedDocuments) -> list[list[Start]]:
     """Return periods that follow each other, joined until they have enough documents."""
-    totals = over_time.totals.items()
-    sizes = {key.start: total.n_documents for key, total in totals if key.start is not None}
-    enough = max(FEWEST_DOCUMENTS, math.ceil(sum(sizes.values()) / MOST_PERIODS))
+    starts = [key.start for key in over_time.totals if key.start is not None]
+    sizes = [total.n_documents for total in over_time.totals.values()]
+    enough = max(FEWEST_DOCUMENTS, math.ceil(sum(sizes) / MOST_PERIODS))
     spans, n_in_last = list[list[Start]](), enough
-    # Documents with groups come group by group.
-    for start, size in sorted(sizes.items(), key=lambda item: (item[0],)):
+    for start, size in zip(starts, sizes, strict=True):
         if n_in_last >= enough:
             spans.append([])
             n_in_last = 0

@@ -50,9 +50,9 @@ def render_markdown(report: Report) -> str:
 
 
 def _theme_names(report: Report) -> dict[int, str]:
-    """Return the names of the themes that are not empty, by their numbers in a division."""
+    """Return the names of the themes that are not empty, by their places in a division."""
     themes = () if report.overview is None else report.overview.themes
-    return {theme.row.topic: theme.row.name for theme in themes}
+    return {place: theme.row.name for place, theme in enumerate(themes)}
 
 
 def md(value: object) -> str:  # whatever a template shows
