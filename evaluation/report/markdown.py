@@ -55,7 +55,7 @@ def _theme_names(report: Report) -> dict[int, str]:
     return {place: theme.row.name for place, theme in enumerate(themes)}
 
 
-def md(value: object) -> str:  # whatever a template shows
+def md(value: str | float) -> str:
     """Return a value as one line that neither Markdown nor HTML reads; numbers stay as they are."""
     if isinstance(value, Markup):  # of a macro, whose parts are inert
         return value

@@ -17,15 +17,21 @@ from sparsetopics import LDA
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.cli.main import main
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.evaluation.report.markdown import md
+from sparsetopics.evaluation.report.model_subjects import mixture_subject
 from sparsetopics.evaluation.report.page import FACES, render_page, write_page
-from sparsetopics.evaluation.report.report import run_report, write_run_report
+from sparsetopics.evaluation.report.report import run_report, scored_report, write_run_report
+from sparsetopics.evaluation.report.report_content import Report
 from sparsetopics.evaluation.report.report_record import record_of
+from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
+from sparsetopics.evaluation.scoring.topic_scores import score_topics
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.runs.run import load_run, save_run
+from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
+from worlds.heldout_documents import HeldoutDocuments
 
 HARMLESS = tuple(f"word{letter}" for letter in "abcdefghijkl")
 HOSTILE = (
@@ -178,6 +184,37 @@ def test_no_text_means_anything_to_markdown(text):
     assert not set(left) & set("\\`*_{}[]()#!|<>&~$") or re.fullmatch(r"[−\d.,% ]+", left)
     assert tags(rendered(f"| a |\n|---|\n| {inert} |\n")) == tags(rendered(TABLE))
     assert tags(rendered(f"- x {inert}")) == ["<ul>", "<li>", "</li>", "</ul>"]
+
+
+def test_scored_models_stand_side_by_side(run_folder, hdp_folder, training_batch):
+    heldout = HeldoutDocuments(training_batch)
+    runs = [topics_of_run(load_run(folder)) for folder in (run_folder, hdp_folder)]
+    cards = [score_topics(run, heldout, heldout) for run in runs]
+    page = scored_report(cards, "a|b", "training", 5)
+
+    text, record = FACES[".md"](page), json.loads(FACES[".json"](page))
+    assert text.startswith("# Comparison of 2 topic models\n")
+    assert "of **a\\|b**" in text
+    assert rendered(text).count("<table>") == 3  # of scores, and of the topics of each
+    assert "<th>difference from best</th>" in rendered(text)
+    score = page.subjects[0].score
+    assert record["subjects"][0]["score"]["mean"] == pytest.approx(score.mean, abs=1e-4)
+
+
+def test_mixtures_of_vectors_have_all_faces(tmp_path):
+    clumps = draw_clumps(0)
+    write_mixture(tmp_path / "run", mixture_of(clumps, "gaussian"))
+    subject = mixture_subject(load_run(tmp_path / "run"), VectorCorpus.from_array(clumps.values))
+    page = Report("Mixture", "Mixture", [subject], examples_corpus="c")
+
+    record = json.loads(FACES[".json"](page))["subjects"][0]
+    assert [row["number"] for row in record["components"]] == [
+        row.number for row in page.subjects[0].components
+    ]
+    assert "pictures" not in record["components"][0]
+    html = rendered(FACES[".md"](page))
+    assert "<h2>Components</h2>" in html
+    assert html.count("<table>") == 1
 
 
 def test_the_title_is_on_all_faces(tmp_path):
