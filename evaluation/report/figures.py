@@ -72,7 +72,7 @@ def trace_figure(series: Sequence[Line], label: str, colours: Sequence[int] | No
                 markersize=3.5,
             )
         axes.set_xlabel("lap")
-        axes.set_ylabel(label)
+        axes.set_ylabel(label, loc="top")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.ticklabel_format(axis="y", useOffset=False)
         if all(isinstance(value, int) for _, values in series for value in values):
