@@ -200,7 +200,8 @@ def _against_rest(by_group: GroupedDocuments, n_themes: int) -> Differences:
     """Compare each group with all others together."""
     rests = {}
     for own in by_group.totals:
-        rest = _joined(by_group, lambda key, own=own: OTHERS if key != own else None)  # type: ignore[misc]
+        others = {key: total for key, total in by_group.totals.items() if key != own}
+        rest = _joined(by_group._replace(totals=others), lambda key: OTHERS)
         rests[GroupKey(f"all but {own.name}", None)] = rest.totals[OTHERS]
     both = by_group._replace(totals={**by_group.totals, **rests})
     return _compared(both, list(zip(by_group.totals, rests, strict=True)), n_themes)

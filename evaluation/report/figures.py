@@ -15,7 +15,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import without_middle
 from sparsetopics.measures.paired import Estimate
 
@@ -26,15 +25,15 @@ INK, FAINT = "#010101", "#010102"
 PAGE_COLOURS = {INK: "var(--ink)", FAINT: "var(--line)"} | {
     f"#02000{number}": f"var(--series-{number})" for number in range(N_COLOURS)
 }
+WIDTH = 4.8  # inches: where a screen is 420 px wide, text is as large as here or larger
 Line = tuple[Sequence[float], Sequence[float]]  # places and values
 
-LONGEST_NAME = 28  # characters beside an axis
-ROOM_ABOVE = 1.4  # the height of a scale of shares, by the largest of them
-LABEL_ROOM = 0.06  # share of an axis that the label of a tick takes
+LONGEST_NAME = 22  # characters beside an axis
+LABEL_ROOM = 0.09  # share of an axis that the label of a tick takes
 STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its own
     "svg.fonttype": "none",  # text stays text, in the font of the page
     "svg.hashsalt": "sparsetopics",  # equal figures get equal ids of clip paths
-    "font.size": 10,
+    "font.size": 11,
     "text.color": INK,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
@@ -62,7 +61,7 @@ def trace_figure(series: Sequence[Line], label: str, colours: Sequence[int] | No
 
     A line is the laps of a run and its numbers after them.
     """
-    with styled_axes(5.2, 3.0) as (figure, axes):
+    with styled_axes(WIDTH, 3.2) as (figure, axes):
         for number, (laps, values) in zip(colours or range(len(series)), series, strict=True):
             axes.plot(
                 laps,
@@ -73,7 +72,7 @@ def trace_figure(series: Sequence[Line], label: str, colours: Sequence[int] | No
                 markersize=3.5,
             )
         axes.set_xlabel("lap")
-        axes.set_ylabel(label)
+        axes.set_ylabel(label, loc="top")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.ticklabel_format(axis="y", useOffset=False)
         if all(isinstance(value, int) for _, values in series for value in values):
@@ -92,7 +91,7 @@ def score_figure(
 
     A dotted line is the score of topic models without topics, ``unigram``.
     """
-    with styled_axes(5.2, 0.9 + 0.42 * len(names)) as (figure, axes):
+    with styled_axes(WIDTH, 1.0 + 0.42 * len(names)) as (figure, axes):
         for place, (score, own) in enumerate(zip(scores, colours, strict=True)):
             error = 2 * score.standard_error
             axes.errorbar(score.mean, place, xerr=error, color=colour(own), marker="o", capsize=4)
@@ -102,7 +101,7 @@ def score_figure(
             dotted = " (dotted: unigram)"
         axes.set_yticks(range(len(names)), [without_middle(name, LONGEST_NAME) for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.set_xlabel(f"{label}{dotted}")
+        axes.set_xlabel(f"{label}{dotted}", loc="right")  # room for it is on the left
         axes.grid(axis="y", visible=False)
         axes.ticklabel_format(axis="x", useOffset=False)
         return svg_text(figure)
@@ -119,7 +118,7 @@ def curve_figure(scores: Mapping[int, Estimate], recommended: int, as_good: tupl
     errors = [score.standard_error for score in scores.values()]
     # So that a band of one number has a width, and the axis a length if no other number is shown.
     margin = max(max(sizes) / min(sizes), 1.5) ** 0.02
-    with styled_axes(6.4, 3.8) as (figure, axes):
+    with styled_axes(WIDTH, 3.4) as (figure, axes):
         axes.axvspan(as_good[0] / margin, as_good[1] * margin, color=colour(0), alpha=0.15, lw=0)
         axes.axhline(max(means), color=INK, linestyle=":", linewidth=1.2)
         axes.errorbar(sizes, means, errors, color=colour(0), marker="o", markersize=4, capsize=3)
@@ -146,34 +145,9 @@ def _spaced(sizes: Sequence[int], first: int) -> set[int]:
     return kept
 
 
-def trend_figure(lines: Sequence[FloatArray], ticks: Mapping[float, str]) -> str:
-    """Draw shares as lines in percent, with bands for their intervals, as SVG text.
-
-    The rows of a line, (4, n_places), are its places, which are times or bins of numbers, the
-    shares there, and the lower and upper ends of their intervals, NaN where these are not known.
-    ``ticks`` are labels of places on the horizontal axis. Lines have the colours 0, 1, … The scale
-    is made for the lines, so that bands of a few documents, which may be wide, go beyond it.
-    """
-    top = 100 * max(line[1].max() for line in lines)
-    opacity = 0.2 if len(lines) == 1 else 0.12
-    with styled_axes(4.0, 2.2) as (figure, axes):
-        for number, line in enumerate(lines):
-            own, places = colour(number), line[0]
-            shares, low, high = 100 * line[1:]
-            axes.fill_between(places, low, high, color=own, alpha=opacity, linewidth=0)
-            marker = "o" if len(shares) < 40 else ""
-            axes.plot(places, shares, color=own, marker=marker, markersize=3)
-        axes.set_xticks(list(ticks), list(ticks.values()))
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
-        axes.yaxis.set_major_formatter("{x:g} %")
-        axes.set_ylim(0, min(ROOM_ABOVE * top, 102) or 1)
-        axes.grid(axis="x", visible=False)
-        return svg_text(figure)
-
-
 def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -> str:
     """Draw the moves accepted in each lap as stacked bars, a colour for each kind of move."""
-    with styled_axes(5.2, 3.0) as (figure, axes):
+    with styled_axes(WIDTH, 3.2) as (figure, axes):
         below = np.zeros(len(laps))
         for number, (kind, counts) in enumerate(accepted.items()):
             axes.bar(laps, counts, bottom=below, width=0.8, color=colour(number), label=kind)
@@ -186,7 +160,7 @@ def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -
         # Bars without height have an upper edge at zero, where the view would otherwise stick.
         axes.use_sticky_edges = False
         axes.set_ylim(bottom=0)
-        axes.legend(frameon=False, fontsize=9)
+        axes.legend(frameon=False, fontsize=11)
         return svg_text(figure)
 
 
@@ -208,7 +182,6 @@ def svg_text(figure: Figure) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     # Clip paths keep their ids, which figures refer to; ids of groups might repeat on the page.
     text = re.sub(r'<g id="[^"]*">', "<g>", text)
-    text = text.replace(' target="_blank"', "")  # links lead to places on the page
     for placeholder, variable in PAGE_COLOURS.items():
         text = text.replace(placeholder, variable)
     return text

@@ -45,12 +45,11 @@ def division_data(division: Division) -> Markup:
     return Markup(escaped_json(content))
 
 
-def _rounded(values: FloatArray) -> list[Any]:  # lists in lists of numbers
+def _rounded(values: FloatArray) -> Any:  # lists in lists of numbers
     """Return rounded numbers, and None for those that are not known."""
-    rounded = np.round(values, SHARE_DECIMALS).astype(object)
+    rounded = np.round(values, SHARE_DECIMALS).astype("O")
     rounded[np.isnan(values)] = None
-    found: list[Any] = rounded.tolist()
-    return found
+    return rounded.tolist()
 
 
 def browser_data(runs: Sequence[tuple[Sequence[str], Sequence[BrowserWords]]]) -> Markup:

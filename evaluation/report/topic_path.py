@@ -55,7 +55,7 @@ def _meaning(scores: Scores, n_topics: int) -> str:
     )
     if any(rung.empty_topics for rung in scores.rungs):
         meaning += " Numbers with empty topics are passed over if others predict as well."
-    return f"{meaning} {scores.limits}".rstrip()
+    return meaning
 
 
 def score_curve(scores: Scores, n_topics: int) -> Curve | None:

@@ -199,7 +199,7 @@ def test_a_page_is_that_of_the_command(model, saved, corpus, tmp_path):
     page = (tmp_path / "r.html").read_text()
     assert '<b class="topic-name">&lt;b&gt;Crime</b>' in page
     assert "documents of <strong>the given corpus</strong>" in page
-    assert ("The tree of topics" in page) == isinstance(model, TopicPath)
+    assert ('<section id="path"' in page) == isinstance(model, TopicPath)
     with pytest.raises(OutputError, match=r"exists\. Use overwrite to replace it\.$"):
         model.report(tmp_path / "r.html")
     model.report(tmp_path / "r.html", overwrite=True)

@@ -1,4 +1,4 @@
-"""Pages about topic paths: the advice, the curve, the tree and how it is cut."""
+"""Pages about topic paths: the advice, the curve and the tree."""
 
 import json
 import re
@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_array
 
-from browser import told_by
 from resealing import edit_json, reseal_file
 from run_contents import make_placeholder_runs
 from sparsetopics.base.errors import OptionError
@@ -22,14 +21,13 @@ from sparsetopics.evaluation.report.model_subjects import topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.evaluation.report.topic_path import topic_path_section
-from sparsetopics.evaluation.report.topic_tree import branches_of
+from sparsetopics.evaluation.report.topic_tree import themes_of_path, tree_of_path
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import load_run, save_run
 from sparsetopics.runs.topic_path_files import (
     RungScore,
     Scores,
-    TopicPathFolder,
     TopicTree,
     TreeRung,
     TreeTopic,
@@ -113,48 +111,26 @@ def report(*arguments, status=0):
     return result
 
 
-class Branch:
-    """A branch of the tree on a page."""
-
-    def __init__(self, attributes, is_visible):
-        self.is_visible = is_visible  # each branch above it is open
-        self.is_above = "above" in attributes["class"].split()
-        self.is_open = "open" in attributes
-        self.cells = []
-
-
 class Page(HTMLParser):
-    """Elements with the names of their attributes, text outside of scripts, and the branches."""
+    """Elements with the names of their attributes, and text outside of scripts."""
 
     def __init__(self, source):
         super().__init__()
         self.source = source
-        self.elements, self.pieces, self.branches = [], [], []
-        self._above = []  # elements of branches that are not closed
+        self.elements, self.pieces = [], []
         self.feed(source)
         self.close()
 
     def handle_starttag(self, tag, attrs):
-        attributes = dict(attrs)
-        self.elements.append((tag, tuple(sorted(attributes))))
-        if "branch" in attributes.get("class", "").split():
-            is_visible = all(branch.is_open for branch in self._above if branch)
-            self.branches.append(Branch(attributes, is_visible))
-            self._above.append(self.branches[-1])
-        elif self._above and tag in ("details", "div"):
-            self._above.append(None)
+        self.elements.append((tag, tuple(sorted(name for name, _ in attrs))))
 
     def handle_endtag(self, tag):
         self.elements.append((f"/{tag}", ()))
-        if self._above and tag in ("details", "div"):
-            self._above.pop()
 
     def handle_data(self, data):
         if self.elements[-1:] and self.elements[-1][0] in ("script", "style"):
             return
         self.pieces.append(data)
-        if self._above and data.strip():
-            self.branches[-1].cells.append(data.strip())
 
     @property
     def text(self):
@@ -177,24 +153,25 @@ def test_the_page_begins_with_the_advice_and_the_scores(save_path, tmp_path):
     page = page_of(save_path(), tmp_path)
 
     for shown in (
-        "To predict: 4 topics; from 4 to 8 predict as well.",
+        "To predict 4 topics From 4 to 8 predict as well.",
         "4 is the smallest number that predicts nearly as well as the best",
         "More than 8 topics were not tried and may predict better.",
-        "path (LDA) began with 8 topics, which were merged step by step into 2. It was trained on "
-        "60 documents.",
+        "path (LDA) began with 8 topics, which were merged step by step into 2.",
+        "trained on 60 documents",
         f"Each run was scored on {SCORED_ON}",
         "8 predicts as well −4.0000 best 10",
         "6 predicts as well −4.1250 −0.1250 ± 0.0625 11",
         "4 to predict −4.2500 −0.2500 ± 0.1250 12",
         "2 −4.3750 −0.3750 ± 0.1875 13",
-        "The topics in the list and on the map are those of the run",
+        "This page shows the 4 topics of the run",
+        "All 4 numbers as a table",
     ):
         assert shown in page.text
-    assert re.findall(r"<h2>(.*?)</h2>", page.source) == [
-        *("Topics", "Which topics are similar", "The tree of topics"),
-        *("How good the topics are", "How many topics", "How training went"),
-    ]
-    assert "<title>Topic path: path</title>" in page.source
+    names = ("path", "overview", "tree", "scores", "training")
+    places = [page.source.index(f'<section id="{name}"') for name in names]
+    assert places == sorted(places)
+    table = page.source.index('<table class="rungs">')
+    assert page.source.rindex("<details", 0, table) > page.source.rindex("</details>", 0, table)
 
 
 def curve_of(page):
@@ -232,13 +209,14 @@ def test_the_recommended_run_is_shown_as_on_its_own_page(
     folder = save_path()
     monkeypatch.chdir(tmp_path)
     own = topic_subject(topics_of_run(load_run(folder / "4")), documents)
-    section = topic_path_section(load_topic_path(folder), {})
+    section = topic_path_section(load_topic_path(folder))
 
-    alone = render_page(Report("Topic model", [own], "", "", "c", "c"))
-    page = render_page(Report("Topic path", [own], "", "", "c", "c", topic_path=section))
+    alone = render_page(Report("t", "Topic model", [own], "", "", "c", "c"))
+    page = render_page(Report("t", "Topic path", [own], "", "", "c", "c", topic_path=section))
 
-    for start, end in (("<h2>Topics</h2>", "<h2>The tree"), ("<h2>How training", "</footer>")):
-        shown = page[page.index(start) : page.index(end)].removesuffix("<section>\n").strip()
+    for start, end in (('<section id="overview"', "</section>"), ("<h2>How training", "</footer>")):
+        shown = page[page.index(start) :].partition(end)[0]
+        assert len(shown) > 200
         assert shown in alone
     assert 'class="examples"' in page
 
@@ -301,10 +279,10 @@ def test_without_scores_the_run_in_the_middle_is_shown(save_path, tmp_path):
 
     assert "No number of topics is recommended, because nothing was scored." in page.text
     assert "Below are the 4 topics of the run in the middle of the path." in page.text
-    for absent in ("standard error", "log-likelihood", "number of topics</text>", 'id="nan"'):
-        assert absent not in page.source
-    assert page.tree_data["recommended"] is None
-    assert [branch.is_visible for branch in page.branches].count(True) == 6
+    for absent in ("standard error", "log-likelihood", "number of topics</text>", "nan "):
+        assert absent not in page.source.partition("</section>")[0]
+    assert page.tree_data["marks"] == {}
+    assert page.tree_data["cut"] == 4
 
 
 def test_a_score_without_an_error_is_shown_with_a_dash(save_path, tmp_path):
@@ -324,26 +302,25 @@ def test_a_score_without_an_error_is_shown_with_a_dash(save_path, tmp_path):
     assert "nan" not in page.text
 
 
-def test_without_a_script_the_tree_is_cut_at_the_recommended_rung(save_path, tmp_path):
-    page = page_of(save_path(), tmp_path)
+def test_the_tree_of_the_page_names_topics_of_the_run_and_is_cut_there(save_path, tmp_path):
+    data = page_of(save_path(), tmp_path).tree_data
 
-    visible = [branch for branch in page.branches if branch.is_visible]
-    shown = [branch.cells[0] for branch in visible]
-    assert shown == ["0 of 2", "0", "1", "1 of 2", "2", "3"]
-    assert [branch.is_above for branch in visible] == [True, False, False] * 2
-    assert [branch.is_open for branch in visible] == [True, False, False] * 2
-    assert visible[1].cells == [
-        "0",
-        "50.00%",
-        "space, nasa, orbit",
-        "shuttle moon",
-        "space nasa orbit",
+    assert (data["numbers"], data["cut"], data["marks"]) == ([8, 6, 4, 2], 4, {"to predict": 4})
+    cut = [branch for branch in data["branches"] if branch[1] >= 4 >= branch[2]]
+    assert [branch[3] for branch in cut] == [0, 1, 2, 3]
+    assert cut[0][4:] == ["space, nasa, orbit", 0.5, ["shuttle", "moon", *WORDS[:3]]]
+    # Topics 1 and 2 of 6 are branches that began with 8 topics: the run is nearer to 6.
+    spans = [(parent, most, fewest) for parent, most, fewest, *_ in data["branches"]]
+    assert spans == [
+        *((None, 2, 2), (0, 6, 4), (1, 8, 8), (1, 8, 8), (0, 4, 4), (4, 8, 6), (4, 8, 6)),
+        *((None, 2, 2), (7, 6, 4), (8, 8, 8), (8, 8, 8), (7, 4, 4), (11, 8, 6), (11, 8, 6)),
     ]
-    # Topics 1 and 2 of 6 are branches that began with 8 topics: the cut is nearer to 6.
-    assert [branch.cells[0] for branch in page.branches] == [
-        *("0 of 2", "0", "0 of 8", "1 of 8", "1", "1 of 6", "2 of 6"),
-        *("1 of 2", "2", "4 of 8", "5 of 8", "3", "4 of 6", "5 of 6"),
-    ]
+
+
+def test_themes_of_a_path_are_the_topics_of_a_smaller_rung():
+    assert themes_of_path(tree_of(), 8, 4) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert themes_of_path(tree_of(), 6, 2) == [0, 0, 0, 1, 1, 1]
+    assert themes_of_path(tree_of(), 4, 4) == [0, 1, 2, 3]
 
 
 def test_hostile_words_add_no_element_and_no_attribute(save_path, tmp_path):
@@ -352,21 +329,20 @@ def test_hostile_words_add_no_element_and_no_attribute(save_path, tmp_path):
 
     assert found.elements == wanted.elements
     assert not [names for _, names in found.elements if any(n.startswith("on") for n in names)]
-    assert set(found.tree_data["words"]) == set(HOSTILE)
-    for word in HOSTILE:
-        assert word in "".join(found.pieces)
+    assert {word for branch in found.tree_data["branches"] for word in branch[6]} == set(HOSTILE)
 
 
-def test_a_path_of_many_rungs_is_drawn(tmp_path):
-    """Nested calls and nested elements have limits; rows have none."""
+def test_a_path_of_many_rungs_has_a_tree():
+    """Nested calls have a limit, which the depth of the tree must not have."""
     sizes = range(600, 3, -1)
     parents = [[max(0, topic - 1) for topic in range(size)] for size in sizes[:-1]]
-    found = TopicPathFolder(tmp_path, scores_of(sizes), tree_of(sizes, parents))
 
-    rows = topic_path_section(found, {}).tree.rows
+    found = tree_of_path(tree_of(sizes, parents), 4, {}, 4, {})
 
-    assert len(rows) == 600 + 596
-    assert sum(row.n_ends for row in rows) == 596  # each branch with parts ends once
+    assert len(found.branches) == 600 + 596
+    parents = [branch.parent for branch in found.branches if branch.parent is not None]
+    assert len(set(parents)) == 596
+    assert all(parent < place for place, (parent, *_) in enumerate(found.branches) if parent)
 
 
 def test_a_page_of_200_topics_is_small(tmp_path):
@@ -433,49 +409,6 @@ def test_wrong_things_are_refused_in_one_line(save_path, run_folder, tmp_path):
     assert not (tmp_path / "r.html").exists()
 
 
-def test_pages_of_single_runs_hold_no_tree(run_folder, tmp_path):
-    page = page_of(run_folder, tmp_path)
-
-    assert "tree-data" not in page.source
-    assert page.branches == []
-
-
-def test_the_script_shows_each_branch_on_the_rung_nearest_to_the_cut(save_path, tmp_path):
-    engine = pytest.importorskip("py_mini_racer", reason="needs mini-racer").MiniRacer()
-    page = page_of(save_path(), tmp_path)
-    (script,) = re.findall(r"<script>\n(// The tree.*?)</script>", page.source, flags=re.DOTALL)
-    branches = list(all_of(branches_of(tree_of())))
-    plain = json.dumps([{"first": each.first, "topics": each.topics} for each in branches])
-
-    found = engine.eval(f"""{script}
-JSON.stringify({plain}.map((branch) => [0, 1, 2, 3].map((cut) => rungShown(branch, cut))));""")
-
-    assert json.loads(found) == [[each.shown_on(cut) for cut in range(4)] for each in branches]
-
-
-def all_of(branches):
-    for branch in branches:
-        yield branch
-        yield from all_of(branch.parts)
-
-
-PROBE = """
-const told = [];
-const isVisible = (branch) => branch.checkVisibility();
-const cells = (branch) => [...branch.firstElementChild.children].map((each) => each.textContent);
-for (let place = 0; place < 4; place++) {
-  document.querySelector("#cut").value = place;
-  document.querySelector("#cut").dispatchEvent(new Event("input"));
-  told.push({
-    said: document.querySelector("#cut-shown").textContent,
-    above: [...document.querySelectorAll(".branch.above")].filter(isVisible).map(cells),
-    cut: [...document.querySelectorAll(".branch:not(.above)")].filter(isVisible).map(cells),
-  });
-}
-document.title = JSON.stringify(told);
-"""
-
-
 def test_names_are_those_of_the_run_in_detail(save_path, tmp_path):
     folder = save_path()
     topic = load_run(folder / "4").topics[2].id
@@ -483,28 +416,8 @@ def test_names_are_those_of_the_run_in_detail(save_path, tmp_path):
 
     page = page_of(folder, tmp_path, "--names", tmp_path / "names.toml")
 
-    assert [branch.cells[2] for branch in page.branches if branch.cells[0] == "2"] == ["Crime"]
-    assert sum("Crime" in branch.cells for branch in page.branches) == 1
-    assert page.source.count('<b class="topic-name">Crime</b>') == 2  # in the tree and in the list
+    named = [branch[3] for branch in page.tree_data["branches"] if branch[4] == "Crime"]
+    assert named == [2]
     (tmp_path / "names.toml").write_text('bbbbbbbb = "a"')
     with pytest.raises(OptionError, match="bbbbbbbb: there is no topic 'bbbbbbbb'"):
         write_run_report(tmp_path / "other.html", [folder], names=tmp_path / "names.toml")
-
-
-def test_a_browser_cuts_the_tree_at_any_rung(save_path, tmp_path):
-    page = page_of(save_path(tree=tree_of(words=HOSTILE)), tmp_path).source
-
-    told = told_by(page, PROBE, tmp_path)
-
-    assert [each["said"] for each in told] == [
-        *("2 topics", "4 topics, recommended", "6 topics", "8 topics")
-    ]
-    for each, rung in zip(told, reversed(tree_of(words=HOSTILE).rungs), strict=True):
-        expected = [
-            [str(number), f"{topic.weight:.2%}", topic.name,
-             f"{' '.join(topic.telling_words)} {' '.join(topic.words[:3])}"]
-            for number, topic in enumerate(rung.topics)
-        ]  # fmt: skip
-        assert sorted(each["cut"]) == sorted(expected)
-        assert all(" of " in number for number, *_ in each["above"])
-    assert [len(each["above"]) for each in told] == [0, 2, 4, 6]
