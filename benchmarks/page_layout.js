@@ -143,8 +143,8 @@ const pageLayout = (() => {
     const style = getComputedStyle(element, "::before");
     return style.content !== "none" && style.position === "absolute" ? rgba(style.backgroundColor) : null;
   };
-  function faint({ element, box }) {
-    const x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2 - scrollY;
+  // What is wrong with the colours of a line at a place of the window.
+  function faint(element, x, y) {
     const stack = document.elementsFromPoint(x, y);
     const place = stack.indexOf(element);
     if (place < 0) return null;
@@ -171,8 +171,11 @@ const pageLayout = (() => {
     for (const line of [...lines].sort((a, b) => a.box.top - b.box.top)) {
       if (line.element.closest(":disabled")) continue;
       if (line.box.bottom > scrollY + height() || line.box.top < scrollY) scrollTo(0, line.box.top - 80);
-      const fault = faint(line);
-      if (fault) found.set(fault.join(), [fault[0], isFirst(line.box), fault[1]]);
+      const { left, right, top, bottom } = line.box;
+      for (const x of [left + 2, (left + right) / 2, right - 2]) {
+        const fault = faint(line.element, x, (top + bottom) / 2 - scrollY);
+        if (fault) found.set(fault.join(), [fault[0], isFirst(line.box), fault[1]]);
+      }
     }
     scrollTo(0, 0);
     style.remove();
@@ -219,7 +222,7 @@ const pageLayout = (() => {
     const sideways = wide > 0 ? [["sideways", true, `${wide} px wider than the window`]] : [];
     const findings = [...overlaps(lines), ...cutOff(lines), ...small(lines), ...colours(lines), ...sideways, ...scrollers()];
     const cards = document.querySelectorAll(".card").length;
-    return { findings, height: document.documentElement.scrollHeight, h1: whole("h1"), cards: whole(".card"), hasCards: cards > 0, picture: picture() };
+    return { findings, height: document.documentElement.scrollHeight, headings: document.querySelectorAll("h1").length, h1: whole("h1"), cards: whole(".card"), hasCards: cards > 0, picture: picture() };
   }
   const unfold = () => document.querySelectorAll("details:not(.help)").forEach((each) => { each.open = true; });
   return { measure, unfold, watchFocus, focusFaults };

@@ -118,11 +118,14 @@ async def take_pictures(
 
 
 def first_screen_faults(measured: dict[str, object]) -> list[Finding]:
-    """What the first screen of a page with themes lacks."""
-    if not measured["hasCards"]:
-        return []
-    lacks = [name for name in ("h1", "picture", "cards") if not measured[name]]
-    return [Finding("first", True, f"the first screen shows nothing of: {name}") for name in lacks]
+    """What the heading is not, and what the first screen of a page with themes lacks."""
+    faults = []
+    if measured["headings"] != 1:
+        faults.append(Finding("first", True, f"{measured['headings']} headings of level 1"))
+    if measured["hasCards"]:
+        lacks = [name for name in ("h1", "picture", "cards") if not measured[name]]
+        faults += [Finding("first", True, f"no {name} on the first screen") for name in lacks]
+    return faults
 
 
 async def measure(
