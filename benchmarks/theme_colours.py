@@ -25,43 +25,29 @@ from numpy.typing import NDArray
 Colours = NDArray[np.float64]  # rows of red, green and blue, linear from 0 to 1
 
 WEB = Path(__file__).parent.parent / "evaluation" / "report" / "web"
+
+
+def matrix(rows: str) -> Colours:
+    return np.array([row.split() for row in rows.split(";")], np.float64)
+
+
 VISIONS = {
-    "usual": np.eye(3),
-    "protan": np.array(
-        [
-            [0.152286, 1.052583, -0.204868],
-            [0.114503, 0.786281, 0.099216],
-            [-0.003882, -0.048116, 1.051998],
-        ]
+    "usual": matrix("1 0 0; 0 1 0; 0 0 1"),
+    "protan": matrix(
+        "0.152286 1.052583 -0.204868; 0.114503 0.786281 0.099216; -0.003882 -0.048116 1.051998"
     ),
-    "deutan": np.array(
-        [
-            [0.367322, 0.860646, -0.227968],
-            [0.280085, 0.672501, 0.047413],
-            [-0.011820, 0.042940, 0.968881],
-        ]
+    "deutan": matrix(
+        "0.367322 0.860646 -0.227968; 0.280085 0.672501 0.047413; -0.011820 0.042940 0.968881"
     ),
-    "tritan": np.array(
-        [
-            [1.255528, -0.076749, -0.178779],
-            [-0.078411, 0.930809, 0.147602],
-            [0.004733, 0.691367, 0.303900],
-        ]
+    "tritan": matrix(
+        "1.255528 -0.076749 -0.178779; -0.078411 0.930809 0.147602; 0.004733 0.691367 0.303900"
     ),
 }
-TO_CONES = np.array(
-    [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
+TO_CONES = matrix(
+    "0.412221 0.536333 0.051446; 0.211903 0.680700 0.107397; 0.088302 0.281719 0.629979"
 )
-TO_OKLAB = np.array(
-    [
-        [0.2104542553, 0.7936177850, -0.0040720468],
-        [1.9779984951, -2.4285922050, 0.4505937099],
-        [0.0259040371, 0.7827717662, -0.8086757660],
-    ]
+TO_OKLAB = matrix(
+    "0.210454 0.793618 -0.004072; 1.977998 -2.428592 0.450594; 0.025904 0.782772 -0.808676"
 )
 READ = """(() => {
   const pen = document.createElement("canvas").getContext("2d");
@@ -100,41 +86,34 @@ def print_row(start: str, colours: Colours, other: Colours) -> None:
     cells = []
     for vision in VISIONS.values():
         apart = distances(colours, vision)
-        least = [
-            apart.diagonal(1).min(),
-            apart.diagonal(2).min(),
-            apart[np.triu_indices(len(apart), 1)].min(),
-        ]
-        cells.append(" ".join(f"{each:5.1f}" for each in least))
+        pairs = apart.diagonal(1), apart.diagonal(2), apart[np.triu_indices(len(apart), 1)]
+        cells.append(" ".join(f"{each.min():5.1f}" for each in pairs))
     print(f"{start:<16}", *cells, f"{least_contrast(colours, other):8.2f}", sep="  ")
 
 
-async def measure(tab: Tab, folder: Path, numbers: list[int]) -> None:
+async def read_colours(tab: Tab, scheme: str, block: str, n: int) -> dict[str, Colours]:
+    """Return the colours that the browser makes of the rules for ``n`` themes."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    await tab.call("Emulation.setEmulatedMedia", {"features": features})
+    with tempfile.NamedTemporaryFile("w", suffix=".html") as page:
+        page.write(f"<style>{(WEB / 'page.css').read_text()}</style>{block}<body>text")
+        page.flush()
+        await tab.open(Path(page.name).as_uri())
+        values = await tab.evaluate(READ.replace("N)", f"{n})"))
+    return {name: linear(each) for name, each in values.items()}
+
+
+async def measure(browser: str, numbers: list[int]) -> None:
     line = re.search(r"<style id=\"colours\">.*</style>", (WEB / "page.html").read_text())
     assert line is not None
-    print(" " * 16, *(f"{name:<17}" for name in VISIONS), "contrast", sep="  ")
-    print(" " * 16, *["next second   any"] * len(VISIONS), sep="  ")
-    for scheme in ("light", "dark"):
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        await tab.call("Emulation.setEmulatedMedia", {"features": features})
-        for n in numbers:
-            overview = {"colours": range(n)}
-            block = Environment().from_string(line.group()).render(overview=overview, n_places=n)
-            page = folder / "colours.html"
-            page.write_text(f"<style>{(WEB / 'page.css').read_text()}</style>{block}<body>text")
-            await tab.open(page.as_uri())
-            read = {
-                name: linear(each)
-                for name, each in (await tab.evaluate(READ.replace("N)", f"{n})"))).items()
-            }
-            print_row(f"{scheme} {n} tint", read["tint"], read["ink"])
-            print_row(f"{scheme} {n} tone", read["tone"], read["card"])
-
-
-async def run(browser: str, numbers: list[int]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        async with browser_tab(browser) as tab:
-            await measure(tab, Path(folder), numbers)
+    block = Environment().from_string(line.group())
+    async with browser_tab(browser) as tab:
+        for scheme in ("light", "dark"):
+            for n in numbers:
+                block_of_n = block.render(overview={"colours": range(n)}, n_places=n)
+                values = await read_colours(tab, scheme, block_of_n, n)
+                print_row(f"{scheme} {n} tint", values["tint"], values["ink"])
+                print_row(f"{scheme} {n} tone", values["tone"], values["card"])
 
 
 def main() -> None:
@@ -142,7 +121,9 @@ def main() -> None:
     parser.add_argument("--themes", default="8,12,24")
     parser.add_argument("--browser", default="chromium")
     options = parser.parse_args()
-    asyncio.run(run(options.browser, [int(each) for each in options.themes.split(",")]))
+    print(" " * 16, *(f"{name:<17}" for name in VISIONS), "contrast", sep="  ")
+    print(" " * 16, *["next second   any"] * len(VISIONS), sep="  ")
+    asyncio.run(measure(options.browser, [int(each) for each in options.themes.split(",")]))
 
 
 if __name__ == "__main__":
