@@ -27,6 +27,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import save_run
+from sparsetopics.runs.run_files import Provenance
 
 N_SECTIONS, N_MONTHS = 50, 24
 DOCUMENT_TOKENS = 100
@@ -83,7 +84,7 @@ def write_page(path: Path, n_topics: int, n_words: int, n_documents: int) -> Non
         run, stored = Path(folder) / "run", Path(folder) / "corpus"
         run.mkdir()
         corpus.save(stored)
-        settings = {"corpus": {"n_documents": n_documents}, "options": {}, "seed": 0}
+        settings: Provenance = {"corpus": {"n_documents": n_documents}, "options": {}, "seed": 0}
         save_run(run, model, vocabulary, settings, [])
         started = time.perf_counter()
         write_run_report(path, [run], stored, by="section", over="month:month", overwrite=True)

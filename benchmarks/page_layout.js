@@ -52,12 +52,14 @@ const pageLayout = (() => {
     }
     return lines;
   }
-  // Boxes that readers see as such: with a border or background, and controls.
+  // Boxes that readers see as such: with a border or background, and controls. Marks that data place
+  // (dots of a map) may share room; `faint` still finds one that covers a text.
   function paintedBoxes() {
     return [...document.body.querySelectorAll("*")].filter((element) => {
       if (inSvg(element) || element.closest("[aria-hidden=true]") || !shown(element)) return false;
       const style = getComputedStyle(element);
       if (style.display === "inline" || style.pointerEvents === "none") return false;
+      if (style.position === "absolute" && !element.textContent.trim()) return false;
       return element.matches("input, select, textarea, button, img, canvas, svg")
         || (parseFloat(style.borderTopWidth) > 0 && parseFloat(style.borderLeftWidth) > 0)
         || !/^(transparent|rgba\(0, 0, 0, 0\))$/.test(style.backgroundColor);

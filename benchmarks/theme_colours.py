@@ -1,6 +1,6 @@
 """Measure how well the colours of themes differ, for all readers, as page.css defines them.
 
-    python benchmarks/theme_colours.py [--themes 8,12,24]
+    python benchmarks/theme_colours.py [--themes 8 12 24]
 
 Headless Chromium turns the rules of page.css and page.html into colours. They are seen with usual
 vision and with three kinds of colour blindness (Machado, Oliveira and Fernandes 2009, complete).
@@ -34,27 +34,20 @@ def matrix(rows: str) -> Colours:
 VISIONS = {
     "usual": matrix("1 0 0; 0 1 0; 0 0 1"),
     "protan": matrix(
-        "0.152286 1.052583 -0.204868; 0.114503 0.786281 0.099216; -0.003882 -0.048116 1.051998"
+        ".152286 1.052583 -.204868; .114503 .786281 .099216; -.003882 -.048116 1.051998"
     ),
-    "deutan": matrix(
-        "0.367322 0.860646 -0.227968; 0.280085 0.672501 0.047413; -0.011820 0.042940 0.968881"
-    ),
+    "deutan": matrix(".367322 .860646 -.227968; .280085 .672501 .047413; -.011820 .042940 .968881"),
     "tritan": matrix(
-        "1.255528 -0.076749 -0.178779; -0.078411 0.930809 0.147602; 0.004733 0.691367 0.303900"
+        "1.255528 -.076749 -.178779; -.078411 .930809 .147602; .004733 .691367 .303900"
     ),
 }
-TO_CONES = matrix(
-    "0.412221 0.536333 0.051446; 0.211903 0.680700 0.107397; 0.088302 0.281719 0.629979"
-)
-TO_OKLAB = matrix(
-    "0.210454 0.793618 -0.004072; 1.977998 -2.428592 0.450594; 0.025904 0.782772 -0.808676"
-)
+TO_CONES = matrix(".412221 .536333 .051446; .211903 .680700 .107397; .088302 .281719 .629979")
+TO_OKLAB = matrix(".210454 .793618 -.004072; 1.977998 -2.428592 .450594; .025904 .782772 -.808676")
 READ = """(() => {
   const pen = document.createElement("canvas").getContext("2d");
   const read = (colour, place) => {
     const probe = document.body.appendChild(document.createElement("i"));
-    probe.className = `of-${place}`;
-    probe.style.color = `var(--${colour})`;
+    Object.assign(probe, { className: `of-${place}`, style: `color: var(--${colour})` });
     pen.fillStyle = getComputedStyle(probe).color;
     pen.fillRect(0, 0, 1, 1);
     return [...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)];
@@ -106,24 +99,24 @@ async def read_colours(tab: Tab, scheme: str, block: str, n: int) -> dict[str, C
 async def measure(browser: str, numbers: list[int]) -> None:
     line = re.search(r"<style id=\"colours\">.*</style>", (WEB / "page.html").read_text())
     assert line is not None
-    block = Environment().from_string(line.group())
     async with browser_tab(browser) as tab:
         for scheme in ("light", "dark"):
             for n in numbers:
-                block_of_n = block.render(overview={"colours": range(n)}, n_places=n)
-                values = await read_colours(tab, scheme, block_of_n, n)
+                template = Environment().from_string(line.group())
+                block = template.render(overview={"colours": range(n)}, n_places=n)
+                values = await read_colours(tab, scheme, block, n)
                 print_row(f"{scheme} {n} tint", values["tint"], values["ink"])
                 print_row(f"{scheme} {n} tone", values["tone"], values["card"])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--themes", default="8,12,24")
+    parser.add_argument("--themes", type=int, nargs="+", default=[8, 12, 24])
     parser.add_argument("--browser", default="chromium")
     options = parser.parse_args()
     print(" " * 16, *(f"{name:<17}" for name in VISIONS), "contrast", sep="  ")
     print(" " * 16, *["next second   any"] * len(VISIONS), sep="  ")
-    asyncio.run(measure(options.browser, [int(each) for each in options.themes.split(",")]))
+    asyncio.run(measure(options.browser, options.themes))
 
 
 if __name__ == "__main__":
