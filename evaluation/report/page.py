@@ -23,7 +23,12 @@ from sparsetopics.base.wording import excerpt, with_marks
 from sparsetopics.evaluation.report import figures
 from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.overview import Overview
-from sparsetopics.evaluation.report.page_data import browser_data, division_data, tree_data
+from sparsetopics.evaluation.report.page_data import (
+    browser_data,
+    division_data,
+    heat_map,
+    tree_data,
+)
 from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace, minus, number
 from sparsetopics.evaluation.report.topic_path import TopicPathSection
 from sparsetopics.measures.paired import Estimate, differences_from_best
@@ -112,7 +117,7 @@ def render_page(report: Report) -> str:
         Shown(n, names[n], subject, _accepted_moves(subject))
         for n, subject in enumerate(report.subjects)
     ]
-    overview = report.overview
+    overview, similar = report.overview, report.subjects[0].similarity
     return environment.get_template("page.html").render(
         report=report,
         shown=shown,
@@ -122,6 +127,7 @@ def render_page(report: Report) -> str:
         best=_best(shown),
         row_words=ROW_WORDS,
         n_colours=figures.N_COLOURS,
+        heat=overview and overview.tree and similar and heat_map(similar.values),
         style=Markup("".join(map(_packaged, STYLES))),
         scripts=[Markup(_packaged(f"{name}.js")) for name in SCRIPTS],
         data=_data(report),
