@@ -2,11 +2,13 @@
 "use strict";
 
 const MAP_GAP = 2; // dots around a label
+const MOST_NAMED = 40; // topics; the heaviest tell what a corner of the map is about
 
-// Returns where a label of some width and height may stand: on its disc, or beside it.
-function labelPlaces({ x, y, radius }, width, height) {
+// Returns where a label of some width and height may stand: on its disc, or, if it has a name, beside it.
+function labelPlaces({ x, y, radius }, width, height, hasName) {
   const [left, top] = [x - width / 2, y - height / 2];
-  const on = width <= 1.8 * radius ? [[left, top]] : [];
+  const on = Math.hypot(width, height) <= 2 * radius ? [[left, top]] : [];
+  if (!hasName) return on; // many numbers beside small discs would be noise
   const beside = [[x + radius + MAP_GAP, top], [x - radius - MAP_GAP - width, top]];
   return [...on, ...beside, [left, y - radius - MAP_GAP - height], [left, y + radius + MAP_GAP]];
 }
@@ -25,12 +27,14 @@ function isFreePlace([left, top], [width, height], own, discs, taken, frame) {
 }
 
 // Returns for each disc, the largest first, which of its texts stands where; none if there is no room.
-// `sizes` has the widths and heights of the texts of each disc.
+// `sizes` has the widths and heights of the texts of each disc: its name, and last its number alone.
 function placedLabels(discs, sizes, frame) {
   const taken = [];
   return discs.map((own, number) => {
     for (const [text, size] of sizes[number].entries()) {
-      const place = labelPlaces(own, ...size).find((each) => isFreePlace(each, size, own, discs, taken, frame));
+      const hasName = text < sizes[number].length - 1;
+      if (hasName && number >= MOST_NAMED) continue;
+      const place = labelPlaces(own, ...size, hasName).find((each) => isFreePlace(each, size, own, discs, taken, frame));
       if (!place) continue;
       taken.push([...place, ...size]);
       return { text, place };
@@ -48,9 +52,9 @@ function labelMap(page, map) {
     return { x, y, radius: width / 2, label: link.dataset.label };
   });
   discs.sort((a, b) => b.radius - a.radius);
-  const labels = discs.map(({ label }) => [label, label.split(" ")[0]].map((text) => {
+  const labels = discs.map(({ label }) => [label, label, label.split(" ")[0]].map((text, form) => {
     const made = page.createElement("span");
-    made.className = "map-label";
+    made.className = form === 1 ? "map-label narrow" : "map-label";
     made.setAttribute("aria-hidden", "true");
     made.textContent = text;
     return made;

@@ -105,6 +105,7 @@ function startTree(page) {
   const [pill, svg] = [page.getElementById("pill"), drawing.querySelector("svg")];
   const noun = (n) => `${n.toLocaleString("en")} ${n === 1 ? box.dataset.noun.slice(0, -1) : box.dataset.noun}`;
   const nearest = (number) => data.numbers.reduce((a, b) => (Math.abs(b - number) < Math.abs(a - number) ? b : a));
+  const leafHeight = Math.min(4, 480 / branches.filter((each) => !each.parts.length).length);
   const first = nearest(data.cut);
   let cut = first;
   let themes;
@@ -130,11 +131,10 @@ function startTree(page) {
   function row(place, number) {
     const branch = branches[place];
     const made = coloured(element("li", "of-"), number);
-    const most = Math.min(4, 480 / branches.filter((each) => !each.parts.length).length);
-    made.style.minHeight = `${Math.max(24, branch.ends * most)}px`;
+    made.style.minHeight = `${Math.max(24, branch.ends * leafHeight)}px`;
     const link = element("a", "", branch.name);
     link.href = address(branch);
-    const words = branch.words.filter((word) => !branch.name.includes(word)).slice(0, 5);
+    const words = branch.words.filter((word) => !branch.name.includes(word)).slice(0, 4);
     made.append(link, element("span", "number", `${(100 * branch.weight).toFixed(1)}%`), element("span", "soft", words.join(" ")));
     return made;
   }
@@ -250,21 +250,27 @@ function startHeatMap(page, branches) {
       : `${names.get(topics[down])} – ${names.get(topics[across])}: ${Math.round(100 * similar)}% similar`;
   });
 
-  page.addEventListener("themes", ({ detail }) => {
-    let last = -1;
+  let themes = [];
+  function drawNames() {
+    let last = 0;
     const labels = page.getElementById("heat-names");
     labels.replaceChildren();
-    for (const [name, , , own] of detail) {
+    for (const [name, , , own] of themes) {
       const places = topics.flatMap((topic, place) => (own.includes(topic) ? [place + 0.5] : []));
-      const middle = places.reduce((a, b) => a + b, 0) / places.length / topics.length;
-      if (!(middle - last >= 1 / 30)) continue;
+      const middle = (heat.clientHeight * places.reduce((a, b) => a + b, 0)) / places.length / topics.length;
       const label = page.createElement("span");
       label.textContent = name;
-      label.style.top = `${100 * middle}%`;
+      label.style.top = `${middle}px`;
       labels.append(label);
-      last = middle;
+      if (middle - label.offsetHeight / 2 >= last) last = middle + label.offsetHeight / 2;
+      else label.remove();
     }
+  }
+  page.addEventListener("themes", ({ detail }) => {
+    themes = detail;
+    drawNames();
   });
+  new ResizeObserver(drawNames).observe(heat);
 }
 
 if (typeof document !== "undefined" && document.getElementById("tree-data")) startTree(document);
