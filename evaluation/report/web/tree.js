@@ -135,7 +135,7 @@ function startTree(page) {
     const link = element("a", "", branch.name);
     link.href = address(branch);
     const words = branch.words.filter((word) => !branch.name.includes(word)).slice(0, 4);
-    made.append(link, element("span", "number", `${(100 * branch.weight).toFixed(1)}%`), element("span", "soft", words.join(" ")));
+    made.append(link, element("span", "number", `${(100 * branch.weight).toFixed(branch.weight < 0.001 ? 2 : 1)}%`), element("span", "soft", words.join(" ")));
     return made;
   }
 
@@ -212,9 +212,13 @@ function startTree(page) {
     }));
   }
 
-  drawing.addEventListener("click", cutAt);
-  drawing.addEventListener("pointerdown", (event) => drawing.setPointerCapture(event.pointerId));
-  drawing.addEventListener("pointermove", (event) => event.buttons && drawing.hasPointerCapture(event.pointerId) && cutAt(event));
+  for (const surface of [drawing, pill.parentElement]) {
+    surface.addEventListener("click", cutAt);
+    surface.addEventListener("pointerdown", (event) => surface.setPointerCapture(event.pointerId));
+    surface.addEventListener("pointermove", (event) => {
+      if (surface.hasPointerCapture(event.pointerId)) cutAt(event);
+    });
+  }
   slider.max = data.numbers.length - 1;
   slider.addEventListener("input", () => show(data.numbers[data.numbers.length - 1 - Number(slider.value)]));
   for (const hidden of page.querySelectorAll("#tree [hidden]")) hidden.hidden = false;
