@@ -21,7 +21,7 @@ from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import excerpt, with_marks
 from sparsetopics.evaluation.report import figures
 from sparsetopics.evaluation.report.markdown import render_markdown
-from sparsetopics.evaluation.report.page_data import browser_data, division_data, tree_data
+from sparsetopics.evaluation.report.page_data import browser_data, division_data, heat_map, tree_data
 from sparsetopics.evaluation.report.report_content import Report
 from sparsetopics.evaluation.report.report_record import render_json
 from sparsetopics.evaluation.report.side_by_side import (
@@ -94,7 +94,7 @@ def render_page(report: Report) -> str:
         Shown(n, names[n], subject, _accepted_moves(subject))
         for n, subject in enumerate(report.subjects)
     ]
-    overview = report.overview
+    overview, similar = report.overview, report.subjects[0].similarity
     return environment.get_template("page.html").render(
         report=report,
         shown=shown,
@@ -105,6 +105,7 @@ def render_page(report: Report) -> str:
         row_words=ROW_WORDS,
         contents=_contents(report),
         n_colours=figures.N_COLOURS,
+        heat=overview and overview.tree and similar and heat_map(similar.values),
         style=Markup("".join(map(packaged, STYLES))),
         scripts=[Markup(packaged(f"{name}.js")) for name in SCRIPTS],
         data=_data(report),

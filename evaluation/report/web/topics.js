@@ -148,13 +148,6 @@ function startBrowser(page) {
   }
 
   for (const entry of entries) entry.element.addEventListener("toggle", () => fill(entry));
-  for (const link of page.querySelectorAll(".map a")) {
-    const address = link.getAttribute("href") || link.getAttribute("xlink:href");
-    const entry = entries.find((each) => `#${each.element.id}` === address);
-    const title = page.createElementNS(link.namespaceURI, "title");
-    if (entry) title.textContent = `${entry.number} ${entry.name}: ${entry.words.slice(0, ROW_WORDS).join(" ")}`;
-    link.prepend(title);
-  }
   control("search").addEventListener("input", search);
   page.addEventListener("select", (event) => {
     chosen = event.detail.topics;
