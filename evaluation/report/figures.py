@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -29,7 +30,6 @@ PAGE_COLOURS = {INK: "var(--ink)", FAINT: "var(--line)"} | {
 Line = tuple[Sequence[float], Sequence[float]]  # places and values
 
 LONGEST_NAME = 28  # characters beside an axis
-ROOM_ABOVE = 1.4  # the height of a scale of shares, by the largest of them
 LABEL_ROOM = 0.06  # share of an axis that the label of a tick takes
 STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its own
     "svg.fonttype": "none",  # text stays text, in the font of the page
@@ -146,29 +146,18 @@ def _spaced(sizes: Sequence[int], first: int) -> set[int]:
     return kept
 
 
-def trend_figure(lines: Sequence[FloatArray], ticks: Mapping[float, str]) -> str:
-    """Draw shares as lines in percent, with bands for their intervals, as SVG text.
+def band_path(low: FloatArray, high: FloatArray) -> str:
+    """Return the outline of a band in percent over equal parts of a width of 100, upwards from 0.
 
-    The rows of a line, (4, n_places), are its places, which are times or bins of numbers, the
-    shares there, and the lower and upper ends of their intervals, NaN where these are not known.
-    ``ticks`` are labels of places on the horizontal axis. Lines have the colours 0, 1, … The scale
-    is made for the lines, so that bands of a few documents, which may be wide, go beyond it.
+    It has a piece for each two neighbours whose ends are known. A line is a band without height.
     """
-    top = 100 * max(line[1].max() for line in lines)
-    opacity = 0.2 if len(lines) == 1 else 0.12
-    with styled_axes(4.0, 2.2) as (figure, axes):
-        for number, line in enumerate(lines):
-            own, places = colour(number), line[0]
-            shares, low, high = 100 * line[1:]
-            axes.fill_between(places, low, high, color=own, alpha=opacity, linewidth=0)
-            marker = "o" if len(shares) < 40 else ""
-            axes.plot(places, shares, color=own, marker=marker, markersize=3)
-        axes.set_xticks(list(ticks), list(ticks.values()))
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
-        axes.yaxis.set_major_formatter("{x:g} %")
-        axes.set_ylim(0, min(ROOM_ABOVE * top, 102) or 1)
-        axes.grid(axis="x", visible=False)
-        return svg_text(figure)
+    places = (np.arange(len(low)) + 0.5) * 100 / len(low)
+    pieces = []
+    for left, right in pairwise(np.stack([places, -100 * low, -100 * high], axis=1)):
+        if not np.isnan([left, right]).any():
+            corners = (left[[0, 1]], left[[0, 2]], right[[0, 2]], right[[0, 1]])
+            pieces.append("M" + "L".join(f"{x:.2f} {y:z.2f}" for x, y in corners) + "Z")
+    return "".join(pieces)
 
 
 def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -> str:

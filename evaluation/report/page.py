@@ -21,7 +21,7 @@ from markupsafe import Markup
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import excerpt, with_marks
 from sparsetopics.evaluation.report import figures
-from sparsetopics.evaluation.report.division import Division
+from sparsetopics.evaluation.report.division import Division, scale_end
 from sparsetopics.evaluation.report.overview import Overview
 from sparsetopics.evaluation.report.page_data import browser_data, division_data, tree_data
 from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace, minus, number
@@ -127,6 +127,8 @@ def render_page(report: Report) -> str:
         data=_data(report),
         version=version("sparsetopics"),
         curve=lambda own: Markup(figures.curve_figure(own.scores, own.recommended, own.as_good)),
+        band=figures.band_path,
+        scale_end=scale_end,
         exp=math.exp,
         minus=minus,
         number=number,
