@@ -25,6 +25,7 @@ MOST_PERIODS = 60
 FEWEST_DOCUMENTS = 30  # of a period that stands alone
 LONGEST_GROUP = 60  # characters
 MOST_OPEN = 6  # groups, for which scales are made
+MOST_TRENDS = 4  # up and down
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,10 +66,20 @@ class Division:
     left_out: str  # sentences about documents and groups, or ""
 
     @property
-    def by_change(self) -> list[int]:
-        """The themes that grew most first."""
+    def trends(self) -> dict[str, list[int]]:
+        """The themes that grew most, then those that shrank most, and all others."""
         assert self.change is not None, "there is no time"
-        return _falling(self.change.difference[0])
+        difference = self.change.difference[0]
+        order = _falling(difference)
+        grew = [theme for theme in order if difference[theme] > 0.0][:MOST_TRENDS]
+        shrank = [theme for theme in order if difference[theme] < 0.0][-MOST_TRENDS:]
+        others = [theme for theme in order if theme not in grew + shrank]
+        return {"Grew most": grew, "Shrank most": shrank, "others": others}
+
+    @property
+    def top(self) -> float:
+        """The end of a scale of shares over time, in percent."""
+        return scale_end(self.mean[0, 1:].T)
 
     def by_difference(self, group: int) -> list[int]:
         """The themes that a group has most more of than the others first."""
@@ -93,8 +104,13 @@ def _falling(values: FloatArray | IntArray) -> list[int]:
 
 
 def scale_end(shares: FloatArray) -> float:
-    """A round percentage, somewhat beyond the largest share, where a scale ends."""
-    most = 125 * np.nanmax(np.abs(shares), initial=0.0001)
+    """Return a round percentage somewhat beyond the largest share, where a scale ends.
+
+    A row or two with far larger shares than the others goes beyond the scale.
+    """
+    largest = np.nanmax(np.abs(np.atleast_2d(shares)), axis=1, initial=0.0001)
+    usual = np.median(largest[largest > largest.max() / 100])
+    most = 125 * min(largest.max(), 2 * usual)
     step = 10.0 ** math.floor(math.log10(most)) / 2
     return min(float(f"{math.ceil(most / step) * step:.3g}"), 100.0)
 

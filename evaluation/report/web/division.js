@@ -10,9 +10,13 @@ function startDivision(page) {
   const signed = (share) => minus((share > 0 ? "+" : "") + (100 * share).toFixed(1));
   const interval = (low, high) => (low === null ? "not known" : `${points(low)} to ${points(high)}`);
 
-  // A round percentage somewhat beyond the largest share, as `scale_end` in division.py.
-  function scaleEnd(shares) {
-    const most = 125 * Math.max(0.0001, ...shares.map(Math.abs));
+  // A round percentage somewhat beyond the largest shares, as `scale_end` in division.py.
+  function scaleEnd(...rows) {
+    const largest = rows.map((row) => Math.max(0.0001, ...row.map(Math.abs))).sort((a, b) => a - b);
+    const top = largest.at(-1);
+    const usual = largest.filter((each) => each > top / 100);
+    const middle = (usual[(usual.length - 1) >> 1] + usual[usual.length >> 1]) / 2;
+    const most = 125 * Math.min(top, 2 * middle);
     const step = 10 ** Math.floor(Math.log10(most)) / 2;
     return Math.min(Number((Math.ceil(most / step) * step).toPrecision(3)), 100);
   }
@@ -76,12 +80,11 @@ function startDivision(page) {
 
   function drawGroup(section, group) {
     const of = (values, theme) => values[group].slice(1).map((own) => own[theme]);
-    const known = data.mean[group].slice(1).flat().filter((share) => share !== null);
-    const common = scaleEnd(known);
+    const common = scaleEnd(...data.mean[0][0].map((_, theme) => of(data.mean, theme)));
     section.style.setProperty("--common", common);
     for (const panel of section.querySelectorAll(".trend[data-theme]")) {
       const [mean, low, high] = [data.mean, data.low, data.high].map((each) => of(each, panel.dataset.theme));
-      const end = scaleEnd(mean.filter((share) => share !== null));
+      const end = scaleEnd(mean);
       const texts = mean.map((share) => (share === null ? "no documents" : `${points(share)} %`));
       const titles = texts.map((text, n) => `${text} (${interval(low[n], high[n])})`);
       drawColumns(panel, mean.map((share) => share && 100 * share), end, titles, texts);
