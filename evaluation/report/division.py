@@ -71,6 +71,8 @@ class Division:
         assert self.change is not None, "there is no time"
         difference = self.change.difference[0]
         order = _falling(difference)
+        if len(order) <= 2 * MOST_TRENDS:
+            return {"From growth to decline": order}
         grew = [theme for theme in order if difference[theme] > 0.0][:MOST_TRENDS]
         shrank = [theme for theme in order if difference[theme] < 0.0][-MOST_TRENDS:]
         others = [theme for theme in order if theme not in grew + shrank]

@@ -85,7 +85,7 @@ function startDivision(page) {
     for (const panel of section.querySelectorAll(".trend[data-theme]")) {
       const [mean, low, high] = [data.mean, data.low, data.high].map((each) => of(each, panel.dataset.theme));
       const end = scaleEnd(mean);
-      const texts = mean.map((share) => (share === null ? "no documents" : `${points(share)} %`));
+      const texts = mean.map((share) => (share === null ? "none" : `${points(share)} %`));
       const titles = texts.map((text, n) => `${text} (${interval(low[n], high[n])})`);
       drawColumns(panel, mean.map((share) => share && 100 * share), end, titles, texts);
       panel.querySelector(".own").textContent = `${end} %`;
@@ -107,17 +107,26 @@ function startDivision(page) {
   function showOnly(section, theme) {
     for (const each of section.querySelectorAll("[data-theme]"))
       each.hidden = theme >= 0 && Number(each.dataset.theme) !== theme;
-    for (const each of section.querySelectorAll(".more:has([data-theme])"))
-      each.open = theme >= 0 && each.querySelector("[data-theme]:not([hidden])") !== null;
+    for (const each of section.querySelectorAll(".part, .panel .more, #time .more")) {
+      each.open = theme >= 0;
+      each.hidden = !each.querySelector("[data-theme]:not([hidden])");
+    }
   }
 
   const [time, groups, panel] = ["time", "groups", "compare"].map((id) => page.getElementById(id));
   const selects = panel ? [...panel.querySelectorAll("select")] : [];
-  const compareChosen = () => compare(panel, ...selects.map((each) => Number(each.value)));
+  function compareChosen() {
+    if (selects[0].value === selects[1].value) selects[1].value = "-1";
+    compare(panel, ...selects.map((each) => Number(each.value)));
+  }
+
   page.addEventListener("select", ({ detail }) => {
     if (!detail) return; // texts are selected too
     if (time && data.periods.length > 1) drawGroup(time, detail.group);
     for (const section of [time, groups]) if (section) showOnly(section, detail.theme);
+    if (!panel || !detail.group) return;
+    selects[0].value = detail.group - 1;
+    compareChosen();
   });
   if (panel) {
     panel.hidden = false;
