@@ -20,8 +20,14 @@ from markupsafe import Markup
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import excerpt, with_marks
 from sparsetopics.evaluation.report import figures
+from sparsetopics.evaluation.report.division import scale_end
 from sparsetopics.evaluation.report.markdown import render_markdown
-from sparsetopics.evaluation.report.page_data import browser_data, division_data, heat_map, tree_data
+from sparsetopics.evaluation.report.page_data import (
+    browser_data,
+    division_data,
+    heat_map,
+    tree_data,
+)
 from sparsetopics.evaluation.report.report_content import Report
 from sparsetopics.evaluation.report.report_record import render_json
 from sparsetopics.evaluation.report.side_by_side import (
@@ -111,6 +117,8 @@ def render_page(report: Report) -> str:
         data=_data(report),
         version=version("sparsetopics"),
         curve=lambda own: Markup(figures.curve_figure(own.scores, own.recommended, own.as_good)),
+        band=figures.band_path,
+        scale_end=scale_end,
         exp=math.exp,
         minus=minus,
         number=number,

@@ -57,9 +57,10 @@ def division_data(division: Division) -> Markup:
         "low": _rounded(division.low),
         "high": _rounded(division.high),
     }
-    if (pairs := division.pairs) is not None:
-        ends = {"low": _rounded(pairs.low), "high": _rounded(pairs.high)}
-        content["pairs"] = {"difference": _rounded(pairs.difference), **ends}
+    for name, found in (("pairs", division.pairs), ("rest", division.against_rest)):
+        if found is not None:
+            ends = {"low": _rounded(found.low), "high": _rounded(found.high)}
+            content[name] = {"difference": _rounded(found.difference), **ends}
     return Markup(escaped_json(content))
 
 

@@ -225,7 +225,7 @@ def _division(
     themes: AnyRun = run if topics is None else page_themes(topics, topic_path).run
     words = () if run.vocabulary is None else run.vocabulary.shown
     found = grouped_documents(themes.model, corpus, words, grouping, workers=workers)
-    return division(found, themes.model.n_topics)
+    return division(found)
 
 
 def _topic_path(runs: Sequence[Path]) -> TopicPathFolder | None:
