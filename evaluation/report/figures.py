@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import without_middle
 from sparsetopics.measures.paired import Estimate
 
