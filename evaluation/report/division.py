@@ -24,7 +24,7 @@ MOST_GROUPS = 40
 MOST_PERIODS = 60
 FEWEST_DOCUMENTS = 30  # of a period that stands alone
 LONGEST_GROUP = 60  # characters
-MOST_OPEN = 6  # groups, for which scales are made
+MOST_OPEN = 4  # groups, for which scales are made
 MOST_TRENDS = 4  # up and down
 
 

@@ -132,14 +132,16 @@ def _contents(report: Report) -> list[tuple[str, str]]:
     overview, division = report.overview, report.division
     has_topics = any(subject.topics for subject in report.subjects)
     scores = {"scores": "How good they are"}
+    tree = {"tree": "Tree" if overview and overview.tree else ""}
     sections = {
         "path": "Number of topics" if report.topic_path else "",
         **({} if overview else scores),
+        **(tree if report.topic_path else {}),
         "themes": overview.noun.capitalize() if overview else "",
         **(scores if overview and report.scored_on else {}),
-        "time": f"Over {division.over}" if division and division.change else "",
-        "groups": f"By {division.by}" if division and division.against_rest else "",
-        "tree": "Tree" if overview and overview.tree else "",
+        "time": f"Over {division.over}" if division and division.over else "",
+        "groups": f"By {division.by}" if division and division.by else "",
+        **tree,
         "topics": "Topics in detail" if has_topics else "",
         "map": "Map" if any(subject.similarity for subject in report.subjects) else "",
         "components": "" if has_topics else "Components",

@@ -40,7 +40,7 @@ function startDivision(page) {
     const [left, right] = panel.querySelectorAll(".sides b");
     left.textContent = other < 0 ? "all other documents" : data.groups[other];
     right.textContent = data.groups[one];
-    const [from0, , to0] = panel.querySelectorAll(".scale:not(.sides) i");
+    const [from0, , to0] = panel.querySelectorAll(".ruler:not(.sides) i");
     [from0.textContent, to0.textContent] = [minus(`-${end}`), `+${end}`];
     const list = panel.querySelector("ul");
     gaps.sort((a, b) => b.difference - a.difference);
