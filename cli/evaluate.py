@@ -43,7 +43,9 @@ def _at_least_one(
 @click.pass_context
 @click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, callback=_at_least_one)
 @click.argument("heldout", type=NAMED_PATH)
-@click.option("--report", type=NEW_PATH, help="Also write an HTML page with the scores.")
+@click.option(
+    "--report", type=NEW_PATH, help="Also write a page with the scores: .html, .json or .md."
+)
 @overwrite_option("With --report: replace the page if it exists.")
 @row_option(
     OPTION["alpha"],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TextType
 from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import (
     grouping_options,
@@ -19,12 +19,18 @@ from sparsetopics.cli.shared_options import (
 
 @click.command()
 @click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, required=True)
-@click.option("--out", type=NEW_PATH, required=True, help="HTML file to write.")
+@click.option("--out", type=NEW_PATH, required=True, help="File to write: .html, .json or .md.")
 @click.option(
     "--corpus",
     type=NAMED_PATH,
     help="Corpus from which to take example documents or items, and in which to count NPMI. "
     "Default: the page has neither.",
+)
+@click.option(
+    "--title",
+    metavar="TEXT",
+    type=TextType(),
+    help="Title of the page. Default: the name of the corpus that RUN was trained on.",
 )
 @grouping_options
 @shown_topics_options
@@ -35,6 +41,7 @@ def command(
     runs: tuple[Path, ...],
     out: Path,
     corpus: Path | None,
+    title: str | None,
     by: str | None,
     over: str | None,
     names: Path | None,
@@ -43,37 +50,42 @@ def command(
     workers: int,
     as_json: bool,
 ) -> None:
-    """Write an HTML page about RUN for people who did not train it.
+    """Write a page about RUN for people who did not train it.
 
-    The page is one file that needs no network. It shows the topics with their words and
-    weights, a map of similar topics, what was trained on which corpus, and how training went. With
-    --corpus it also shows the coherence of topics and the documents in which each has its largest
-    share. For a mixture of vectors it shows the components: sizes, distinctive columns or image
-    patches, and the nearest items. Several runs are shown side by side; --names
-    is then not available.
+    The page is one file that needs no network. It begins with what the collection is about: its
+    themes, each with a colour, a weight and words. It also shows the tree of topics, which the
+    reader can cut at any number of them, how similar topics are, all topics with their words,
+    what was trained on which corpus, and how training went. With --corpus it also shows the
+    coherence of topics and the documents in which each has its largest share. For a mixture of
+    vectors it shows the components: sizes, distinctive columns or image patches, and the nearest
+    items. Several runs are shown side by side; --names is then not available.
 
-    With --by and --over it compares the topics of one run between groups of the documents of
-    CORPUS and over time, with the estimates of `sparsetopics prevalence`: a heat map, and lines
-    with 95 % intervals for the topics that change most.
+    The ending of --out says how the page is written: .html for browsers, .json for programs and
+    .md for Markdown, with the same content.
 
-    RUN may also be the folder that `sparsetopics path` writes, alone. The page then shows the
-    topics of the recommended run, the tree of topics, which the reader can cut at any number of
-    topics on the path, and the scores of all runs.
+    With --by and --over it compares the themes of one run between groups of the documents of
+    CORPUS and over time, with the estimates of `sparsetopics prevalence` and 95 % intervals.
 
-    `sparsetopics evaluate --report` writes the same page with held-out scores.
+    RUN may also be the folder that `sparsetopics path` writes, alone. The page then begins with
+    the recommended numbers of topics and the scores of all runs, and shows the topics of the
+    recommended run.
+
+    `sparsetopics evaluate --report` writes the same page with held-out scores, in the same three
+    forms.
 
     \b
     Example:
         sparsetopics report run --corpus train --out run.html
         sparsetopics report run --corpus train --by label --out groups.html
-        sparsetopics report run --names names.toml --out named.html
+        sparsetopics report run --names names.toml --title "News of 2020" --out named.html
+        sparsetopics report run --out run.md
         sparsetopics report run-50 run-100 --out both.html
         sparsetopics report path --corpus train --out path.html
     """
     from sparsetopics.evaluation.report.report import write_run_report
 
     write_run_report(
-        out, runs, corpus, by=by, over=over, names=names, n_themes=n_themes,
+        out, runs, corpus, by=by, over=over, names=names, n_themes=n_themes, title=title,
         overwrite=overwrite, workers=workers,
     )  # fmt: skip
     show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

@@ -160,16 +160,17 @@ def _strip(caption: str, patches: FloatArray) -> Picture:
     greys = (0.5 + 0.5 * patches / largest).reshape(-1, side, side)
     spaced = np.pad(greys, ((0, 0), (0, 0), (0, GAP)), constant_values=PAPER)
     strip = np.hstack(list(spaced))[:, :-GAP]
-    return Picture(caption, _address(grey_png(strip)), PIXEL * strip.shape[1])
+    return Picture(caption, png_address(grey_png(strip)), PIXEL * strip.shape[1])
 
 
 def _correlations(covariance: FloatArray) -> Picture:
     deviations = np.sqrt(np.diagonal(covariance))
     correlations = covariance / np.outer(deviations, deviations)
-    return Picture("correlations of columns", _address(signed_png(correlations)), MATRIX_DOTS)
+    return Picture("correlations of columns", png_address(signed_png(correlations)), MATRIX_DOTS)
 
 
-def _address(png: bytes) -> str:
+def png_address(png: bytes) -> str:
+    """Return the image as an address, so that a page needs no other file."""
     return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
 
 

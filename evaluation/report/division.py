@@ -9,21 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from sparsetopics.answers.prevalence import LEVEL, GroupedDocuments, NewKey
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import AnyArray, FloatArray, IntArray
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.grouping import GroupKey, Start
-from sparsetopics.measures.prevalence import GroupMeans, GroupTotal, group_differences
+from sparsetopics.measures.prevalence import GroupTotal, group_differences, group_means
 
 MOST_GROUPS = 40
 MOST_PERIODS = 60
 FEWEST_DOCUMENTS = 30  # of a period that stands alone
 LONGEST_GROUP = 60  # characters
-ALL, OTHERS = GroupKey(None, None), GroupKey("others", None)
+MOST_OPEN = 6  # groups, for which scales are made
+MOST_TRENDS = 4  # up and down
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,74 +52,101 @@ class Division:
 
     by: str | None  # fields
     over: str | None
-    groups: Sequence[str]
+    span: str  # from the first period to the last, or ""
+    groups: Sequence[str]  # the largest
     periods: Sequence[str]
+    pooled: Sequence[str]  # those of several periods with few documents
     n_documents: IntArray  # (1 + n_groups, 1 + n_periods)
     mean: FloatArray  # (1 + n_groups, 1 + n_periods, n_themes)
     low: FloatArray
     high: FloatArray
-    against_rest: Differences | None  # each group and all others
+    against_rest: Differences | None  # each group and all other documents
     pairs: Differences | None  # of groups
     change: Differences | None  # a row: the last third of the documents and the first one
     words: Sequence[Sequence[Sequence[str]]]  # of each group and theme, that set the group apart
-    left_out: str  # a sentence about documents and groups, or ""
+    left_out: str  # sentences about documents and groups, or ""
 
     @property
-    def by_change(self) -> list[int]:
-        """The themes that grew most first."""
+    def trends(self) -> dict[str, list[int]]:
+        """The themes that grew most, then those that shrank most, and all others."""
         assert self.change is not None, "there is no time"
-        order: list[int] = np.argsort(-self.change.difference[0], kind="stable").tolist()
-        return order
+        difference = self.change.difference[0]
+        order = _falling(difference)
+        if len(order) <= 2 * MOST_TRENDS:
+            return {"From growth to decline": order}
+        grew = [theme for theme in order if difference[theme] > 0.0][:MOST_TRENDS]
+        shrank = [theme for theme in order if difference[theme] < 0.0][-MOST_TRENDS:]
+        others = [theme for theme in order if theme not in grew + shrank]
+        return {"Grew most": grew, "Shrank most": shrank, "others": others}
+
+    @property
+    def top(self) -> float:
+        """The end of a scale of shares over time, in percent."""
+        return scale_end(self.mean[0, 1:].T)
 
     def by_difference(self, group: int) -> list[int]:
         """The themes that a group has most more of than the others first."""
         assert self.against_rest is not None, "there are no groups"
-        order: list[int] = np.argsort(-self.against_rest.difference[group], kind="stable").tolist()
-        return order
+        return _falling(self.against_rest.difference[group])
+
+    @property
+    def by_size(self) -> list[int]:
+        """The largest groups first."""
+        return _falling(self.n_documents[1:, 0])
+
+    @property
+    def reach(self) -> float:
+        """The end of a scale of differences, in percent, made for the largest groups."""
+        assert self.against_rest is not None, "there are no groups"
+        return scale_end(self.against_rest.difference[self.by_size[:MOST_OPEN]])
 
 
-def division(found: GroupedDocuments, n_themes: int) -> Division:
+def _falling(values: FloatArray | IntArray) -> list[int]:
+    order: list[int] = np.argsort(-values, kind="stable").tolist()
+    return order
+
+
+def scale_end(shares: FloatArray) -> float:
+    """Return a round percentage somewhat beyond the largest share, where a scale ends.
+
+    A row or two with far larger shares than the others goes beyond the scale.
+    """
+    largest = np.nanmax(np.abs(np.atleast_2d(shares)), axis=1, initial=0.0001)
+    usual = np.median(largest[largest > largest.max() / 100])
+    most = 125 * min(largest.max(), 2 * usual)
+    step = 10.0 ** math.floor(math.log10(most)) / 2
+    return min(float(f"{math.ceil(most / step) * step:.3g}"), 100.0)
+
+
+def division(found: GroupedDocuments) -> Division:
     """Return what a page shows of documents that were divided into groups, periods or both."""
     found, left_out = _with_largest_groups(found)
-    grouping = found.grouping
+    over, n_themes = found.grouping.over, len(found.topics)
     groups = list(dict.fromkeys(key.name for key in found.totals if key.name is not None))
     over_time = _joined(found, lambda key: GroupKey(None, key.start))
-    spans = [] if grouping.over is None else _spans(over_time)
-    start_of: dict[Start | None, Start] = {start: span[0] for span in spans for start in span}
-    pooled = _joined(found, lambda key: GroupKey(key.name, start_of.get(key.start)))
+    spans = [] if over is None else _spans(over_time)
+    names = [] if over is None else [over.span(span[0], span[-1]) for span in spans]
     keys = [(name, start) for name in (None, *groups) for start in (None, *(s[0] for s in spans))]
-    totals: dict[GroupKey, GroupTotal] = {}
-    for new_key in _MARGINS:
-        totals |= _joined(pooled, new_key).totals
-    table = _Estimates(pooled._replace(totals=totals), n_themes)
-    shape = 1 + len(groups), 1 + len(spans)
-    cells = [table.of(GroupKey(*key)) for key in keys]
-    n_documents, mean, low, high = (np.array(each) for each in zip(*cells, strict=True))
+    cells = _cells(found, spans, [GroupKey(*key) for key in keys])
     by_group = _joined(found, lambda key: GroupKey(key.name, None))
-    over = grouping.over
+    shape = 1 + len(groups), 1 + len(spans)
     return Division(
-        by=grouping.by,
+        by=found.grouping.by,
         over=None if over is None else over.column,
+        span=over.span(spans[0][0], spans[-1][-1]) if over and spans else "",
         groups=[shortened(name, LONGEST_GROUP) for name in groups],
-        periods=[] if over is None else [over.span(span[0], span[-1]) for span in spans],
-        n_documents=n_documents.reshape(shape),
-        mean=mean.reshape(*shape, n_themes),
-        low=low.reshape(*shape, n_themes),
-        high=high.reshape(*shape, n_themes),
-        against_rest=_against_rest(by_group, n_themes) if len(groups) > 1 else None,
-        pairs=_pairs(by_group, n_themes) if len(groups) > 1 else None,
-        change=_change(over_time, spans, n_themes) if len(spans) > 1 else None,
-        words=_words(by_group, n_themes) if groups else [],
+        periods=names,
+        pooled=[name for name, span in zip(names, spans, strict=True) if len(span) > 1],
+        n_documents=cells[0].reshape(shape),
+        mean=cells[1].reshape(*shape, n_themes),
+        low=cells[2].reshape(*shape, n_themes),
+        high=cells[3].reshape(*shape, n_themes),
+        against_rest=_against_rest(by_group, groups) if len(groups) > 1 else None,
+        pairs=_pairs(by_group, groups) if len(groups) > 1 else None,
+        change=_change(over_time, spans) if len(spans) > 1 else None,
+        words=_words(by_group) if groups else [],
         left_out=left_out,
     )
-
-
-_MARGINS: Sequence[NewKey] = (
-    lambda key: ALL,
-    lambda key: GroupKey(key.name, None),
-    lambda key: GroupKey(None, key.start),
-    lambda key: key,
-)
 
 
 def _joined(found: GroupedDocuments, new_key: NewKey) -> GroupedDocuments:
@@ -125,123 +154,114 @@ def _joined(found: GroupedDocuments, new_key: NewKey) -> GroupedDocuments:
 
 
 def _with_largest_groups(found: GroupedDocuments) -> tuple[GroupedDocuments, str]:
-    """Leave out the smallest of too many groups; say what is left out."""
+    """Join the smallest of too many groups to one without a name; say what is not shown."""
     sizes: dict[str | None, int] = {}
     for key, total in found.totals.items():
         sizes[key.name] = sizes.get(key.name, 0) + total.n_documents
-    largest = sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS]
+    largest = set(sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS])
     said = []
     if found.n_left_out:
-        said.append(f"{quantity(found.n_left_out, 'document')} without a value")
+        said.append(f"Left out: {quantity(found.n_left_out, 'document')} without a value.")
     if n_more := len(sizes) - len(largest):
-        said.append(quantity(n_more, "smaller group"))
-        kept = set(largest)
-        found = _joined(found, lambda key: key if key.name in kept else None)
-    return found, f"Left out: {' and '.join(said)}." if said else ""
+        more = quantity(n_more, "smaller group")
+        said.append(f"Not shown: {more}, whose documents count among all others.")
+    named = _joined(found, lambda k: GroupKey(k.name if k.name in largest else None, k.start))
+    return named, " ".join(said)
 
 
 def _spans(over_time: GroupedDocuments) -> list[list[Start]]:
     """Return periods that follow each other, joined until they have enough documents."""
-    starts = [key.start for key in over_time.totals if key.start is not None]
-    sizes = [total.n_documents for total in over_time.totals.values()]
-    enough = max(FEWEST_DOCUMENTS, math.ceil(sum(sizes) / MOST_PERIODS))
+    sizes = {key.start: each.n_documents for key, each in over_time.totals.items()}
+    enough = max(FEWEST_DOCUMENTS, math.ceil(sum(sizes.values()) / MOST_PERIODS))
     spans, n_in_last = list[list[Start]](), enough
-    for start, size in zip(starts, sizes, strict=True):
+    for start in sorted(start for start in sizes if start is not None):
         if n_in_last >= enough:
             spans.append([])
             n_in_last = 0
         spans[-1].append(start)
-        n_in_last += size
+        n_in_last += sizes[start]
     if len(spans) > 1 and n_in_last < enough:
         spans[-2:] = [spans[-2] + spans[-1]]
     return spans
 
 
-class _Estimates:
-    """Estimates of groups, by their keys, with a place for each theme."""
+def _cells(
+    found: GroupedDocuments, spans: Sequence[Sequence[Start]], keys: Sequence[GroupKey]
+) -> list[AnyArray]:
+    """Return documents, means and ends of intervals of groups, periods, both and all."""
+    start_of: dict[Start | None, Start] = {start: span[0] for span in spans for start in span}
+    pooled = _joined(found, lambda key: GroupKey(key.name, start_of.get(key.start)))
+    totals = dict(pooled.totals)
+    # Later ones replace documents that have no name because their group is small.
+    for new_key in _MARGINS:
+        totals |= _joined(pooled, new_key).totals
+    known = [place for place, key in enumerate(keys) if key in totals]
+    means = group_means([totals[keys[place]] for place in known], found.topic_word)
+    n_documents = np.zeros(len(keys), np.int64)
+    n_documents[known] = means.n_documents
+    shares = np.full((3, len(keys), len(found.topics)), np.nan)
+    shares[:, known] = means.mean, *means.interval(LEVEL)
+    return [n_documents, *shares]
 
-    def __init__(self, found: GroupedDocuments, n_themes: int) -> None:
-        self.means, self.topics, self.n_themes = found.means(), found.topics, n_themes
-        ends = self.means.interval(LEVEL)
-        self.values = [self.spread(each) for each in (self.means.mean, *ends)]
-        self.places = {key: place for place, key in enumerate(found.totals)}
 
-    def spread(self, values: FloatArray) -> FloatArray:
-        """Zeros for the themes without any token."""
-        spread = np.zeros((len(values), self.n_themes))
-        spread[:, self.topics] = values
-        return spread
-
-    def of(self, key: GroupKey) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        """Documents, means and ends of intervals of a group."""
-        place = self.places.get(key)
-        if place is None:
-            nothing = np.full(self.n_themes, np.nan)
-            return 0, nothing, nothing, nothing
-        mean, low, high = (each[place] for each in self.values)
-        return int(self.means.n_documents[place]), mean, low, high
+_ALL = GroupKey(None, None)
+_MARGINS: Sequence[NewKey] = (
+    lambda key: GroupKey(key.name, None),
+    lambda key: GroupKey(None, key.start),
+    lambda key: _ALL,
+)
 
 
 def _compared(
-    found: GroupedDocuments, pairs: Sequence[tuple[GroupKey, GroupKey]], n_themes: int
+    names: Sequence[tuple[str, str]],
+    totals: Sequence[GroupTotal],
+    pairs: Sequence[tuple[int, int]],  # of totals: one minus the other
+    topic_word: FloatArray,
 ) -> Differences:
-    """Compare groups by their keys, one minus the other."""
-    table = _Estimates(found, n_themes)
-    everywhere = GroupMeans(table.means.n_documents, *map(table.spread, table.means[1:]))
-    places = np.array([[table.places[key] for key in pair] for pair in pairs])
-    differences = group_differences(everywhere, places, LEVEL)
-    names = [(str(one.name), str(other.name)) for one, other in pairs]
-    return Differences(names, differences.difference, differences.low, differences.high)
+    found = group_differences(group_means(totals, topic_word), np.array(pairs), LEVEL)
+    return Differences(names, found.difference, found.low, found.high)
 
 
-def _against_rest(by_group: GroupedDocuments, n_themes: int) -> Differences:
-    """Compare each group with all others together."""
-    rests = {}
-    for own in by_group.totals:
-        others = {key: total for key, total in by_group.totals.items() if key != own}
-        rest = _joined(by_group._replace(totals=others), lambda key: OTHERS)
-        rests[GroupKey(f"all but {own.name}", None)] = rest.totals[OTHERS]
-    both = by_group._replace(totals={**by_group.totals, **rests})
-    return _compared(both, list(zip(by_group.totals, rests, strict=True)), n_themes)
+def _against_rest(by_group: GroupedDocuments, groups: Sequence[str]) -> Differences:
+    """Compare each group with all other documents."""
+    totals = [by_group.totals[GroupKey(name, None)] for name in groups]
+    for name in groups:
+        rest = GroupTotal(len(by_group.topics), len(by_group.words))
+        for key, total in by_group.totals.items():
+            if key.name != name:
+                rest.include(total)
+        totals.append(rest)
+    places = [(place, len(groups) + place) for place in range(len(groups))]
+    names = [(name, "the rest") for name in groups]
+    return _compared(names, totals, places, by_group.topic_word)
 
 
-def _pairs(by_group: GroupedDocuments, n_themes: int) -> Differences:
-    keys = list(by_group.totals)
-    pairs = [(one, other) for place, one in enumerate(keys) for other in keys[place + 1 :]]
-    return _compared(by_group, pairs, n_themes)
+def _pairs(by_group: GroupedDocuments, groups: Sequence[str]) -> Differences:
+    totals = [by_group.totals[GroupKey(name, None)] for name in groups]
+    places = list(combinations(range(len(groups)), 2))
+    return _compared(list(combinations(groups, 2)), totals, places, by_group.topic_word)
 
 
-def _change(
-    over_time: GroupedDocuments, spans: Sequence[Sequence[Start]], n_themes: int
-) -> Differences:
+def _change(over_time: GroupedDocuments, spans: Sequence[Sequence[Start]]) -> Differences:
     """Compare the last third of the documents with the first, in whole periods."""
     over = over_time.grouping.over
     assert over is not None, "spans are of time"
     sizes = {key.start: total.n_documents for key, total in over_time.totals.items()}
-    until = np.cumsum([sum(sizes[start] for start in span) for span in spans])
-    third = until[-1] / 3
-    n_first = max(1, int(np.searchsorted(until, third, side="right")))
-    n_last = max(
-        1, int(np.searchsorted(np.cumsum(np.diff(until, prepend=0)[::-1]), third, "right"))
+    of_spans = np.array([sum(sizes[start] for start in span) for span in spans])
+    n_first, n_last = (
+        max(1, int((np.cumsum(own) <= of_spans.sum() / 3).sum()))
+        for own in (of_spans, of_spans[::-1])
     )
-    parts = [list(spans[:n_first]), list(spans[-n_last:])]
-    first, last = (over.span(part[0][0], part[-1][-1]) for part in parts)
-    name_of: dict[Start | None, str] = {
-        start: name
-        for name, part in zip((first, last), parts, strict=True)
-        for span in part
-        for start in span
-    }
-    ends = _joined(
-        over_time, lambda key: GroupKey(name, None) if (name := name_of.get(key.start)) else None
-    )
-    return _compared(ends, [(GroupKey(last, None), GroupKey(first, None))], n_themes)
+    names, totals = [], []
+    for part in (spans[-n_last:], spans[:n_first]):
+        starts = {start for span in part for start in span}
+        own = _joined(over_time, lambda k, some=starts: _ALL if k.start in some else None)  # type: ignore[misc]
+        totals.append(own.totals[_ALL])
+        names.append(over.span(part[0][0], part[-1][-1]))
+    return _compared([(names[0], names[1])], totals, [(0, 1)], over_time.topic_word)
 
 
-def _words(by_group: GroupedDocuments, n_themes: int) -> list[list[list[str]]]:
+def _words(by_group: GroupedDocuments) -> list[list[list[str]]]:
     found = by_group.prevalence()
-    words: list[list[list[str]]] = [[[] for _ in range(n_themes)] for _ in found.groups]
-    for own, of_group in zip(words, found.words, strict=True):
-        for topic, best in zip(found.topics.tolist(), of_group, strict=True):
-            own[topic] = best
-    return words
+    pairs = zip(found.groups, found.words, strict=True)
+    return [words for key, words in pairs if key.name is not None]

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -15,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import without_middle
 from sparsetopics.measures.paired import Estimate
 
@@ -143,6 +145,20 @@ def _spaced(sizes: Sequence[int], first: int) -> set[int]:
         if all(abs(math.log(size / other)) >= room for other in kept):
             kept.add(size)
     return kept
+
+
+def band_path(low: FloatArray, high: FloatArray) -> str:
+    """Return the outline of a band in percent over equal parts of a width of 100, upwards from 0.
+
+    It has a piece for each two neighbours whose ends are known. A line is a band without height.
+    """
+    places = (np.arange(len(low)) + 0.5) * 100 / len(low)
+    pieces = []
+    for left, right in pairwise(np.stack([places, -100 * low, -100 * high], axis=1)):
+        if not np.isnan([left, right]).any():
+            corners = (left[[0, 1]], left[[0, 2]], right[[0, 2]], right[[0, 1]])
+            pieces.append("M" + "L".join(f"{x:.2f} {y:z.2f}" for x, y in corners) + "Z")
+    return "".join(pieces)
 
 
 def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -> str:

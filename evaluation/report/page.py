@@ -1,5 +1,7 @@
 """The page about models: one self-contained HTML file, for people who did not train them.
 
+``write_page`` also writes the other two faces of a report, as JSON and as Markdown.
+
 page.html is its template, which includes the other .html files: scores.html, training.html, and
 those of the parts that only some pages have. page.css holds its colours and layout, page.js is its
 topic browser, and tree.js cuts the tree of a topic path.
@@ -8,11 +10,8 @@ topic browser, and tree.js cuts the tree of a topic path.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
-from importlib.resources import files
-from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -21,47 +20,36 @@ from markupsafe import Markup
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import excerpt, with_marks
 from sparsetopics.evaluation.report import figures
-from sparsetopics.evaluation.report.division import Division
-from sparsetopics.evaluation.report.overview import Overview
-from sparsetopics.evaluation.report.page_data import browser_data, division_data, tree_data
-from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace, minus, number
-from sparsetopics.evaluation.report.topic_path import TopicPathSection
-from sparsetopics.measures.paired import Estimate, differences_from_best
+from sparsetopics.evaluation.report.division import scale_end
+from sparsetopics.evaluation.report.markdown import render_markdown
+from sparsetopics.evaluation.report.page_data import (
+    browser_data,
+    division_data,
+    heat_map,
+    tree_data,
+)
+from sparsetopics.evaluation.report.report_content import Report
+from sparsetopics.evaluation.report.report_record import render_json
+from sparsetopics.evaluation.report.side_by_side import (
+    differences,
+    score_columns,
+    short_names,
+    table_of,
+)
+from sparsetopics.evaluation.report.subject import Subject, Trace, minus, number
+from sparsetopics.evaluation.report.web_files import packaged
+from sparsetopics.measures.paired import Estimate
 from sparsetopics.options.registry import MOVE_COUNTS
 
 STYLES = ("page.css", "overview.css", "division.css", "tree.css")
 SCRIPTS = ("overview", "division", "tree", "map", "topics")
 ROW_WORDS = 10  # shown before a topic is opened
-DIFFERENCE = "difference from best"  # head of a column
 TRACES = {
     "elbo_per_token": "ELBO per training {datum}",
     "criterion_per_token": "collapsed criterion per training {datum}",
     "n_topics": "number of {noun}",
     "heldout_log_likelihood_per_token": "held-out log-likelihood per {datum}",
 }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Report:
-    """The content of a page. Corpora are given by name, or "" if there is none."""
-
-    title: str
-    kind: str  # of page
-    subjects: Sequence[Subject]
-    scored_on: str = ""  # for example "30 held-out documents"
-    heldout: str = ""  # corpus of the scores
-    coherence_corpus: str = ""  # corpus in which NPMI was counted
-    examples_corpus: str = ""
-    has_given_names: bool = False  # whether people named some topics
-    scoring: Mapping[str, Fact] | None = None  # what was scored, and how
-    topic_path: TopicPathSection | None = None  # the model is the run of one of its rungs
-    division: Division | None = None  # of documents, by the themes of the only model
-    n_documents: int | None = None  # that the last model was trained on
-
-    @property
-    def overview(self) -> Overview | None:
-        """What the collection is about; None on a page about several models, or about vectors."""
-        return self.subjects[0].overview if len(self.subjects) == 1 else None
 
 
 class Shown(NamedTuple):
@@ -92,11 +80,11 @@ class Family(NamedTuple):
 
 
 def write_page(output: Output, report: Report) -> None:
-    """Write ``report`` as a page. Raises OutputError.
+    """Write ``report``; the ending of the file says how: HTML, JSON or Markdown.
 
-    A browser needs no network to show the page. Equal reports give equal bytes.
+    A browser needs no network to show the page. Equal reports give equal bytes. Raises OutputError.
     """
-    text = render_page(report)
+    text = FACES[output.path.suffix.lower()](report)
     with written(output) as scratch:
         scratch.write_text(text, encoding="utf-8")
 
@@ -104,15 +92,15 @@ def write_page(output: Output, report: Report) -> None:
 def render_page(report: Report) -> str:
     """Return the page as HTML text."""
     environment = Environment(
-        loader=FunctionLoader(_packaged), autoescape=True, undefined=StrictUndefined,
+        loader=FunctionLoader(packaged), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    names = _short_names([subject.path for subject in report.subjects])
+    names = short_names(report.subjects)
     shown = [
         Shown(n, names[n], subject, _accepted_moves(subject))
         for n, subject in enumerate(report.subjects)
     ]
-    overview = report.overview
+    overview, similar = report.overview, report.subjects[0].similarity
     return environment.get_template("page.html").render(
         report=report,
         shown=shown,
@@ -121,18 +109,44 @@ def render_page(report: Report) -> str:
         families=_families(shown),
         best=_best(shown),
         row_words=ROW_WORDS,
+        contents=_contents(report),
         n_colours=figures.N_COLOURS,
-        style=Markup("".join(map(_packaged, STYLES))),
-        scripts=[Markup(_packaged(f"{name}.js")) for name in SCRIPTS],
+        heat=overview and overview.tree and similar and heat_map(similar.values),
+        style=Markup("".join(map(packaged, STYLES))),
+        scripts=[Markup(packaged(f"{name}.js")) for name in SCRIPTS],
         data=_data(report),
         version=version("sparsetopics"),
         curve=lambda own: Markup(figures.curve_figure(own.scores, own.recommended, own.as_good)),
+        band=figures.band_path,
+        scale_end=scale_end,
         exp=math.exp,
         minus=minus,
         number=number,
         excerpt=excerpt,
         with_marks=with_marks,
     )
+
+
+def _contents(report: Report) -> list[tuple[str, str]]:
+    """Return the sections of the page, in order: the id of each and what the contents call it."""
+    overview, division = report.overview, report.division
+    has_topics = any(subject.topics for subject in report.subjects)
+    scores = {"scores": "How good they are"}
+    sections = {
+        "path": "Number of topics" if report.topic_path else "",
+        **({} if overview else scores),
+        "themes": overview.noun.capitalize() if overview else "",
+        **(scores if overview and report.scored_on else {}),
+        "time": f"Over {division.over}" if division and division.change else "",
+        "groups": f"By {division.by}" if division and division.against_rest else "",
+        "tree": "Tree" if overview and overview.tree else "",
+        "topics": "Topics in detail" if has_topics else "",
+        "map": "Map" if any(subject.similarity for subject in report.subjects) else "",
+        "components": "" if has_topics else "Components",
+        **scores,
+        "training": "Training",
+    }
+    return [(name, title) for name, title in sections.items() if title]
 
 
 def _data(report: Report) -> dict[str, Markup]:
@@ -144,16 +158,6 @@ def _data(report: Report) -> dict[str, Markup]:
     if report.division is not None:
         data["division"] = division_data(report.division)
     return data
-
-
-def _packaged(name: str) -> str:
-    return (files("sparsetopics.evaluation.report") / "web" / name).read_text(encoding="utf-8")
-
-
-def _short_names(names: Sequence[str]) -> list[str]:
-    """Return the file names if they tell the runs apart, otherwise the whole paths."""
-    short = [Path(name).name or name for name in names]
-    return short if len(set(short)) == len(short) else list(names)
 
 
 def _best(shown: Sequence[Shown]) -> Shown:
@@ -172,55 +176,38 @@ def _families(shown: Sequence[Shown]) -> list[Family]:
 
 def _family(members: Sequence[Shown]) -> Family:
     subjects = [each.subject for each in members]
-    first, differences = subjects[0], _differences(subjects)
-    columns = [
-        {"kind": subject.kind, subject.noun: f"{subject.n_topics:,}", **subject.columns}
-        for subject in subjects
-    ]
-    for own, difference in zip(columns, differences, strict=False):  # there may be none
-        own[DIFFERENCE] = "best"
-        if difference is not None:
-            error = number(difference.standard_error, 4)
-            own[DIFFERENCE] = f"{number(difference.mean, 4)} ± {error}"
+    first, apart = subjects[0], differences(subjects)
     # A model keeps its colour in all figures of the page.
     colours = [each.number for each in members]
     return Family(
         title=first.family,
         noun=first.noun,
-        scores=_table(members, columns),
-        score_figures=_score_figures(members, differences, colours),
+        scores=_table(members, score_columns(subjects)),
+        score_figures=_score_figures(members, apart, colours),
         training=_table(members, [subject.training for subject in subjects]),
         trace_figures=_trace_figures(subjects, colours),
     )
 
 
 def _table(members: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Table:
-    """Return a table with the columns that any of the models has."""
-    heads = list(dict.fromkeys(head for own in columns for head in own))
-    cells = [[own.get(head, DASH) for head in heads] for own in columns]
+    heads, cells = table_of(columns)
     return Table(heads, list(zip(members, cells, strict=True)))
 
 
-def _differences(subjects: Sequence[Subject]) -> list[Estimate | None]:
-    """Return the paired difference of each model from the best; none without several scores."""
-    scores = [subject.heldout for subject in subjects if subject.heldout is not None]
-    return differences_from_best(scores) if len(scores) == len(subjects) > 1 else []
-
-
 def _score_figures(
-    members: Sequence[Shown], differences: Sequence[Estimate | None], colours: Sequence[int]
+    members: Sequence[Shown], apart: Sequence[Estimate | None], colours: Sequence[int]
 ) -> list[Markup]:
     """Return a figure of the scores and one of their differences; none without several scores."""
-    if not differences:
+    if not apart:
         return []
     first, names = members[0].subject, [each.name for each in members]
     datum = "token" if first.noun == "topics" else "item"
     scores = [score for each in members if (score := each.subject.score) is not None]
-    apart = [difference or Estimate(0.0, 0.0) for difference in differences]
+    from_best = [difference or Estimate(0.0, 0.0) for difference in apart]
     label, other = f"log-likelihood per held-out {datum}", f"difference from the best, per {datum}"
     return [
         Markup(figures.score_figure(names, scores, label, colours, first.unigram)),
-        Markup(figures.score_figure(names, apart, other, colours)),
+        Markup(figures.score_figure(names, from_best, other, colours)),
     ]
 
 
@@ -252,3 +239,11 @@ def _accepted_moves(subject: Subject) -> Markup | None:
     counts = {kind: [int(lap.get(f"{kind}_accepted") or 0) for lap in laps] for kind in MOVE_COUNTS}
     made = {kind: own for kind, own in counts.items() if any(own)}
     return Markup(figures.moves_figure(_laps(laps), made)) if made else None
+
+
+FACES: Mapping[str, Callable[[Report], str]] = {  # by the endings of their files
+    ".html": render_page,
+    ".htm": render_page,
+    ".json": render_json,
+    ".md": render_markdown,
+}

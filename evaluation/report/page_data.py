@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.evaluation.denoising.pictures import grey_png
+from sparsetopics.evaluation.report.components import png_address
 from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.topic_browser import BrowserWords
 from sparsetopics.evaluation.report.topic_tree import Tree
@@ -17,6 +19,22 @@ from sparsetopics.evaluation.report.topic_tree import Tree
 DECIMALS = 3  # of logarithms; the error of a probability is below a thousandth
 SHARE_DECIMALS = 4
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+class HeatMap(NamedTuple):
+    """A picture of similarities, white where topics are most alike."""
+
+    image: str  # address of a PNG file with a dot for each pair
+    least: float  # black
+    greatest: float  # white; topics are more like themselves
+
+
+def heat_map(similarities: FloatArray) -> HeatMap:
+    """Return a picture of (n_topics, n_topics) similarities, of at least two topics."""
+    pairs = similarities[~np.eye(len(similarities), dtype=bool)]
+    least, greatest = float(pairs.min()), float(pairs.max())
+    shares = (similarities - least) / (greatest - least or 1.0)
+    return HeatMap(png_address(grey_png(shares)), least, greatest)
 
 
 def tree_data(tree: Tree) -> Markup:
@@ -39,9 +57,10 @@ def division_data(division: Division) -> Markup:
         "low": _rounded(division.low),
         "high": _rounded(division.high),
     }
-    if (pairs := division.pairs) is not None:
-        ends = {"low": _rounded(pairs.low), "high": _rounded(pairs.high)}
-        content["pairs"] = {"difference": _rounded(pairs.difference), **ends}
+    for name, found in (("pairs", division.pairs), ("rest", division.against_rest)):
+        if found is not None:
+            ends = {"low": _rounded(found.low), "high": _rounded(found.high)}
+            content[name] = {"difference": _rounded(found.difference), **ends}
     return Markup(escaped_json(content))
 
 

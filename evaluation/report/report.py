@@ -1,10 +1,11 @@
-"""Pages about runs: with held-out scores for ``evaluate --report``, without for ``report``."""
+"""Reports about runs: with held-out scores for ``evaluate --report``, without for ``report``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from types import NoneType
 
 from sparsetopics.answers.prevalence import grouped_documents
 from sparsetopics.answers.themes import ONE_OF_PATH, opened
@@ -15,17 +16,18 @@ from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.evaluation.report.division import Division, division
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.overview import page_themes
-from sparsetopics.evaluation.report.page import Report, write_page
+from sparsetopics.evaluation.report.page import write_page
+from sparsetopics.evaluation.report.report_content import Report
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.report.topic_path import shown_number, topic_path_section
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.option import check_extension, refuse
+from sparsetopics.options.option import check_extension, check_type, refuse
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.runs.run import AnyRun, corpus_at
-from sparsetopics.runs.topic_identity import THEME
+from sparsetopics.runs.topic_identity import THEME, problem_of_name
 from sparsetopics.runs.topic_path_files import TopicPathFolder, is_topic_path, load_topic_path
 
 # Of a run, a corpus with examples, its scores and a number of threads.
@@ -64,11 +66,12 @@ def scored_report(
         of_words = isinstance(heldout, Corpus)
         noun, coherence_corpus = ("documents", name) if of_words else ("items", "")
         facts = {f"{noun} scored": f"{n_scored:,}"}
+    subjects = [scored_subject(card, heldout, workers=workers) for card in cards]
     seen = "training" if all(card.in_sample for card in cards) else "held-out"
     return Report(
-        title=title,
+        title=_title(subjects, title),
         kind=title,
-        subjects=[scored_subject(card, heldout, workers=workers) for card in cards],
+        subjects=subjects,
         scored_on=f"{n_scored:,} {seen} {noun}",
         heldout=name,
         coherence_corpus=coherence_corpus,
@@ -82,6 +85,20 @@ def scored_subject(card: AnyCard, heldout: AnyCorpus | None, *, workers: int) ->
     if isinstance(card, Scorecard):
         return topic_subject(card.topics, heldout, card, workers=workers)
     return mixture_subject(card.run, heldout, card, workers=workers)
+
+
+def _title(subjects: Sequence[Subject], of_one: str) -> str:
+    """Return the title of a page that has been given none; ``of_one`` is for a single model."""
+    families = {subject.family for subject in subjects}
+    kind = families.pop().lower() if len(families) == 1 else "models"
+    return f"Comparison of {len(subjects)} {kind}" if len(subjects) > 1 else of_one
+
+
+def check_title(title: str | None) -> None:
+    """Raise OptionError for a title that is no printable line of 1 to 200 characters."""
+    check_type("title", title, (str, NoneType), "a text or None")
+    if title is not None and (problem := problem_of_name(title)):
+        refuse("title", problem.removeprefix("a name "))
 
 
 def _subject_of(run: AnyRun, topic_path: TopicPathFolder | None) -> RunSubject:
@@ -107,17 +124,21 @@ def write_run_report(
 ) -> None:
     """Write a page about trained runs without held-out scores; several stand side by side.
 
+    The ending of ``path`` says how: .html or .htm, .json or .md. Without a ``title``, a page about
+    one run has the name of the corpus that it was trained on.
+
     For the folder of a topic path, which must be alone, the page shows the path and then the run
     that is recommended, or the one in the middle if none was scored. Example documents or items
     come from ``corpus``, and coherence is counted in it. ``by`` and ``over`` divide its documents,
     as for ``sparsetopics prevalence``, to show the topics of one run by groups and over time.
     ``names`` is a file or another run, with names for the topics of one run. Raises OutputError,
-    OptionError for a page that does not end in .html, for names that cannot be used and for
+    OptionError for a page with another ending, for a title or names that cannot be used and for
     documents that cannot be divided, RunError, and VocabularyError or ShapeError for a corpus of
     other words or columns.
     """
     output = output_file(path, overwrite=overwrite, inputs=[*runs, corpus])
     check_extension("out", path, PAGE_EXTENSIONS)
+    check_title(title)
     documents = None if corpus is None else corpus_at(corpus)
     if names and len(runs) > 1:
         refuse("names", f"is for the topics of one run, but {len(runs)} runs are given")
@@ -178,7 +199,7 @@ def run_report(
     examples = "" if corpus is None else corpus_name
     kind = "Topic path" if topic_path else kind if has_words else "Mixture"
     return Report(
-        title=title or Path(trained.get("path", "")).name or kind,
+        title=title or _title(subjects, Path(trained.get("path", "")).name or kind),
         kind=kind,
         n_documents=trained.get("n_documents"),
         subjects=subjects,
@@ -204,7 +225,7 @@ def _division(
     themes: AnyRun = run if topics is None else page_themes(topics, topic_path).run
     words = () if run.vocabulary is None else run.vocabulary.shown
     found = grouped_documents(themes.model, corpus, words, grouping, workers=workers)
-    return division(found, themes.model.n_topics)
+    return division(found)
 
 
 def _topic_path(runs: Sequence[Path]) -> TopicPathFolder | None:

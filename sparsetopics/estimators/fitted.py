@@ -274,34 +274,37 @@ class FittedEstimator(Estimator):
         by: str | None = None,
         over: str | None = None,
         names: GivenNames | None = None,
+        title: str | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Write the HTML page that ``sparsetopics report`` writes.
+        """Write the page, JSON or Markdown that ``sparsetopics report`` writes.
 
         Args:
-            path: The file, which must end in .html.
+            path: The file, whose ending says which: .html or .htm, .json or .md.
             corpus: Documents or items to take examples from and to count coherence in, with the
                 fitted columns.
             by: Field of the corpus with the names of groups, to compare topics between them.
             over: Field and unit, such as "date:month", to show topics over time.
             names: Names of topics by their numbers or ids; the others keep theirs.
+            title: Title of the page; by default the name of the corpus, if it has one.
             overwrite: Whether to replace the file if it exists.
 
-        Raises OutputError, OptionError for names that cannot be used and documents that cannot be
-        divided, and ShapeError or VocabularyError for other columns.
+        Raises OutputError, OptionError for names or a title that cannot be used and documents that
+        cannot be divided, and ShapeError or VocabularyError for other columns.
         """
         from sparsetopics.base.outputs import output_file
         from sparsetopics.evaluation.report.page import write_page
-        from sparsetopics.evaluation.report.report import page_grouping, run_report
+        from sparsetopics.evaluation.report.report import check_title, page_grouping, run_report
 
         run = self._run(names)
         check_type("overwrite", overwrite, bool, "true or false")
         output = output_file(path_of("path", path), overwrite=overwrite)
         check_extension("path", output.path, PAGE_EXTENSIONS)
+        check_title(title)
         grouping = page_grouping(by, over, has_corpus=corpus is not None)
         rows = None if corpus is None else self._more_rows(corpus).corpus
         found, n_threads = self._topic_path(), self._n_threads
-        page = run_report([run], rows, GIVEN, found, grouping, workers=n_threads)
+        page = run_report([run], rows, GIVEN, found, grouping, title, workers=n_threads)
         write_page(output, page)
 
     @naming_parameters()

@@ -83,7 +83,7 @@ MOST_WORKERS = 4096
 # Beyond these limits the ELBO can overflow, or lose all its digits to rounding.
 CONCENTRATION = Interval(1e-9, 1e9)
 VARIANCE = Interval(1e-30, 1e30)
-PAGE_EXTENSIONS = (".html", ".htm")
+PAGE_EXTENSIONS = (".html", ".htm", ".json", ".md")
 NOISE = Interval(1e-6, 1e6)  # σ of ``denoise``, where white is 255
 REPRESENTATIVES = Interval(1, 100, whole=True)  # documents of a topic, compared pair by pair
 DEFAULT_VALIDATION_SHARE = 0.1  # of the training documents, to score numbers of topics on

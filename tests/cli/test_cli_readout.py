@@ -423,9 +423,9 @@ def test_run_and_corpus_swapped_says_so(run_folder, heldout, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ("report run --out r.pdf", "must end in .html or .htm, but is r.pdf"),
-        ("report run --out r", "must end in .html or .htm, but is r"),
-        ("evaluate run heldout --report sc", "must end in .html or .htm, but is sc"),
+        ("report run --out r.pdf", "must end in .html, .htm, .json or .md, but is r.pdf"),
+        ("report run --out r", "must end in .html, .htm, .json or .md, but is r"),
+        ("evaluate run heldout --report sc", "must end in .html, .htm, .json or .md, but is sc"),
         ("export run --to csv --out e.parquet", "must end in .csv, but is e.parquet"),
         ("export run --to parquet --out e.CSV", "must end in .parquet, but is e.CSV"),
         ("export run --to pyldavis --out e.html", "must end in .json, but is e.html"),

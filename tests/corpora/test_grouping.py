@@ -1,5 +1,6 @@
 """Documents divided by names, periods and bins."""
 
+from dataclasses import replace
 from datetime import date, datetime
 
 import numpy as np
@@ -77,6 +78,33 @@ def test_numbers_without_a_width_are_groups_of_their_own():
     ]  # fmt: skip
     assert Over.parse("label").named(4.5) == "4.5"
     assert Over.parse("label:10").named(20.0) == "20–30"
+
+
+@pytest.mark.parametrize(
+    ("over", "are_whole", "first", "last", "name"),
+    [
+        ("year:1", True, 1963.0, 1963.0, "1963"),
+        ("year:10", True, 1960.0, 1960.0, "1960–1969"),
+        ("year:10", True, 1960.0, 1980.0, "1960–1989"),
+        ("year:10", False, 1960.0, 1960.0, "1960–1970"),
+        ("year:2.5", True, 5.0, 5.0, "5–7.5"),
+        ("year", True, 3.0, 4.5, "3–4.5"),
+        ("label:year", False, date(1963, 1, 1), date(1970, 1, 1), "1963–1970"),
+        ("label:quarter", False, date(2024, 1, 1), date(2024, 4, 1), "2024-Q1 to 2024-Q2"),
+    ],
+)
+def test_spans_and_bins_of_whole_numbers_are_named_as_people_write_them(
+    over, are_whole, first, last, name
+):
+    assert replace(Over.parse(over), are_whole=are_whole).span(first, last) == name
+
+
+@pytest.mark.parametrize(("labels", "are_whole"), [(["3", ""], True), (["3", "4.5"], False)])
+def test_groups_say_whether_the_numbers_they_are_made_of_are_whole(labels, are_whole):
+    rows = Rows(pa.array([], pa.string()), pa.array(labels, pa.string()), None, pa.table({}))
+    found = Grouping.parse(None, "label:5").of(MemoryRowGroup(Sizes.of_items(2), rows))
+
+    assert found.are_whole == are_whole
 
 
 def test_names_and_periods_together_make_groups_of_both():

@@ -137,6 +137,21 @@ def test_sums_of_blocks_are_those_of_all_documents(seed, cuts, groups):
         np.testing.assert_allclose(part.word_shares, exact.word_shares, atol=1e-6)
 
 
+def test_a_group_that_includes_another_has_the_sums_of_both():
+    topic_word = draw_topics()
+    batch = draw_documents(np.random.default_rng(2), topic_word, np.full(N_TOPICS, 0.25), 40)
+    projection = unbiased_projection(topic_word, np.full(N_TOPICS, 0.25))
+    own, other = totals_of(batch, np.arange(40) % 2, 2, projection)
+    (both,) = totals_of(batch, np.zeros(40, np.int64), 1, projection)
+
+    own.include(other)
+
+    assert own.n_documents == both.n_documents == 40
+    assert (own.n_tokens, other.n_documents) == (both.n_tokens, 20)
+    np.testing.assert_allclose(own.powers, both.powers)
+    np.testing.assert_allclose(own.word_shares, both.word_shares, rtol=1e-5)
+
+
 def test_sums_have_the_same_bits_for_any_number_of_workers():
     rng = np.random.default_rng(2)
     topic_word = draw_topics()

@@ -38,6 +38,8 @@ function startBrowser(page) {
   }
 
   // What a reader looks for: a topic is found if each term is part of its name or of a word.
+  let chosen = null; // topics of the theme that was selected
+
   function terms() {
     return control("search").value.toLowerCase().split(/\s+/).filter((term) => term);
   }
@@ -101,18 +103,19 @@ function startBrowser(page) {
 
   function search() {
     const wanted = terms();
+    const isChosen = (entry) => !chosen || chosen.includes(entry.number);
     const searched = entries.filter((entry) => !entry.isEmpty);
     let found = 0;
     for (const entry of searched) {
       const isFound = wanted.every((term) =>
         [entry.name, ...entry.words].some((text) => holds(text, term)),
       );
-      entry.element.hidden = !isFound;
-      found += isFound ? 1 : 0;
+      entry.element.hidden = !(isFound && isChosen(entry));
+      found += entry.element.hidden ? 0 : 1;
       showRow(entry);
     }
-    for (const fold of page.querySelectorAll("details.empty")) fold.hidden = wanted.length > 0;
-    control("found").textContent = wanted.length ? `${found} of ${searched.length}` : "";
+    for (const fold of page.querySelectorAll("details.empty")) fold.hidden = wanted.length > 0 || chosen !== null;
+    control("found").textContent = wanted.length || chosen ? `${found} of ${searched.length}` : "";
   }
 
   const orders = {
@@ -145,14 +148,11 @@ function startBrowser(page) {
   }
 
   for (const entry of entries) entry.element.addEventListener("toggle", () => fill(entry));
-  for (const link of page.querySelectorAll(".map a")) {
-    const address = link.getAttribute("href") || link.getAttribute("xlink:href");
-    const entry = entries.find((each) => `#${each.element.id}` === address);
-    const title = page.createElementNS(link.namespaceURI, "title");
-    if (entry) title.textContent = `${entry.number} ${entry.name}: ${entry.words.slice(0, ROW_WORDS).join(" ")}`;
-    link.prepend(title);
-  }
   control("search").addEventListener("input", search);
+  page.addEventListener("select", (event) => {
+    chosen = event.detail.topics;
+    search();
+  });
   control("sort").addEventListener("change", sort);
   control("balance").addEventListener("input", showWords);
   page.defaultView.addEventListener("hashchange", openTarget);
@@ -160,4 +160,4 @@ function startBrowser(page) {
   openTarget();
 }
 
-if (typeof document !== "undefined") startBrowser(document);
+if (typeof document !== "undefined" && document.getElementById("search")) startBrowser(document);

@@ -1,0 +1,71 @@
+"""A report as Markdown, for readers on GitHub and in editors; page.md is its template."""
+
+from __future__ import annotations
+
+import math
+import re
+from importlib.metadata import version
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from sparsetopics.base.wording import excerpt, printable
+from sparsetopics.evaluation.report.report_content import Report
+from sparsetopics.evaluation.report.side_by_side import score_columns, short_names, table_of
+from sparsetopics.evaluation.report.subject import Subject, minus, number
+from sparsetopics.evaluation.report.web_files import packaged
+
+ROW_WORDS = 10
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}  # some renderers know no "\<"
+_SPECIAL = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~$:@=^]")
+_NUMBER = re.compile(r"[−+]?[\d,]+(\.\d+)?( ?%)?")
+
+
+def render_markdown(report: Report) -> str:
+    """Return the report as Markdown text, in which no string of the data means anything."""
+    environment = Environment(
+        loader=FunctionLoader(packaged), autoescape=False, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=md,
+    )  # fmt: skip
+    families: dict[str, list[Subject]] = {}
+    for subject in report.subjects:
+        families.setdefault(subject.family, []).append(subject)
+    return environment.get_template("page.md").render(
+        report=report,
+        overview=report.overview,
+        division=report.division,
+        path=report.topic_path,
+        names=_theme_names(report),
+        several=len(report.subjects) > 1,
+        named=list(zip(short_names(report.subjects), report.subjects, strict=True)),
+        families=[(name, short_names(own), own) for name, own in families.items()],
+        columns_of=lambda subjects: table_of(score_columns(subjects)),
+        change=_change,
+        row_words=ROW_WORDS,
+        version=version("sparsetopics"),
+        minus=minus,
+        number=number,
+        excerpt=excerpt,
+    )
+
+
+def _theme_names(report: Report) -> dict[int, str]:
+    """Return the names of the themes that are not empty, by their places in a division."""
+    themes = () if report.overview is None else report.overview.themes
+    return {place: theme.row.name for place, theme in enumerate(themes)}
+
+
+def md(value: str | float) -> str:
+    """Return a value as one line that neither Markdown nor HTML reads; numbers stay as they are."""
+    if isinstance(value, Markup):  # of a macro, whose parts are inert
+        return value
+    text = printable(" ".join(str(value).split()))
+    if _NUMBER.fullmatch(text):
+        return text
+    return _SPECIAL.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), text)
+
+
+def _change(difference: float, low: float, high: float) -> Markup:
+    """Return a difference of shares in percentage points, with its interval if that is known."""
+    point, *ends = (minus(f"{100 * each:+z.1f}") for each in (difference, low, high))
+    return Markup(point if math.isnan(low) else f"{point} ({ends[0]} to {ends[1]})")
