@@ -127,10 +127,11 @@ const pageLayout = (() => {
     const [dark, light] = [luminance(a), luminance(b)].sort((x, y) => x - y);
     return (light + .05) / (dark + .05);
   }
+  const opacities = new Map();
   function opacity(element) {
-    let all = 1;
-    for (let each = element; each; each = each.parentElement) all *= Number(getComputedStyle(each).opacity);
-    return all;
+    if (!element) return 1;
+    if (!opacities.has(element)) opacities.set(element, Number(getComputedStyle(element).opacity) * opacity(element.parentElement));
+    return opacities.get(element);
   }
   function paint(element) { // what an element lays under the text above it
     const style = getComputedStyle(element);
@@ -226,7 +227,15 @@ const pageLayout = (() => {
     const cards = document.querySelectorAll(".card").length;
     return { findings, height: document.documentElement.scrollHeight, headings: document.querySelectorAll("h1").length, h1: whole("h1"), cards: whole(".card"), hasCards: cards > 0, picture: picture() };
   }
-  const unfold = () => document.querySelectorAll("details:not(.help)").forEach((each) => { each.open = true; });
+  // Opens what is folded, of many siblings (such as topics) only the first three.
+  function unfold() {
+    const opened = new Map();
+    for (const each of document.querySelectorAll("details:not(.help)")) {
+      const n = opened.get(each.parentElement) ?? 0;
+      each.open ||= n < 3;
+      opened.set(each.parentElement, n + 1);
+    }
+  }
   return { measure, unfold, watchFocus, focusFaults };
 })();
 globalThis.pageLayout = pageLayout;

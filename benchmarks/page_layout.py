@@ -7,11 +7,11 @@ Each page is opened in headless Chromium with 1400x900 and 420x800 pixels, in li
 A row of the table is one of these four. Counts are of the first screen and of the whole page:
 boxes that overlap, text that is cut off, text below 11 px, contrast below 4.5, what the keyboard
 cannot reach (by pressing Tab, in light only), and what axe-core calls serious or critical. Then
-come pixels of sideways scroll, complaints of the browser (requests, script errors, refused
+come whether the page scrolls sideways, complaints of the browser (requests, script errors, refused
 content), the first paint (median of five openings), and what the first screen holds: the share of
 its picture, whether the heading, and how many cards of themes. Findings are printed below the
-table, and the exit status is 1 if there is one. ``--unfold`` opens what is folded, except help.
-``npm install axe-core`` in any folder gets axe-core.
+table, and the exit status is 1 if there is one. ``--unfold`` opens what is folded, except help,
+and of many siblings only the first three. ``npm install axe-core`` in any folder gets axe-core.
 """
 
 from __future__ import annotations

@@ -256,6 +256,33 @@ def test_there_is_a_number_to_read_beside_the_one_to_predict(to_read, empty, sen
     assert scores.advice == f"{sentence}from 4 to 6 predict as well."
 
 
+@pytest.mark.parametrize(
+    ("to_read", "share", "empty", "wanted"),
+    [
+        (2, 0.77, 0, "To read 2 topics They gain 77% of what 4 topics gain over the frequencies of "
+         "words. To predict 4 topics From 4 to 8 predict as well."),
+        (4, 1.0, 0, "To read and to predict 4 topics From 4 to 8 predict as well."),
+        (4, 1.0, 1, "To read and to predict 3 topics Without 1 empty of 4. From 4 to 8"),
+        (2, None, 0, "To predict 4 topics From 4 to 8 predict as well."),  # of an earlier release
+    ],
+)  # fmt: skip
+def test_the_two_numbers_are_said_with_reasons(save_path, tmp_path, to_read, share, empty, wanted):
+    scores = scores_of()
+    rungs = [
+        msgspec.structs.replace(rung, share_of_gain=share, empty_topics=empty)
+        for rung in scores.rungs
+    ]
+
+    page = page_of(
+        save_path(scores=msgspec.structs.replace(scores, rungs=tuple(rungs), to_read=to_read)),
+        tmp_path,
+    )
+
+    assert wanted in page.text
+    section = page.source[page.source.index('<section id="path"') :].partition("</section>")[0]
+    assert ("<span>To read" in section) == ("To read" in wanted)
+
+
 def test_the_page_shows_the_measures_of_each_rung(save_path, tmp_path):
     """Paths of earlier releases have none, and no columns of dashes."""
     scores = scores_of()
