@@ -4,7 +4,7 @@
 
 page.html is its template, which includes the other .html files: scores.html, training.html, and
 those of the parts that only some pages have. page.css holds its colours and layout, page.js is its
-topic browser, and tree.js cuts the tree of a topic path.
+topic browser, and tree.js draws and cuts the tree.
 """
 
 from __future__ import annotations
