@@ -395,7 +395,8 @@ const before = lines();
 const select = (group, theme) =>
   document.dispatchEvent(new CustomEvent("select", { detail: { group, period: 0, theme } }));
 select(1, 0);
-const seen = all("section [data-theme]").filter((each) => each.checkVisibility());
+const parts = all("#time [data-theme], #groups [data-theme]");
+const seen = parts.filter((each) => each.checkVisibility());
 const chosen = { lines: lines(), themes: [...new Set(seen.map((each) => each.dataset.theme))],
                  ends: texts(".trend .ends b"), of: texts("#time-of")[0] };
 select(0, -1);

@@ -167,7 +167,7 @@ def test_the_page_begins_with_the_advice_and_the_scores(save_path, tmp_path):
         "All 4 numbers as a table",
     ):
         assert shown in page.text
-    names = ("path", "overview", "tree", "scores", "training")
+    names = ("path", "tree", "overview", "scores", "training")
     places = [page.source.index(f'<section id="{name}"') for name in names]
     assert places == sorted(places)
     table = page.source.index('<table class="rungs">')
