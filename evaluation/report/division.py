@@ -258,8 +258,9 @@ def _change(over_time: GroupedDocuments, spans: Sequence[Sequence[Start]]) -> Di
     names, totals = [], []
     for part in (spans[-n_last:], spans[:n_first]):
         starts = {start for span in part for start in span}
-        own = _joined(over_time, lambda k, some=starts: _ALL if k.start in some else None)  # type: ignore[misc]
-        totals.append(own.totals[_ALL])
+        own = {key: total for key, total in over_time.totals.items() if key.start in starts}
+        joined = _joined(over_time._replace(totals=own), lambda _: _ALL)
+        totals.append(joined.totals[_ALL])
         names.append(over.span(part[0][0], part[-1][-1]))
     return _compared([(names[0], names[1])], totals, [(0, 1)], over_time.topic_word)
 
