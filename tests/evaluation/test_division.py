@@ -392,7 +392,7 @@ const compared = [["0", "1"], ["1", "0"], ["0", "-1"], ["0", "0"]].map((pair) =>
 const lines = () => all(".trend .line").map((each) => each.getAttribute("d"));
 const before = lines();
 const select = (group, theme) =>
-  document.dispatchEvent(new CustomEvent("select", { detail: { group, period: 0, theme } }));
+  document.dispatchEvent(new CustomEvent("choice", { detail: { group, period: 0, theme } }));
 select(1, 0);
 const parts = all("#time [data-theme], #groups [data-theme]");
 const seen = parts.filter((each) => each.checkVisibility());
