@@ -9,6 +9,7 @@ from html import unescape
 import pytest
 
 OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000")
+ELSEWHERE = r'url\((?!#|data:image/png;|"")'  # a style that asks for something
 
 
 def told_by(page, probe, folder):

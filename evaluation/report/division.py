@@ -16,7 +16,7 @@ import numpy as np
 from sparsetopics.answers.prevalence import LEVEL, GroupedDocuments, NewKey
 from sparsetopics.base.batches import AnyArray, FloatArray, IntArray
 from sparsetopics.base.showing import shortened
-from sparsetopics.base.wording import quantity
+from sparsetopics.base.wording import listed, quantity
 from sparsetopics.corpora.grouping import GroupKey, Start
 from sparsetopics.measures.prevalence import GroupTotal, group_differences, group_means
 
@@ -36,6 +36,7 @@ class Differences:
     """
 
     pairs: Sequence[tuple[str, str]]  # names of what is compared
+    share: FloatArray  # in the first of a pair
     difference: FloatArray
     low: FloatArray
     high: FloatArray
@@ -161,10 +162,11 @@ def _with_largest_groups(found: GroupedDocuments) -> tuple[GroupedDocuments, str
     largest = set(sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS])
     said = []
     if found.n_left_out:
-        said.append(f"Left out: {quantity(found.n_left_out, 'document')} without a value.")
+        fields = listed(list(found.grouping.columns.values()), "or")
+        said.append(f"{quantity(found.n_left_out, 'document')} without {fields} left out.")
     if n_more := len(sizes) - len(largest):
         more = quantity(n_more, "smaller group")
-        said.append(f"Not shown: {more}, whose documents count among all others.")
+        said.append(f"{more} not shown; their documents count among all others.")
     named = _joined(found, lambda k: GroupKey(k.name if k.name in largest else None, k.start))
     return named, " ".join(said)
 
@@ -218,8 +220,9 @@ def _compared(
     pairs: Sequence[tuple[int, int]],  # of totals: one minus the other
     topic_word: FloatArray,
 ) -> Differences:
-    found = group_differences(group_means(totals, topic_word), np.array(pairs), LEVEL)
-    return Differences(names, found.difference, found.low, found.high)
+    means, places = group_means(totals, topic_word), np.array(pairs)
+    found = group_differences(means, places, LEVEL)
+    return Differences(names, means.mean[places[:, 0]], found.difference, found.low, found.high)
 
 
 def _against_rest(by_group: GroupedDocuments, groups: Sequence[str]) -> Differences:
@@ -255,8 +258,9 @@ def _change(over_time: GroupedDocuments, spans: Sequence[Sequence[Start]]) -> Di
     names, totals = [], []
     for part in (spans[-n_last:], spans[:n_first]):
         starts = {start for span in part for start in span}
-        own = _joined(over_time, lambda k, some=starts: _ALL if k.start in some else None)  # type: ignore[misc]
-        totals.append(own.totals[_ALL])
+        own = {key: total for key, total in over_time.totals.items() if key.start in starts}
+        joined = _joined(over_time._replace(totals=own), lambda _: _ALL)
+        totals.append(joined.totals[_ALL])
         names.append(over.span(part[0][0], part[-1][-1]))
     return _compared([(names[0], names[1])], totals, [(0, 1)], over_time.topic_word)
 

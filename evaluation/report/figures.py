@@ -120,7 +120,7 @@ def curve_figure(scores: Mapping[int, Estimate], recommended: int, as_good: tupl
     errors = [score.standard_error for score in scores.values()]
     # So that a band of one number has a width, and the axis a length if no other number is shown.
     margin = max(max(sizes) / min(sizes), 1.5) ** 0.02
-    with styled_axes(WIDTH, 3.4) as (figure, axes):
+    with styled_axes(WIDTH, 2.5) as (figure, axes):
         axes.axvspan(as_good[0] / margin, as_good[1] * margin, color=colour(0), alpha=0.15, lw=0)
         axes.axhline(max(means), color=INK, linestyle=":", linewidth=1.2)
         axes.errorbar(sizes, means, errors, color=colour(0), marker="o", markersize=4, capsize=3)

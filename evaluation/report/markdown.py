@@ -35,7 +35,7 @@ def render_markdown(report: Report) -> str:
         overview=report.overview,
         division=report.division,
         path=report.topic_path,
-        names=_theme_names(report),
+        names=[theme.row.name for theme in report.overview.themes] if report.overview else [],
         several=len(report.subjects) > 1,
         named=list(zip(short_names(report.subjects), report.subjects, strict=True)),
         families=[(name, short_names(own), own) for name, own in families.items()],
@@ -47,12 +47,6 @@ def render_markdown(report: Report) -> str:
         number=number,
         excerpt=excerpt,
     )
-
-
-def _theme_names(report: Report) -> dict[int, str]:
-    """Return the names of the themes that are not empty, by their places in a division."""
-    themes = () if report.overview is None else report.overview.themes
-    return {place: theme.row.name for place, theme in enumerate(themes)}
 
 
 def md(value: str | float) -> str:

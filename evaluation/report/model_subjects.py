@@ -84,10 +84,11 @@ def topic_subject(
         found = _examples(shares, topic_word, topics.vocabulary.shown, corpus)
         note = examples_note(found.n_seen, found.n_docs, "documents")
     shown = report_topics(topic_word, topics.vocabulary, run, coherence, is_empty, found)
-    seen = plain_overview("topics", shown)
-    if run is not None:
-        themes = page_themes(run, topic_path)
-        seen = overview(run, themes, topic_path, [topic.examples for topic in shown])
+    if run is None:
+        seen = plain_overview("topics", shown)
+    else:
+        examples = [topic.examples for topic in shown]
+        seen = overview(run, page_themes(run, topic_path), topic_path, examples)
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title

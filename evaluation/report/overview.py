@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +60,7 @@ class Overview:
     themes: Sequence[Theme]  # the heaviest first
     colours: Sequence[int]  # of each topic: the place of its theme, in the order of the tree
     tree: Tree | None = None  # None if it is not known
+    n_documents: int | None = None  # of the training data
 
 
 class PageThemes(NamedTuple):
@@ -86,9 +87,8 @@ def page_themes(run: TopicRun, topic_path: TopicPathFolder | None = None) -> Pag
         sizes = [rung.n_topics for rung in topic_path.tree.rungs if rung.n_topics <= n_topics]
         n_themes = next((size for size in sizes if size <= n_themes), sizes[-1])
         groups = np.array(themes_of_path(topic_path.tree, n_topics, n_themes))
-    firsts, groups = np.unique(groups, return_index=True)[1], groups
-    numbers = {int(groups[first]): place for place, first in enumerate(sorted(firsts))}
-    groups = np.array([numbers[group] for group in groups.tolist()])
+    # Numbered as their first topics come, as when topics are joined.
+    groups = np.array(theme_order(range(n_topics), groups.tolist()))
     counts = np.bincount(groups, run.model.exact_counts.sum(axis=1))
     ranks = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")
     return PageThemes(as_themes(joined_to_themes(run, groups)), ranks[groups])
@@ -125,6 +125,7 @@ def overview(
         themes=[theme for theme in found if in_use(themes.run.model.sizes)[theme.row.topic]],
         colours=theme_order(order, themes.of_topics.tolist()),
         tree=tree,
+        n_documents=run.settings["corpus"].get("n_documents"),
     )
 
 
@@ -132,17 +133,13 @@ def _tree(
     run: TopicRun, themes: Sequence[Theme], topic_path: TopicPathFolder | None
 ) -> Tree | None:
     """Return the tree of a path or of a model; None for a single topic."""
-    names = [name for _, name in labels_of(run)]
+    scores = topic_path.scores if topic_path else run.settings.get("number_of_topics")
+    numbers = {} if scores is None else {"read": scores.to_read, "predict": scores.recommended}
+    marks = {f"to {use}": number for use, number in numbers.items() if number is not None}
     if topic_path is not None:
-        found = topic_path.scores
-        marks = {"to read": found.to_read, "to predict": found.recommended}
-        known = {what: number for what, number in marks.items() if number is not None}
         given = {place: topic.name for place, topic in enumerate(run.topics) if topic.name}
-        return tree_of_path(topic_path.tree, run.model.n_topics, given, len(themes), known)
+        return tree_of_path(topic_path.tree, run.model.n_topics, given, len(themes), marks)
     if run.model.n_topics == 1:
         return None
-    tree = tree_of_themes(run, run.themes(), names, len(themes))
-    scores = run.settings.get("number_of_topics")
-    if scores and scores.to_read:
-        tree = replace(tree, marks={"to read": scores.to_read})
-    return tree
+    names = [name for _, name in labels_of(run)]
+    return tree_of_themes(run, names, len(themes), marks)

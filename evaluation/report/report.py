@@ -201,7 +201,6 @@ def run_report(
     return Report(
         title=title or _title(subjects, Path(trained.get("path", "")).name or kind),
         kind=kind,
-        n_documents=trained.get("n_documents"),
         subjects=subjects,
         coherence_corpus=examples if has_words else "",
         examples_corpus=examples,

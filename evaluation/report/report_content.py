@@ -26,7 +26,6 @@ class Report:
     scoring: Mapping[str, Fact] | None = None  # what was scored, and how
     topic_path: TopicPathSection | None = None  # the model is the run of one of its rungs
     division: Division | None = None  # of documents, by the themes of the only model
-    n_documents: int | None = None  # that the last model was trained on
 
     @property
     def overview(self) -> Overview | None:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.inference.theme_tree import Merge
 from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import NAME_BALANCE, NAME_WORDS, relevant_words
 from sparsetopics.measures.top_words import top_words
@@ -78,7 +77,7 @@ def _in_order(tops: Sequence[_Grown]) -> list[Branch]:
 
 
 # --- the tree of a model --------------------------------------------------------------------------
-def tree_of_themes(run: TopicRun, merges: Sequence[Merge], names: Sequence[str], cut: int) -> Tree:
+def tree_of_themes(run: TopicRun, names: Sequence[str], cut: int, marks: Mapping[str, int]) -> Tree:
     """Return the tree of the topics of ``run``, with ``names`` (n_topics,), cut at some themes."""
     model, shown = run.model, run.words.shown
     n_topics = model.n_topics
@@ -94,12 +93,12 @@ def tree_of_themes(run: TopicRun, merges: Sequence[Merge], names: Sequence[str],
         return _Grown(size, 1, topic, own, float(weights[group]), best, parts)
 
     groups = [grown(topic, n_topics, topic, ()) for topic in range(n_topics)]
-    for size, (kept, absorbed, _) in zip(range(n_topics - 1, 0, -1), merges, strict=True):
+    for size, (kept, absorbed, _) in zip(range(n_topics - 1, 0, -1), run.themes(), strict=True):
         counts[kept] += counts[absorbed]
         weights[kept] += weights[absorbed]
         parts = [groups[group]._replace(fewest=size + 1) for group in (kept, absorbed)]
         groups[kept] = grown(kept, size, None, parts)
-    return Tree(_in_order(groups[:1]), range(n_topics, 0, -1), cut, {})
+    return Tree(_in_order(groups[:1]), range(n_topics, 0, -1), cut, marks)
 
 
 # --- the tree of a topic path ---------------------------------------------------------------------

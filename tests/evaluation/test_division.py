@@ -193,8 +193,8 @@ def test_smaller_groups_are_not_shown_but_count_among_all_others():
     wanted = differences_of(total(lambda key: key.name == names[-1]), rest)
     np.testing.assert_allclose(found.against_rest.high[-1], wanted.high[0], atol=1e-4)
     assert found.left_out == (
-        "Left out: 7 documents without a value. "
-        "Not shown: 5 smaller groups, whose documents count among all others."
+        "7 documents without section left out. "
+        "5 smaller groups not shown; their documents count among all others."
     )
     assert [len(found.words), len(found.words[0])] == [MOST_GROUPS, N_TOPICS]
 
@@ -315,7 +315,7 @@ def test_the_page_has_the_numbers_of_the_command(world, tmp_path):
     ]
     assert sorted(map("|".join, said)) == sorted(wanted)
     assert panel.count('sure"') == 2
-    assert "Left out: 1 document without a value." in groups
+    assert "1 document without label left out." in groups
     assert "Over" not in re.findall(r"<h2>(\w+)", page_of(world, tmp_path, by="label"))
 
 
@@ -329,9 +329,8 @@ def test_panels_say_first_and_last_shares_and_the_change(world, tmp_path):
     for panel in panels:
         theme = int(re.search(r'data-theme="(\d)"', panel).group(1))
         own = [share for share in shares if share["topic"] == theme]
-        assert re.findall(r"<span>(\d+) <b>([\d.]+) %</b>", panel) == [
-            (str(each["from"]), f"{100 * each['mean']:.1f}") for each in (own[0], own[-1])
-        ]
+        first, last = (f"{100 * each['mean']:.1f}%" for each in (own[0], own[-1]))
+        assert f"<span>from {first} to {last}</span>" in panel
         change = 100 * (own[-1]["mean"] - own[0]["mean"])
         assert f"<b>{minus(f'{change:+.1f}')} points</b>" in panel
         assert panel.count("<i style=") == 4
@@ -393,9 +392,10 @@ const compared = [["0", "1"], ["1", "0"], ["0", "-1"], ["0", "0"]].map((pair) =>
 const lines = () => all(".trend .line").map((each) => each.getAttribute("d"));
 const before = lines();
 const select = (group, theme) =>
-  document.dispatchEvent(new CustomEvent("select", { detail: { group, period: 0, theme } }));
+  document.dispatchEvent(new CustomEvent("choice", { detail: { group, period: 0, theme } }));
 select(1, 0);
-const seen = all("section [data-theme]").filter((each) => each.checkVisibility());
+const parts = all("#time [data-theme], #groups [data-theme]");
+const seen = parts.filter((each) => each.checkVisibility());
 const chosen = { lines: lines(), themes: [...new Set(seen.map((each) => each.dataset.theme))],
                  ends: texts(".trend .ends b"), of: texts("#time-of")[0] };
 select(0, -1);

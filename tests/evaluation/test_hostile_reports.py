@@ -44,7 +44,7 @@ HOSTILE = (
 )
 HARMLESS = tuple(f"word{letter}" for letter in "abcdefghijklmno")
 assert len(HARMLESS) == len(HOSTILE)
-SAFE_STYLE = r"[-\w.,:;%#()' ]*"
+SAFE_STYLE = r"mask-image: url\(data:image/png;base64,[\w+/=]*\)|[-\w.,:;%#()' ]*"
 N_TOPICS = 30  # so many that a page begins with themes
 
 

@@ -87,7 +87,7 @@ def test_many_topics_are_joined_to_the_number_to_read_or_to_twelve(to_read, n_th
 
     assert themes.run.model.n_topics == len(found.themes) == n_themes
     assert (found.noun, found.tree.cut) == ("themes", n_themes)
-    assert dict(found.tree.marks) == ({"to read": to_read} if to_read else {})
+    assert dict(found.tree.marks) == ({"to read": to_read, "to predict": 30} if to_read else {})
 
 
 @pytest.mark.parametrize("topic_path", [None, path_of()], ids=["model", "path"])

@@ -167,7 +167,7 @@ def test_the_page_begins_with_the_advice_and_the_scores(save_path, tmp_path):
         "All 4 numbers as a table",
     ):
         assert shown in page.text
-    names = ("path", "overview", "tree", "scores", "training")
+    names = ("path", "tree", "overview", "scores", "training")
     places = [page.source.index(f'<section id="{name}"') for name in names]
     assert places == sorted(places)
     table = page.source.index('<table class="rungs">')
@@ -259,8 +259,8 @@ def test_there_is_a_number_to_read_beside_the_one_to_predict(to_read, empty, sen
 @pytest.mark.parametrize(
     ("to_read", "share", "empty", "wanted"),
     [
-        (2, 0.77, 0, "To read 2 topics They gain 77% of what 4 topics gain over the frequencies of "
-         "words. To predict 4 topics From 4 to 8 predict as well."),
+        (2, 0.77, 0, "To read 2 topics They gain 77% of what 4 gain. "
+         "To predict 4 topics From 4 to 8 predict as well."),
         (4, 1.0, 0, "To read and to predict 4 topics From 4 to 8 predict as well."),
         (4, 1.0, 1, "To read and to predict 3 topics Without 1 empty of 4. From 4 to 8"),
         (2, None, 0, "To predict 4 topics From 4 to 8 predict as well."),  # of an earlier release

@@ -58,9 +58,10 @@ def deep_tree(n_topics=800):
 # --- branches ---
 def test_a_model_has_a_branch_for_each_topic_and_each_join(run_folder):
     run = load_run(run_folder)
-    merges = [Merge(1, 2, 0.0), Merge(0, 3, 0.0), Merge(0, 1, 0.0)]
+    merges = Merge(1, 2, 0.0), Merge(0, 3, 0.0), Merge(0, 1, 0.0)
+    run = replace(run, settings={**run.settings, "themes": merges})
 
-    tree = tree_of_themes(run, merges, ["a", "b", "c", "d"], 2)
+    tree = tree_of_themes(run, ["a", "b", "c", "d"], 2, {})
 
     assert [(each.parent, each.most, each.fewest, each.topic) for each in tree.branches] == [
         *((None, 1, 1, None), (0, 2, 2, None), (1, 4, 3, 0), (1, 4, 3, 3)),

@@ -52,7 +52,7 @@ function startDivision(page) {
       for (const [name, value] of [["at", gap.difference], ["low", gap.low], ["high", gap.high]])
         item.style.setProperty(`--${name}`, (100 * value) / end);
       const [shares, ends] = item.querySelectorAll("small");
-      shares.textContent = `${points(share)} % against ${points(share - gap.difference)} %`;
+      shares.textContent = `${points(share)}% against ${points(share - gap.difference)}%`;
       ends.textContent = interval(gap.low, gap.high);
       item.querySelector(".number b").textContent = signed(gap.difference);
       list.append(item);
@@ -85,11 +85,11 @@ function startDivision(page) {
     for (const panel of section.querySelectorAll(".trend[data-theme]")) {
       const [mean, low, high] = [data.mean, data.low, data.high].map((each) => of(each, panel.dataset.theme));
       const end = scaleEnd(mean);
-      const texts = mean.map((share) => (share === null ? "none" : `${points(share)} %`));
+      const texts = mean.map((share) => (share === null ? "none" : `${points(share)}%`));
       const titles = texts.map((text, n) => `${text} (${interval(low[n], high[n])})`);
       drawColumns(panel, mean.map((share) => share && 100 * share), end, titles, texts);
-      panel.querySelector(".own").textContent = `${end} %`;
-      panel.querySelector(".common").textContent = `${common} %`;
+      panel.querySelector(".own").textContent = `${end}%`;
+      panel.querySelector(".common").textContent = `${common}%`;
       panel.querySelector(".band").setAttribute("d", bandPath(low, high));
       panel.querySelector(".line").setAttribute("d", bandPath(mean, mean));
       panel.querySelector(".change").hidden = group > 0; // it is known of all documents only
@@ -120,8 +120,7 @@ function startDivision(page) {
     compare(panel, ...selects.map((each) => Number(each.value)));
   }
 
-  page.addEventListener("select", ({ detail }) => {
-    if (!detail) return; // texts are selected too
+  page.addEventListener("choice", ({ detail }) => {
     if (time && data.periods.length > 1) drawGroup(time, detail.group);
     for (const section of [time, groups]) if (section) showOnly(section, detail.theme);
     if (!panel || !detail.group) return;

@@ -81,7 +81,7 @@ function startOverview(page) {
     cards.forEach((card, n) => (card.hidden = theme >= 0 && n !== theme));
     for (const more of page.querySelectorAll("details.more")) more.open ||= theme >= 0;
     control("selected").textContent = all ? "" : `${division.documents[group][period].toLocaleString("en")} documents`;
-    page.dispatchEvent(new CustomEvent("select", { detail: { group, period, theme, topics } }));
+    page.dispatchEvent(new CustomEvent("choice", { detail: { group, period, theme, topics } }));
     lay();
   }
 

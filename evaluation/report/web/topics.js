@@ -149,7 +149,7 @@ function startBrowser(page) {
 
   for (const entry of entries) entry.element.addEventListener("toggle", () => fill(entry));
   control("search").addEventListener("input", search);
-  page.addEventListener("select", (event) => {
+  page.addEventListener("choice", (event) => {
     chosen = event.detail.topics;
     search();
   });

@@ -228,7 +228,7 @@ function startTree(page) {
   new ResizeObserver(() => draw()).observe(drawing.parentElement);
 }
 
-// The grid of similarities: what two topics the pointer compares, and names beside it.
+// The grid of similarities: which two topics the pointer compares.
 function startHeatMap(page, branches) {
   const heat = page.getElementById("heat");
   const topics = heat.dataset.topics.split(" ").map(Number);
@@ -253,28 +253,6 @@ function startHeatMap(page, branches) {
       ? names.get(topics[down])
       : `${names.get(topics[down])} – ${names.get(topics[across])}: ${Math.round(100 * similar)}% similar`;
   });
-
-  let themes = [];
-  function drawNames() {
-    let last = 0;
-    const labels = page.getElementById("heat-names");
-    labels.replaceChildren();
-    for (const [name, , , own] of themes) {
-      const places = topics.flatMap((topic, place) => (own.includes(topic) ? [place + 0.5] : []));
-      const middle = (heat.clientHeight * places.reduce((a, b) => a + b, 0)) / places.length / topics.length;
-      const label = page.createElement("span");
-      label.textContent = name;
-      label.style.top = `${middle}px`;
-      labels.append(label);
-      if (middle - label.offsetHeight / 2 >= last) last = middle + label.offsetHeight / 2;
-      else label.remove();
-    }
-  }
-  page.addEventListener("themes", ({ detail }) => {
-    themes = detail;
-    drawNames();
-  });
-  new ResizeObserver(drawNames).observe(heat);
 }
 
 if (typeof document !== "undefined" && document.getElementById("tree-data")) startTree(document);
