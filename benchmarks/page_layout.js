@@ -224,8 +224,8 @@ const pageLayout = (() => {
     const wide = document.documentElement.scrollWidth - width();
     const sideways = wide > 0 ? [["sideways", true, `${wide} px wider than the window`]] : [];
     const findings = [...overlaps(lines), ...cutOff(lines), ...small(lines), ...colours(lines), ...sideways, ...scrollers()];
-    const cards = document.querySelectorAll(".card").length;
-    return { findings, height: document.documentElement.scrollHeight, headings: document.querySelectorAll("h1").length, h1: whole("h1"), cards: whole(".card"), hasCards: cards > 0, picture: picture() };
+    const cards = document.querySelectorAll(".card, #rows > li").length;
+    return { findings, height: document.documentElement.scrollHeight, headings: document.querySelectorAll("h1").length, h1: whole("h1"), cards: whole(".card, #rows > li"), hasCards: cards > 0, picture: picture() };
   }
   // Opens what is folded, of many siblings (such as topics) only the first three.
   function unfold() {
