@@ -144,6 +144,10 @@ def test_markdown_has_the_parts_of_the_page_in_its_order(report):
     for theme in report.overview.themes:
         assert any(row.startswith(f"| {theme.row.name} |") for row in rows)
     assert "Change in percentage points from 2000 to 2002" in text
+    time, groups = text.split("## Over year")[1].split("## By wordd")
+    changes = re.findall(r"^\| .* to .*\|$", time, re.MULTILINE)
+    assert len(changes) == len(report.overview.themes)
+    assert any(theme.row.name in groups.split("## Topics")[0] for theme in report.overview.themes)
 
 
 def rendered(text):
