@@ -3,8 +3,8 @@
 ``write_page`` also writes the other two faces of a report, as JSON and as Markdown.
 
 page.html is its template, which includes the other .html files: scores.html, training.html, and
-those of the parts that only some pages have. page.css holds its colours and layout, topics.js is its
-topic browser, and tree.js draws and cuts the tree.
+those of the parts that only some pages have. page.css holds its colours and layout, topics.js is
+its topic browser, and tree.js draws and cuts the tree.
 """
 
 from __future__ import annotations
