@@ -25,6 +25,7 @@ from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Parameters, elbo
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import (
@@ -151,7 +152,9 @@ def learn_more(
     Also returns the model of all data seen, and what the trace records about it.
     """
     rng = np.random.default_rng(seed)
-    source = source_of(corpus, options, 1, rng)
+    known = before.prior.likelihood if before is not None else None
+    coordinates = known.coordinates if isinstance(known, VectorLikelihood) else None
+    source = source_of(corpus, options, 1, rng, coordinates=coordinates)
     if before is None:
         start, prior = imported(MODELS[options.model].begin)(source, options, rng, None)
         before = Learned(start, prior, n_steps=0, is_start=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import DensityMixin
 
-from sparsetopics.base.batches import FloatArray, IntArray, Vectors
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options import table
@@ -64,7 +64,7 @@ class MixtureEstimator(DensityMixin, FittedEstimator):
         return self.fit(X, text=text, on_lap=on_lap).predict(X)
 
     def score_samples(self, X: Data) -> FloatArray:
-        """log p(x) of each item at the posterior means, (n_items,), in nats.
+        """The predictive log density of each item, (n_items,), in nats.
 
         The probability of a document is that of its words in their order: it has no multinomial
         coefficient. Raises what ``predict`` raises.
@@ -94,7 +94,7 @@ class VectorMixture(MixtureEstimator):
 
     _reads_vectors: ClassVar[bool] = True
 
-    def sample(self, n_samples: int = 1) -> tuple[Vectors, IntArray]:
+    def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
         """Draw items (n_samples, n_columns) and their components (n_samples,).
 
         Parameters are the posterior means. The same ``random_state`` gives the same items. Raises

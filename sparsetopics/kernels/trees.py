@@ -74,8 +74,7 @@ def add_sums(
     values: Float32Array,  # (n_items, n_columns)
     first: int,
     last: int,
-    origin: Float32Array,  # (n_columns,)
-    sums: FloatArray,  # (n_columns,)  added to: Σ x − o
+    sums: FloatArray,  # (n_columns,)  added to: Σ x
     products: FloatArray,  # (n_columns (n_columns + 1) / 2,) of pairs, or (n_columns,); added to
 ) -> None:
     """Add the items from ``first`` up to ``last``, and the products of their columns."""
@@ -84,7 +83,7 @@ def add_sums(
     in_pairs = products.shape[0] > n_columns
     for n in range(first, last):
         for d in range(n_columns):
-            row[d] = values[n, d] - origin[d]
+            row[d] = values[n, d]
             sums[d] += row[d]
         if not in_pairs:
             for d in range(n_columns):
@@ -103,7 +102,6 @@ def sum_nodes(
     values: Float32Array,  # (n_items, n_columns)
     bounds: IntArray,  # (n_nodes, 2)
     children: IntArray,  # (n_nodes,)
-    origin: Float32Array,  # (n_columns,)
     sums: FloatArray,  # (n_nodes, n_columns)  zeros, added to
     products: FloatArray,  # (n_nodes, n_products)  zeros, added to
 ) -> None:
@@ -112,7 +110,7 @@ def sum_nodes(
     for node in range(bounds.shape[0] - 1, -1, -1):
         left = children[node]
         if left < 0:
-            add_sums(values, bounds[node, 0], bounds[node, 1], origin, sums[node], products[node])
+            add_sums(values, bounds[node, 0], bounds[node, 1], sums[node], products[node])
             continue
         np.add(sums[left], sums[left + 1], sums[node])
         np.add(products[left], products[left + 1], products[node])

@@ -18,7 +18,7 @@ from sparsetopics.base.array_files import read_tensors
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.sealed_files import Json, PositiveSize, Refusal
 
-N_WORDS = "n_words"
+N_WORDS, N_COLUMNS, N_AXES = "n_words", "n_columns", "n_axes"
 PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
 # Products of larger numbers, and quotients by smaller ones, leave the range of floats.
 LARGEST_NUMBER = 1e100
@@ -31,6 +31,12 @@ class ArrayFormat(NamedTuple):
     axes: tuple[str, ...]  # the sizes in model.json that say how long each axis is
     upper: float = inf
     lower: float = 0.0
+    in_columns: str = ""  # the method of ``Coordinates`` that turns such arrays into columns
+
+    @property
+    def standard(self) -> ArrayFormat:
+        """The same along axes of standard coordinates."""
+        return self._replace(axes=tuple(N_AXES if a == N_COLUMNS else a for a in self.axes))
 
     @property
     def values(self) -> str:
@@ -43,14 +49,17 @@ class ArrayFormat(NamedTuple):
 
 
 # Positive numbers: one for each component, one for each column, or a row for each component.
-COMPONENTS, COLUMNS = ArrayFormat(("n_topics",)), ArrayFormat(("n_columns",))
-VECTORS = ArrayFormat(("n_topics", "n_columns"))
+COMPONENTS = ArrayFormat(("n_topics",))
+COLUMNS = ArrayFormat((N_COLUMNS,), in_columns="variances_of")
+VECTORS = ArrayFormat(("n_topics", N_COLUMNS), in_columns="variances_of")
 TOPIC_WORDS = ArrayFormat(("n_topics", N_WORDS))
 # Any finite numbers.
-MATRIX = ArrayFormat(("n_columns", "n_columns"), lower=-inf)
-MATRICES = ArrayFormat(("n_topics", "n_columns", "n_columns"), lower=-inf)
-MEANS = VECTORS._replace(upper=_FLOAT32, lower=-_FLOAT32)
-MEAN = COLUMNS._replace(upper=_FLOAT32, lower=-_FLOAT32)
+MATRIX = ArrayFormat((N_COLUMNS, N_COLUMNS), inf, -inf, "covariances_of")
+MATRICES = ArrayFormat(("n_topics", N_COLUMNS, N_COLUMNS), inf, -inf, "covariances_of")
+MEANS = ArrayFormat(("n_topics", N_COLUMNS), _FLOAT32, -_FLOAT32, "points_of")
+MEAN = ArrayFormat((N_COLUMNS,), _FLOAT32, -_FLOAT32)  # of the prior, in runs of earlier versions
+POINT = ArrayFormat((N_COLUMNS,), lower=-inf)
+WIDTHS = ArrayFormat((N_COLUMNS,), lower=-np.finfo(float).tiny)
 
 
 class StoredAs(NamedTuple):
@@ -85,6 +94,7 @@ class ModelSettings(TypedDict):
     n_topics: PositiveSize
     n_words: NotRequired[PositiveSize]  # where data are words
     n_columns: NotRequired[PositiveSize]  # mixtures
+    n_axes: NotRequired[PositiveSize]  # mixtures of vectors; earlier versions did not write it
     likelihood: NotRequired[str]  # mixtures
     at_modes: NotRequired[bool]  # mixtures whose parameters are points
 

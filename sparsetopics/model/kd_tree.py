@@ -21,7 +21,7 @@ ROOM = 1.1  # memory for sums, relative to the present nodes, so that sums are s
 
 
 class NodeSums(NamedTuple):
-    """Sums over the items of some nodes, measured from an origin."""
+    """Sums over the items of some nodes."""
 
     counts: FloatArray  # (n_nodes,)
     sums: FloatArray  # (n_nodes, n_columns)
@@ -46,13 +46,13 @@ def n_products(n_columns: int, *, in_pairs: bool) -> int:
 class KdTree:
     """Nodes are numbers; the root is 0, and children come after their parents.
 
-    The tree reorders the rows of ``values`` (n_items, n_columns) in place. ``origin`` (n_columns,)
-    holds float32 numbers. With ``in_pairs``, nodes sum the products of all pairs of columns.
+    The tree reorders the rows of ``values`` (n_items, n_columns) in place. With ``in_pairs``,
+    nodes sum the products of all pairs of columns.
     """
 
-    def __init__(self, values: Vectors, origin: FloatArray, *, in_pairs: bool) -> None:
+    def __init__(self, values: Vectors, *, in_pairs: bool) -> None:
         n_items, n_columns = values.shape
-        self._values, self._origin = values, origin.astype(np.float32)
+        self._values = values
         self._n_products = n_products(n_columns, in_pairs=in_pairs)
         few = max(FEWEST_ITEMS, ITEMS_PER_COLUMN * n_columns)
         bounds, children = np.empty((2 * n_items, 2), np.int64), np.empty(2 * n_items, np.int64)
@@ -148,5 +148,5 @@ class KdTree:
         counts, sums = np.zeros(room), np.zeros((room, self._values.shape[1]))
         products = np.zeros((room, self._n_products))
         counts[:n_nodes] = np.diff(bounds, axis=1)[:, 0]
-        tree_kernels.sum_nodes(self._values, bounds, children, self._origin, sums, products)
+        tree_kernels.sum_nodes(self._values, bounds, children, sums, products)
         return NodeSums(counts, sums, products)

@@ -8,17 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
+from sparsetopics.base.batches import FloatArray, IntArray, Rows
 from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.showing import short_repr
 from sparsetopics.model.allocations.mixture_weights import DPModes, MixtureWeights, sharing_of
-from sparsetopics.model.array_formats import COMPONENTS, PRIOR, Stored, StoredAs, StoredReader
+from sparsetopics.model.array_formats import (
+    COMPONENTS,
+    N_AXES,
+    PRIOR,
+    Stored,
+    StoredAs,
+    StoredReader,
+)
 from sparsetopics.model.item_assignment import BLOCK_ITEMS
-from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
-from sparsetopics.model.likelihoods.multinomial import Categoricals, DirichletPosterior
+from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
+from sparsetopics.model.likelihoods.multinomial import DirichletPosterior
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.model.likelihoods.scorers import Scorer, steady
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
+from sparsetopics.model.stored_vectors import read_vectors, stored_vectors
 from sparsetopics.options.registry import LIKELIHOODS, imported
 
 # Components and their sums for a batch are of the likelihood's own types.
@@ -49,7 +57,8 @@ class MixturePosterior:
 
     @property
     def n_columns(self) -> int:
-        return self.likelihood.n_columns
+        own = self.likelihood
+        return own.coordinates.n_columns if isinstance(own, VectorLikelihood) else own.n_columns
 
     @property
     def n_words(self) -> int | None:
@@ -74,11 +83,6 @@ class MixturePosterior:
         return self.weights
 
     @cached_property
-    def estimates(self) -> Estimates[Rows]:
-        """Each component at its posterior mean."""
-        return self.likelihood.point_estimates(self.posterior)
-
-    @cached_property
     def normals(self) -> Normals:
         """Posterior means of each component's mean and covariance; only for vectors."""
         assert isinstance(self.likelihood, VectorLikelihood), "a mixture of vectors"
@@ -93,8 +97,9 @@ class MixturePosterior:
     @property
     def topic_word_mean(self) -> FloatArray:
         """Posterior mean probability of each word, (n_topics, n_words); only for documents."""
-        assert isinstance(self.estimates, Categoricals), "a mixture of documents"
-        return self.estimates.probabilities
+        weights = self.topic_word_weights
+        means: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+        return means
 
     def responsibilities(self, values: Rows) -> FloatArray:
         """Probability of each component for each item, dense (n_items, n_topics).
@@ -104,27 +109,43 @@ class MixturePosterior:
         shares = np.empty((len(values), self.n_topics))
         for low in range(0, len(values), BLOCK_ITEMS):
             block = slice(low, low + BLOCK_ITEMS)
-            logs = self._expected.log_densities(values[block]) + self.mixture.expected_log_weights
+            logs = self.scorer.log_densities(values[block]) + self.mixture.expected_log_weights
             logs -= logs.max(axis=1, keepdims=True)
             shares[block] = np.exp(logs)
         shares /= shares.sum(axis=1, keepdims=True)
         return shares
 
     def log_densities(self, values: Rows) -> FloatArray:
-        """log Σ_k w_k p(x | component k) of each item at posterior means, (n_items,), in nats."""
-        return mixture_log_densities(self._plugged_in, self.weights, values)
+        """The predictive log density of each item, (n_items,), in nats.
+
+        It is log Σ_k E[w_k] p(x | data of component k), with a component without data for the
+        weight that a Dirichlet process leaves to components that are not known (Kurihara, Welling
+        & Vlassis 2006, eq. 7).
+        """
+        known = self.mixture.mean_weights
+        weights = np.append(known, max(1.0 - known.sum(), 0.0))
+        return mixture_log_densities(self._predictive, weights, values)
 
     @cached_property
-    def _expected(self) -> Scorer[Rows]:
+    def scorer(self) -> Scorer[Rows]:
         """E[log p(x | component)], prepared once for all batches."""
-        return steady(self.likelihood.prepare(self.likelihood.components_of(self.posterior)))
+        likelihood = self.likelihood
+        scorer = likelihood.prepare(likelihood.components_of(self.posterior))
+        return self._of_columns(steady(scorer))
 
     @cached_property
-    def _plugged_in(self) -> Scorer[Rows]:
-        """log p(x | component) at the posterior means, prepared once for all batches."""
-        return self.estimates.scorer()
+    def _predictive(self) -> Scorer[Rows]:
+        """log p(x | data of a component), and of one without data, prepared once."""
+        likelihood = self.likelihood
+        own = likelihood.components_of(self.posterior)
+        scorer = likelihood.predictive(own.joined([own, likelihood.zeros(1)]))
+        return self._of_columns(scorer)
 
-    def sample(self, n_items: int, rng: np.random.Generator) -> tuple[Vectors, IntArray]:
+    def _of_columns(self, scorer: Scorer[Rows]) -> Scorer[Rows]:
+        own = self.likelihood
+        return own.of_columns(scorer) if isinstance(own, VectorLikelihood) else scorer
+
+    def sample(self, n_items: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """Draw items (n_items, n_columns) and the component of each (n_items,)."""
         return self.normals.sample(self.weights, n_items, rng)
 
@@ -144,11 +165,12 @@ class MixturePosterior:
             settings["n_words"] = self.n_words
         if isinstance(self.mixture, DPModes):
             settings[AT_MODES] = True
-        own = zip(form.posterior._fields, self.posterior, strict=True)
-        arrays = {"component_counts": self.mixture.counts, **dict(own)}
-        for name in form.prior_arrays:
-            arrays[PRIOR + name] = getattr(self.likelihood, name)
-        return Stored(settings, arrays)
+        own = dict(zip(form.posterior._fields, self.posterior, strict=True))
+        own |= {PRIOR + name: getattr(self.likelihood, name) for name in form.prior_arrays}
+        if isinstance(self.likelihood, VectorLikelihood):
+            settings[N_AXES] = self.likelihood.n_columns
+            own = stored_vectors(own, form.arrays, self.likelihood.coordinates)
+        return Stored(settings, {"component_counts": self.mixture.counts, **own})
 
     @classmethod
     def from_stored(cls, name: str, reader: StoredReader) -> MixturePosterior:
@@ -162,20 +184,22 @@ class MixturePosterior:
             raise reader.refuse("likelihood", problem)
         kind = imported(LIKELIHOODS[likelihood].where)
         form: StoredAs = kind.stored
-        prior_numbers = [PRIOR + name for name in form.prior_numbers]
-        numbers = reader.numbers(("top_concentration", *prior_numbers))
-        arrays = reader.arrays({"component_counts": _COUNTS, **form.arrays})
+        numbers = reader.numbers(("top_concentration", *(PRIOR + n for n in form.prior_numbers)))
         at_modes = reader.settings.get("at_modes", False)
-        n_words = reader.settings.get("n_words")
-        found = {**numbers, **arrays, PRIOR + "n_words": n_words, PRIOR + AT_MODES: at_modes}
-        weights = sharing_of(name, at_modes=at_modes)
+        found: dict[str, Any] = {**numbers, PRIOR + "n_words": reader.settings.get("n_words")}
+        found[PRIOR + AT_MODES] = at_modes
         try:
+            if issubclass(kind, VectorLikelihood):
+                found |= read_vectors(reader, form.arrays)
+            else:
+                found |= reader.arrays(form.arrays)
+            (counts,) = reader.arrays({"component_counts": _COUNTS}).values()
             posterior = cls(
                 name,
                 likelihood,
                 kind(**{field.name: found[PRIOR + field.name] for field in fields(kind)}),
-                weights(arrays["component_counts"], numbers["top_concentration"]),
-                form.posterior._make(arrays[field] for field in form.posterior._fields),
+                sharing_of(name, at_modes=at_modes)(counts, numbers["top_concentration"]),
+                form.posterior._make(found[field] for field in form.posterior._fields),
             )
             posterior._check_densities(str(reader.arrays_file))
         except OptionError as error:
@@ -191,6 +215,6 @@ class MixturePosterior:
             raise RunError(where, problem)
         try:
             with np.errstate(over="raise"):
-                self.estimates.scorer()  # factors the matrices
+                self._predictive  # noqa: B018 - factors the matrices
         except FloatingPointError as error:
             raise RunError(where, "components are too narrow for float32") from error

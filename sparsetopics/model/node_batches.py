@@ -20,7 +20,7 @@ from sparsetopics.model.kd_tree import KdTree, NodeSums
 
 @dataclass(frozen=True, eq=False)
 class NodeRows:
-    """Means over the items of each node, from the tree's origin."""
+    """Means over the items of each node."""
 
     means: FloatArray  # (n_nodes, n_columns)
     mean_products: FloatArray  # (n_nodes, n_products)  packed as in ``NodeSums``

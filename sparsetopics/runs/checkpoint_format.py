@@ -35,6 +35,7 @@ from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
 from sparsetopics.model.allocations.mixture_weights import DPMixture, DPModes, FiniteMixture
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.assignments import Patch, TopicChange
+from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.document_counts import DocumentCounts
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.words import Words
@@ -54,8 +55,9 @@ from sparsetopics.options.training import (
     TrainingOptions,
 )
 
-# 3: a move of LDA; 4: no topic paths; 5: none of an HDP; 6: no own counts; 7: no purpose
-FORMAT_VERSION = 8
+# 3: a move of LDA; 4: no topic paths; 5: none of an HDP; 6: no own counts; 7: no purpose;
+# 8: vectors measured from an origin
+FORMAT_VERSION = 9
 
 Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")
@@ -93,7 +95,7 @@ CLASSES: Mapping[str, type] = {
     **{"ledger": Ledger, "failure": Failure, "topic-change": TopicChange, "patch": Patch},
     **{"grower": GrowerRecord, "nodes": NodeRecord},
     **{"responsibilities": Responsibilities, "statistics": Statistics, "words": Words},
-    **{"word-counts": WordCounts, "moments": Moments},
+    **{"word-counts": WordCounts, "moments": Moments, "coordinates": Coordinates},
     **{"document-counts": DocumentCounts, "document-terms": DocumentTerms},
     **{"document-lengths": DocumentLengths, "item-terms": ItemTerms},
     **{"lda": LDAAllocation, "hdp": HDPAllocation, "sticks": Sticks, "items": ItemAllocation},

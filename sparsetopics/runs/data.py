@@ -21,11 +21,14 @@ from sparsetopics.corpora.split import check_alike
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.store.manifest import kind_of
 from sparsetopics.corpora.store.shards import AnyRowGroup, StoredRowGroup
+from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.completion import document_completion, unigram_probabilities
+from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.options.registry import imported, models_of
+from sparsetopics.model.standard_source import StandardSource, standard_source
+from sparsetopics.options.registry import LIKELIHOODS, imported, models_of
 from sparsetopics.options.table import RESIDENT_PAIRS
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
@@ -90,10 +93,20 @@ def source_of(
     rng: np.random.Generator,
     *,
     resident_pairs: int = RESIDENT_PAIRS,
+    coordinates: Coordinates | None = None,
 ) -> Source[StoredBatch]:
-    """The corpus in batches as the model reads them; OptionError for too many batches."""
+    """The corpus in batches as the model reads them; OptionError for too many batches.
+
+    Vectors are in ``coordinates``, or in those that suit them (``standard_source``).
+    """
     if isinstance(corpus, VectorCorpus):
-        return plan_vector_batches(corpus, n_batches, rng)
+        batches = plan_vector_batches(corpus, n_batches, rng)
+        if coordinates is not None:
+            return StandardSource(batches, coordinates)
+        kind = imported(LIKELIHOODS[options.likelihood_name].where)
+        names = corpus.columns or [*map(str, range(corpus.n_columns))]
+        with open_executor(1):  # bits depend on the threads of linear algebra
+            return standard_source(batches, kind.coordinates_for, names)
     source = plan_batches(corpus, n_batches, rng, resident_pairs=resident_pairs)
     return DocumentItemSource(source) if options.model_kind.of_items else source
 

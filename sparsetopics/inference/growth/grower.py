@@ -93,7 +93,7 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         # Nats that the nodes of the tree may cost, and that refinement may leave to gain
         self.tolerance = per_value * self.items.n_docs * self.items.n_columns
         self.enough = FIRST_ENOUGH * self.tolerance
-        # The sums of no vectors say what is summed, and from which origin.
+        # The sums of no vectors say what is summed.
         zero, say = parameters.likelihood.zeros(1), self.setting.hooks.say
         self.laps = replace(self.laps, source=outer_nodes(self.items, zero, per_value, say))
         tell = self.laps.on_documents
@@ -329,7 +329,7 @@ def outer_nodes(
     n_numbers = n_columns + n_products(n_columns, in_pairs=in_pairs)  # of a node
     most_nodes = int(LARGEST_TREE * items.n_docs * n_columns / n_numbers)
     if tolerance > 0.0 and most_nodes >= FEWEST_NODES:
-        tree = KdTree(_all_items(items), zero.origin, in_pairs=in_pairs)
+        tree = KdTree(_all_items(items), in_pairs=in_pairs)
         return NodeSource(tree, min(FIRST_NODES, most_nodes // 2), most_nodes)
     if tolerance > 0.0:
         say(

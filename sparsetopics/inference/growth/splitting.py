@@ -232,7 +232,7 @@ def halves(whole: Moments, axis: int) -> Moments:
         step = np.outer(mean, shift) + np.outer(shift, mean) if is_full else 2.0 * mean * shift
     half = 0.5 * whole.counts[0]
     both = np.stack([squares + step, squares - step])
-    return Moments(np.full(2, half), half * means, half * both, whole.origin)
+    return Moments(np.full(2, half), half * means, half * both)
 
 
 def _principal_axis(spread: FloatArray, axis: int) -> FloatArray:

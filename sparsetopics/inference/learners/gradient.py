@@ -44,7 +44,7 @@ MomentSummary = Summary[Moments, ItemTerms]
 class Ascent(NamedTuple):
     """One number for each parameter: its value, gradient, Fisher information or velocity."""
 
-    means: FloatArray  # (n_topics, n_columns)  of μ_k, measured from the prior's mean
+    means: FloatArray  # (n_topics, n_columns)  of μ_k
     sticks: FloatArray  # (n_topics,)  of v_k
 
 
@@ -149,7 +149,7 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         """Components of the last lap's sizes whose modes would be the means."""
         means = state.points.means
         sums = (self.prior.mean_precision + state.sizes)[:, None] * means
-        return Moments(state.sizes, sums, np.zeros_like(sums), state.lap.components.origin)
+        return Moments(state.sizes, sums, np.zeros_like(sums))
 
     def terms(self, state: GradientState) -> ItemTerms:
         """Items shared out in the proportions of the sticks, the rest of the process left out."""

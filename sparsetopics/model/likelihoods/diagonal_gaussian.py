@@ -1,19 +1,20 @@
 """Gaussians of uncorrelated columns: of variances that are learned, or of one known width.
 
-Learned: λ_kd ~ Gamma(a, b_d), μ_kd ~ N(m_d, 1/(κλ_kd)). a_k = a + N_k/2, κ_k = κ + N_k and, with x
-and m_k measured from the prior's mean m, m_k = Σ r x / κ_k, b_k = b + ½ (Σ r x² − κ_k m_k²), column
-by column (Murphy 2007, §3).
+Learned: λ_kd ~ Gamma(a, b_d), μ_kd ~ N(0, 1/(κλ_kd)). a_k = a + N_k/2, κ_k = κ + N_k,
+m_k = Σ r x / κ_k and b_k = b + ½ (Σ r x² − κ_k m_k²), column by column (Murphy 2007, §3), where x
+are standard coordinates. The next item of a component is Student-t in each column, with 2 a_k
+degrees of freedom, location m_kd and squared scale (1 + 1/κ_k) b_kd / a_k.
 
-Spheres: x ~ N(μ_k, σ²I), μ_k ~ N(m, σ²/λ I), as in Lim (2020). q(μ_k) = N(m_k, σ²/κ_k I) with
-κ_k = λ + N_k and, measured from the prior's mean m, m_k = Σ r x / κ_k. With ``at_modes``, means are
-points instead: the same m_k are the most probable means, their own variance does not count, and
-bounds become log joint densities. The prior's density is then measured from its peak, so that an
-empty component adds exactly zero.
+Spheres: x ~ N(μ_k, σ²I), μ_k ~ N(0, σ²/λ I), as in Lim (2020). q(μ_k) = N(m_k, σ²/κ_k I) with
+κ_k = λ + N_k and m_k = Σ r x / κ_k. The next item is normal, with variance σ² (1 + 1/κ_k). With
+``at_modes``, means are points instead: the same m_k are the most probable means, their own variance
+does not count, and bounds become log joint densities. The prior's density is then measured from its
+peak, so that an empty component adds exactly zero.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -22,7 +23,8 @@ from scipy.special import gammaln, psi
 from sparsetopics.base.batches import Batch, FloatArray, Source, Vectors
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.showing import short_repr
-from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, MEAN, MEANS, VECTORS, StoredAs
+from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, MEANS, VECTORS, StoredAs
+from sparsetopics.model.coordinates import Coordinates, usual_items
 from sparsetopics.model.likelihoods import scorers
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
@@ -30,9 +32,8 @@ from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.model.likelihoods.vector_likelihood import (
     MEAN_PRECISION,
     VectorLikelihood,
-    check_mean,
-    origin_of,
-    variances_of,
+    check_mean_precision,
+    coordinates_of,
 )
 from sparsetopics.options.training import TrainingOptions
 
@@ -58,13 +59,13 @@ class DiagonalGaussian(VectorLikelihood):
 
     shape: float  # a
     rates: FloatArray  # (n_columns,)  b
-    mean: FloatArray  # (n_columns,)  m, rounded to float32 where it is used
     mean_precision: float  # κ
+    coordinates: Coordinates
 
     stored = StoredAs(
         NormalGammaPosterior,
         (COMPONENTS, VECTORS, MEANS, COMPONENTS),
-        {"rates": COLUMNS, "mean": MEAN},
+        {"rates": COLUMNS},
         ("shape", "mean_precision"),
     )
 
@@ -74,27 +75,29 @@ class DiagonalGaussian(VectorLikelihood):
             raise OptionError("shape", f"must be more than 1, but is {self.shape:g}", hint)
         if not np.all(self.rates > 0.0):
             raise OptionError("rates", f"must be positive, but one is {self.rates.min():g}")
-        check_mean(self.mean, self.mean_precision, self.n_columns)
+        check_mean_precision(self.mean_precision)
 
     @classmethod
-    def from_data(cls, values: Vectors) -> Self:
-        """Expected variances: those of the sample; m: its mean; κ leaves means free."""
-        mean = values.mean(axis=0, dtype=np.float64)
-        return cls(SHAPE, (SHAPE - 1.0) * variances_of(values, mean), mean, MEAN_PRECISION)
+    def in_coordinates(cls, coordinates: Coordinates) -> Self:
+        """Expected variances like those of most items; κ leaves means free."""
+        rates = np.full(coordinates.n_axes, SHAPE - 1.0)
+        return cls(SHAPE, rates, MEAN_PRECISION, coordinates)
+
+    @classmethod
+    def coordinates_for(cls, values: FloatArray) -> Coordinates:
+        """Columns from the mean of most items, in their standard deviations."""
+        kept, spread = usual_items(values)
+        differ = values[kept].min(axis=0) < values[kept].max(axis=0)
+        return Coordinates(spread.mean, spread.scales, differ.astype(np.float64))
 
     @property
     def n_columns(self) -> int:
         return len(self.rates)
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros(n_topics, origin_of(self.mean))
+        return Moments.zeros(n_topics, self.n_columns)
 
     def posterior(self, moments: Moments) -> NormalGammaPosterior:
-        centred = self._centred_posterior(moments)
-        return centred._replace(means=centred.means + origin_of(self.mean))
-
-    def _centred_posterior(self, moments: Moments) -> NormalGammaPosterior:
-        """The posterior with m_k measured from the prior's mean, like moments."""
         mean_precisions = self.mean_precision + moments.counts
         means = moments.sums / mean_precisions[:, None]
         squares = moments.squares - mean_precisions[:, None] * means**2
@@ -106,18 +109,16 @@ class DiagonalGaussian(VectorLikelihood):
 
     def components_of(self, posterior: Posterior) -> Moments:
         shapes, rates, means, mean_precisions = posterior
-        origin = origin_of(self.mean)
-        means = means - origin
         squares = 2.0 * (rates - self.rates) + mean_precisions[:, None] * means**2
         sums = mean_precisions[:, None] * means
-        return Moments(2.0 * (shapes - self.shape), sums, squares, origin)
+        return Moments(2.0 * (shapes - self.shape), sums, squares)
 
     def log_evidence(self, moments: Moments) -> FloatArray:
         """log M(s_k), (n_topics,), a sum over columns d of
 
         −N/2 log 2π + ½ log(κ/κ_k) + lnΓ(a_k) − lnΓ(a) + a log b_d − a_k log b_kd.
         """
-        shapes, rates, _, mean_precisions = self._centred_posterior(moments)
+        shapes, rates, _, mean_precisions = self.posterior(moments)
         alike = 0.5 * np.log(self.mean_precision / mean_precisions)
         alike += gammaln(shapes) - gammaln(self.shape) - 0.5 * LOG_TWO_PI * moments.counts
         logs = self.shape * np.log(self.rates) - shapes[:, None] * np.log(rates)
@@ -125,7 +126,7 @@ class DiagonalGaussian(VectorLikelihood):
         return evidence
 
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        posterior = self._centred_posterior(posterior_moments)
+        posterior = self.posterior(posterior_moments)
         shapes, rates, means, _ = posterior
         scatter = moments.squares - 2.0 * means * moments.sums
         scatter += moments.counts[:, None] * means**2
@@ -134,13 +135,20 @@ class DiagonalGaussian(VectorLikelihood):
         return expected
 
     def prepare(self, moments: Moments) -> scorers.DiagonalScorer:
-        posterior = self._centred_posterior(moments)
+        posterior = self.posterior(moments)
         precisions = posterior.shapes[:, None] / posterior.rates
         constants = self._constants(posterior)
-        return scorers.diagonal_scorer(origin_of(self.mean), posterior.means, precisions, constants)
+        return scorers.diagonal_scorer(posterior.means, precisions, constants)
+
+    def predictive(self, components: Moments) -> scorers.ColumnStudentScorer:
+        shapes, rates, means, mean_precisions = self.posterior(components)
+        wider = (1.0 + 1.0 / mean_precisions)[:, None]
+        logs = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * LOG_TWO_PI
+        constants = self.n_columns * logs - 0.5 * np.log(wider * rates).sum(axis=1)
+        return scorers.ColumnStudentScorer(means, 0.5 / (wider * rates), shapes, constants)
 
     def prepare_nodes(self, moments: Moments) -> scorers.NodeScorer:
-        posterior = self._centred_posterior(moments)
+        posterior = self.posterior(moments)
         precisions = posterior.shapes[:, None] / posterior.rates
         linear = precisions * posterior.means
         constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
@@ -153,7 +161,7 @@ class DiagonalGaussian(VectorLikelihood):
         constants: FloatArray = 0.5 * (self.n_columns * alike - np.log(rates).sum(axis=1))
         return constants
 
-    def point_estimates(self, posterior: Posterior) -> Normals:
+    def standard_normals(self, posterior: Posterior) -> Normals:
         """m_k and E[1/λ_kd] = b_kd / (a_k − 1)."""
         shapes, rates, means, _ = posterior
         return Normals(means, rates / (shapes - 1.0)[:, None])
@@ -174,13 +182,11 @@ class IsotropicGaussian(VectorLikelihood):
     """The prior of means; raises ``OptionError`` unless σ² and λ are positive."""
 
     variance: float  # σ²
-    mean: FloatArray  # (n_columns,)  m, rounded to float32 where it is used
     mean_precision: float  # λ, in items
+    coordinates: Coordinates
     at_modes: bool = False  # means are points
 
-    stored = StoredAs(
-        NormalPosterior, (MEANS, COMPONENTS), {"mean": MEAN}, ("variance", "mean_precision")
-    )
+    stored = StoredAs(NormalPosterior, (MEANS, COMPONENTS), {}, ("variance", "mean_precision"))
 
     def __repr__(self) -> str:
         return short_repr(self, "n_columns", "variance", "mean_precision", "at_modes")
@@ -189,57 +195,53 @@ class IsotropicGaussian(VectorLikelihood):
         if not 0.0 < self.variance < np.inf:
             hint = "Items that are all alike, or very large, have no usable variance."
             raise OptionError("variance", f"must be positive, but is {self.variance:g}", hint)
-        check_mean(self.mean, self.mean_precision, self.n_columns)
+        check_mean_precision(self.mean_precision)
 
     @classmethod
-    def from_data(
-        cls, values: Vectors, variance: float | None = None, at_modes: bool = False
-    ) -> Self:
-        """m is the sample's mean; λ leaves means free.
+    def in_coordinates(cls, coordinates: Coordinates) -> Self:
+        """A variance of one; λ leaves means free."""
+        return cls(1.0, MEAN_PRECISION, coordinates)
 
-        By default, σ² is the mean variance of columns, or the ``effective_variance`` for points.
-        """
-        mean = values.mean(axis=0, dtype=np.float64)
-        if variance is None and at_modes:
-            variance = effective_variance(values, mean)
-        elif variance is None:
-            variance = float(values.var(axis=0, dtype=np.float64).mean())
-        return cls(variance, mean, MEAN_PRECISION, at_modes)
+    @classmethod
+    def coordinates_for(cls, values: FloatArray) -> Coordinates:
+        """Columns from the mean of most items, as wide as they are."""
+        return Coordinates.shifted(usual_items(values)[1].mean)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
-        """``from_data``, which works with few items and with constant columns, too."""
-        return cls.from_data(sample, options.variance, options.learner_kind.at_modes)
+        """σ² is by default the mean variance of columns, or ``effective_variance`` for points."""
+        variance, at_modes = options.variance, options.learner_kind.at_modes
+        mean = sample.mean(axis=0, dtype=np.float64)
+        if variance is None and at_modes:
+            variance = effective_variance(sample, mean)
+        elif variance is None:
+            variance = float(sample.var(axis=0, dtype=np.float64).mean())
+        coordinates = coordinates_of(source)
+        return replace(cls.in_coordinates(coordinates), variance=variance, at_modes=at_modes)
 
     @property
     def n_columns(self) -> int:
-        return len(self.mean)
+        return self.coordinates.n_axes
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros(n_topics, origin_of(self.mean))
+        return Moments.zeros(n_topics, self.n_columns)
 
     def posterior(self, moments: Moments) -> NormalPosterior:
-        centred = self._centred_posterior(moments)
-        return centred._replace(means=centred.means + origin_of(self.mean))
-
-    def _centred_posterior(self, moments: Moments) -> NormalPosterior:
-        """The posterior with m_k measured from the prior's mean, like moments."""
         mean_precisions = self.mean_precision + moments.counts
         return NormalPosterior(moments.sums / mean_precisions[:, None], mean_precisions)
 
     def components_of(self, posterior: Posterior) -> Moments:
         """Moments without squares, on which the posterior does not depend."""
         means, mean_precisions = posterior
-        origin = origin_of(self.mean)
-        sums = mean_precisions[:, None] * (means - origin)
-        return Moments(mean_precisions - self.mean_precision, sums, np.zeros_like(sums), origin)
+        sums = mean_precisions[:, None] * means
+        return Moments(mean_precisions - self.mean_precision, sums, np.zeros_like(sums))
 
     def log_evidence(self, moments: Moments) -> FloatArray:
         """log M(s_k), (n_topics,): −N D/2 log 2πσ² + D/2 log(λ/κ_k) − (Σ r x² − κ_k m_k²)/2σ².
 
         With ``at_modes``, the second term is left out: the log joint density of items and mean.
         """
-        means, mean_precisions = self._centred_posterior(moments)
+        means, mean_precisions = self.posterior(moments)
         distances = moments.squares.sum(axis=1) - mean_precisions * (means**2).sum(axis=1)
         evidence: FloatArray = moments.counts * self._normaliser - 0.5 * distances / self.variance
         if not self.at_modes:
@@ -247,7 +249,7 @@ class IsotropicGaussian(VectorLikelihood):
         return evidence
 
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        posterior = self._centred_posterior(posterior_moments)
+        posterior = self.posterior(posterior_moments)
         scatter = moments.squares - 2.0 * posterior.means * moments.sums
         scatter += moments.counts[:, None] * posterior.means**2
         distances = 0.5 * scatter.sum(axis=1) / self.variance
@@ -255,12 +257,20 @@ class IsotropicGaussian(VectorLikelihood):
         return expected
 
     def prepare(self, moments: Moments) -> scorers.SphereScorer:
-        posterior = self._centred_posterior(moments)
+        posterior = self.posterior(moments)
         means, constants = posterior.means, self._constants(posterior)
-        return scorers.SphereScorer.of(origin_of(self.mean), means, self.variance, constants)
+        return scorers.SphereScorer.of(means, self.variance, constants)
+
+    def predictive(self, components: Moments) -> scorers.DiagonalScorer:
+        means, mean_precisions = self.posterior(components)
+        is_point = (components.counts > 0.0) & self.at_modes
+        variances = self.variance * np.where(is_point, 1.0, 1.0 + 1.0 / mean_precisions)
+        constants = -0.5 * self.n_columns * (LOG_TWO_PI + np.log(variances))
+        precisions = np.broadcast_to(1.0 / variances[:, None], means.shape)
+        return scorers.diagonal_scorer(means, precisions, constants)
 
     def prepare_nodes(self, moments: Moments) -> scorers.NodeScorer:
-        posterior = self._centred_posterior(moments)
+        posterior = self.posterior(moments)
         linear = posterior.means / self.variance
         constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
         return scorers.node_scorer(linear, np.full_like(linear, -0.5 / self.variance), constants)
@@ -275,7 +285,7 @@ class IsotropicGaussian(VectorLikelihood):
             return np.full(len(posterior.means), self._normaliser)
         return self._normaliser - 0.5 * self.n_columns / posterior.mean_precisions
 
-    def point_estimates(self, posterior: Posterior) -> Normals:
+    def standard_normals(self, posterior: Posterior) -> Normals:
         """m_k and σ² in every column."""
         means, _ = posterior
         return Normals(means, np.full(means.shape, self.variance))

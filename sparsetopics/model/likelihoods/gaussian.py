@@ -3,12 +3,15 @@
 Precisions are Λ_k ~ W(ν_k, B_k⁻¹) with ν_k = ν + N_k, so E[Λ_k] = ν_k B_k⁻¹ (Bishop, PRML, B.78)
 and E[Λ_k⁻¹] = B_k / (ν_k − D − 1).
 
-Of any mean: μ_k ~ N(m, (κΛ_k)⁻¹), x ~ N(μ_k, Λ_k⁻¹). κ_k = κ + N_k and, with x and m_k measured
-from the prior's mean m, m_k = Σ r x / κ_k, B_k = B + Σ r x xᵀ − κ_k m_k m_kᵀ (§10.2 there; Murphy
-2007, §8). If items far away from zero were measured from zero, the difference in B_k would lose
+Of any mean: μ_k ~ N(0, (κΛ_k)⁻¹), x ~ N(μ_k, Λ_k⁻¹), where x are standard coordinates. κ_k = κ +
+N_k, m_k = Σ r x / κ_k, B_k = B + Σ r x xᵀ − κ_k m_k m_kᵀ (§10.2 there; Murphy 2007, §8). If items
+far away from zero were not measured from a point among them, the difference in B_k would lose
 digits, and the ELBO would no longer rise in every step.
 
 Of mean zero: x ~ N(0, Λ_k⁻¹), B_k = B + Σ r x xᵀ (SPARSE16, App. B.1).
+
+The next item of a component is Student-t: with n = ν_k − D + 1 degrees of freedom, location m_k and
+scale matrix B_k (1 + 1/κ_k) / n (Murphy 2007, eq. 258).
 """
 
 from __future__ import annotations
@@ -20,10 +23,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.base.batches import FloatArray, Vectors
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.batches import Batch, FloatArray, Source, Vectors
+from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.base.showing import short_repr
-from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, MEAN, MEANS, StoredAs
+from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, MEANS, StoredAs
+from sparsetopics.model.coordinates import Coordinates, usual_items
 from sparsetopics.model.likelihoods import normals, scorers
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
@@ -31,10 +35,10 @@ from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.model.likelihoods.vector_likelihood import (
     MEAN_PRECISION,
     VectorLikelihood,
-    check_mean,
-    origin_of,
-    variances_of,
+    check_mean_precision,
+    coordinates_of,
 )
+from sparsetopics.options.training import TrainingOptions
 
 
 class NormalWishartPosterior(NamedTuple):
@@ -75,12 +79,22 @@ class WishartLikelihood(VectorLikelihood):
     def n_columns(self) -> int:
         return len(self.scale_matrix)
 
+    @classmethod
+    def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
+        """``in_coordinates`` of the source; ShapeError if there are fewer items than columns."""
+        n_columns = coordinates_of(source).n_columns
+        if source.n_docs < n_columns:
+            problem = f"expected at least {n_columns:,}, as many as columns, but found"
+            hint = "Take --likelihood diagonal-gaussian."
+            raise ShapeError("items", f"{problem} {source.n_docs:,}", hint)
+        return cls.in_coordinates(coordinates_of(source))
+
     @abstractmethod
-    def _centred_posterior(self, moments: Moments) -> NormalWishartPosterior:
-        """The posterior with m_k measured from the moments' origin; κ_k is ∞ for known means."""
+    def _with_means(self, moments: Moments) -> NormalWishartPosterior:
+        """The posterior; where means are known, m_k is 0 and κ_k is ∞."""
 
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        posterior = self._centred_posterior(posterior_moments)
+        posterior = self._with_means(posterior_moments)
         dof, scale_matrices, means, _ = posterior
         scatter = moments.squares
         if moments.sums.shape[1]:  # otherwise the means are known to be zero
@@ -93,14 +107,25 @@ class WishartLikelihood(VectorLikelihood):
         return expected
 
     def prepare(self, moments: Moments) -> scorers.TriangularScorer:
-        posterior = self._centred_posterior(moments)
+        posterior = self._with_means(moments)
         factors = normals.cholesky_factors(posterior.scale_matrices)
         constants = self._constants(posterior, factors)
         factors /= np.sqrt(posterior.degrees_of_freedom)[:, None, None]
-        return scorers.triangular_scorer(moments.origin, posterior.means, factors, constants)
+        return scorers.triangular_scorer(posterior.means, factors, constants)
+
+    def predictive(self, components: Moments) -> scorers.StudentScorer:
+        dof, scale_matrices, means, mean_precisions = self._with_means(components)
+        free, n_columns = dof - self.n_columns + 1.0, self.n_columns
+        scales = (1.0 + 1.0 / mean_precisions) / free
+        factors = normals.cholesky_factors(scale_matrices) * np.sqrt(scales)[:, None, None]
+        constants = gammaln(0.5 * (free + n_columns)) - gammaln(0.5 * free)
+        constants -= 0.5 * (n_columns * np.log(np.pi * free) + normals.log_determinants(factors))
+        distances = scorers.triangular_scorer(means, factors, np.zeros(len(means)))
+        distances = distances._replace(is_steady=True)
+        return scorers.StudentScorer(distances, free, n_columns, constants)
 
     def prepare_nodes(self, moments: Moments) -> scorers.NodeScorer:
-        posterior = self._centred_posterior(moments)
+        posterior = self._with_means(moments)
         dof, scale_matrices, means, _ = posterior
         constants = self._constants(posterior, normals.cholesky_factors(scale_matrices))
         precisions = dof[:, None, None] * np.linalg.inv(scale_matrices)
@@ -121,7 +146,7 @@ class WishartLikelihood(VectorLikelihood):
         constants: FloatArray = 0.5 * (log_precisions - blur - n_columns * LOG_TWO_PI)
         return constants
 
-    def point_estimates(self, posterior: Posterior) -> Normals:
+    def standard_normals(self, posterior: Posterior) -> Normals:
         """Means m_k, or zero if they are known, and covariances E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
         dof, scale_matrices, *of_means = posterior
         means = of_means[0] if of_means else np.zeros((len(dof), self.n_columns))
@@ -136,35 +161,39 @@ class Gaussian(WishartLikelihood):
     Raises ``OptionError`` as ``WishartLikelihood`` does, and unless κ > 0.
     """
 
-    mean: FloatArray  # (n_columns,)  m, rounded to float32 where it is used
     mean_precision: float  # κ
+    coordinates: Coordinates
 
     stored = StoredAs(
         NormalWishartPosterior,
         (COMPONENTS, MATRICES, MEANS, COMPONENTS),
-        {"scale_matrix": MATRIX, "mean": MEAN},
+        {"scale_matrix": MATRIX},
         ("degrees_of_freedom", "mean_precision"),
     )
 
     def __post_init__(self) -> None:
         # Not super(): a dataclass with slots is another class than the one that was defined here.
         WishartLikelihood.__post_init__(self)
-        check_mean(self.mean, self.mean_precision, self.n_columns)
+        check_mean_precision(self.mean_precision)
 
     @classmethod
-    def from_data(cls, values: Vectors) -> Self:
-        """Expected variances: those of the sample; m: its mean; κ leaves means free."""
-        mean = values.mean(axis=0, dtype=np.float64)
-        return cls(*prior_from_data(values, mean), mean, MEAN_PRECISION)
+    def in_coordinates(cls, coordinates: Coordinates) -> Self:
+        """Expected covariances like that of most items; κ leaves means free."""
+        return cls(*weak_prior(coordinates.n_axes), MEAN_PRECISION, coordinates)
+
+    @classmethod
+    def coordinates_for(cls, values: FloatArray) -> Coordinates:
+        """Axes along which most items are uncorrelated."""
+        spread = usual_items(values)[1]
+        return Coordinates(spread.mean, spread.scales, spread.widths, spread.directions)
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros(n_topics, origin_of(self.mean), in_pairs=True)
+        return Moments.zeros(n_topics, self.n_columns, in_pairs=True)
+
+    def _with_means(self, moments: Moments) -> NormalWishartPosterior:
+        return self.posterior(moments)
 
     def posterior(self, moments: Moments) -> NormalWishartPosterior:
-        centred = self._centred_posterior(moments)
-        return centred._replace(means=centred.means + origin_of(self.mean))
-
-    def _centred_posterior(self, moments: Moments) -> NormalWishartPosterior:
         mean_precisions = self.mean_precision + moments.counts
         means = moments.sums / mean_precisions[:, None]
         scale_matrices = self.scale_matrix + moments.squares
@@ -175,20 +204,18 @@ class Gaussian(WishartLikelihood):
 
     def components_of(self, posterior: Posterior) -> Moments:
         dof, scale_matrices, means, mean_precisions = posterior
-        origin = origin_of(self.mean)
-        means = means - origin
         squares = scale_matrices - self.scale_matrix
         squares += mean_precisions[:, None, None] * outer_products(means)
         sums = mean_precisions[:, None] * means
-        return Moments(dof - self.degrees_of_freedom, sums, squares, origin)
+        return Moments(dof - self.degrees_of_freedom, sums, squares)
 
     def log_evidence(self, moments: Moments) -> FloatArray:
         """−ND/2 log 2π + D/2 log(κ/κ_k) + log Z(ν_k, B_k) − log Z(ν, B), (n_topics,)."""
-        dof, scale_matrices, _, mean_precisions = self._centred_posterior(moments)
+        dof, scale_matrices, _, mean_precisions = self._with_means(moments)
         log_ratios = np.log(self.mean_precision / mean_precisions)
         return (
             log_normalizers(dof, scale_matrices)
-            - log_normalizers(*self._centred_posterior(self.zeros(1))[:2])
+            - log_normalizers(*self._with_means(self.zeros(1))[:2])
             + 0.5 * self.n_columns * (log_ratios - LOG_TWO_PI * moments.counts)
         )
 
@@ -207,34 +234,40 @@ class WishartPosterior(NamedTuple):
 class ZeroMeanGaussian(WishartLikelihood):
     """The prior W(ν, B⁻¹), as in ``WishartLikelihood``."""
 
+    coordinates: Coordinates
+
     stored = StoredAs(
         WishartPosterior, (COMPONENTS, MATRICES), {"scale_matrix": MATRIX}, ("degrees_of_freedom",)
     )
 
     @classmethod
-    def from_data(cls, values: Vectors) -> Self:
-        """Expected variances: the mean squares of the sample."""
-        return cls(*prior_from_data(values, np.zeros(values.shape[1])))
+    def in_coordinates(cls, coordinates: Coordinates) -> Self:
+        """Expected covariances like that of most items about zero."""
+        return cls(*weak_prior(coordinates.n_axes), coordinates)
+
+    @classmethod
+    def coordinates_for(cls, values: FloatArray) -> Coordinates:
+        """Axes along which most items are uncorrelated about zero."""
+        spread = usual_items(values, has_mean=False)[1]
+        return Coordinates(spread.mean, spread.scales, spread.widths, spread.directions)
 
     def zeros(self, n_topics: int) -> Moments:
-        origin = np.zeros(self.n_columns)
-        return Moments.zeros(n_topics, origin, in_pairs=True, with_sums=False)
+        return Moments.zeros(n_topics, self.n_columns, in_pairs=True, with_sums=False)
 
     def posterior(self, moments: Moments) -> WishartPosterior:
         return WishartPosterior(
             self.degrees_of_freedom + moments.counts, self.scale_matrix + moments.squares
         )
 
-    def _centred_posterior(self, moments: Moments) -> NormalWishartPosterior:
+    def _with_means(self, moments: Moments) -> NormalWishartPosterior:
         dof, scale_matrices = self.posterior(moments)
         means, certain = np.zeros((len(dof), self.n_columns)), np.full(len(dof), np.inf)
         return NormalWishartPosterior(dof, scale_matrices, means, certain)
 
     def components_of(self, posterior: Posterior) -> Moments:
         dof, scale_matrices = posterior
-        no_sums, origin = np.zeros((len(dof), 0)), np.zeros(self.n_columns)
         squares = scale_matrices - self.scale_matrix
-        return Moments(dof - self.degrees_of_freedom, no_sums, squares, origin)
+        return Moments(dof - self.degrees_of_freedom, np.zeros((len(dof), 0)), squares)
 
     def log_evidence(self, moments: Moments) -> FloatArray:
         """−ND/2 log 2π + log Z(ν_k, B_k) − log Z(ν, B), (n_topics,)."""
@@ -245,12 +278,9 @@ class ZeroMeanGaussian(WishartLikelihood):
         )
 
 
-def prior_from_data(values: Vectors, centre: FloatArray) -> tuple[float, FloatArray]:
-    """ν = D + 2, and B with the sample's variances about ``centre``, (n_columns,).
-
-    B is then also the expected covariance, in which columns are uncorrelated.
-    """
-    return values.shape[1] + 2.0, np.diag(variances_of(values, centre))
+def weak_prior(n_columns: int) -> tuple[float, FloatArray]:
+    """ν = D + 2 and B = I, which is then also the expected covariance."""
+    return n_columns + 2.0, np.eye(n_columns)
 
 
 def log_normalizers(degrees_of_freedom: FloatArray, scale_matrices: FloatArray) -> FloatArray:

@@ -51,13 +51,6 @@ class Likelihood(Protocol[C, P_contra]):
         """The likelihood with the prior's concentrations at their optimum, if it has any."""
 
 
-class Estimates(Protocol[V_contra]):
-    """Components with point estimates as parameters."""
-
-    def scorer(self) -> Scorer[V_contra]:
-        """log p(x | component)."""
-
-
 class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
     """A likelihood of items: vectors, or documents that have one component each."""
 
@@ -91,5 +84,5 @@ class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
         """The inverse of ``posterior``."""
 
     @abstractmethod
-    def point_estimates(self, posterior: Posterior) -> Estimates[V_contra]:
-        """Posterior means."""
+    def predictive(self, components: C) -> Scorer[V_contra]:
+        """What computes the density of a further item of each component, its data given."""

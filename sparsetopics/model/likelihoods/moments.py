@@ -1,14 +1,14 @@
 """Moments of items: the additive statistics of all Gaussian likelihoods.
 
-Items are float32 and sums are float64. Float32 products would lose the covariance of a cluster
-whose mean is large compared with its width, and with L of K topics for each item, float64 sums take
-only a few percent of a step.
+Items are float32, in standard coordinates, and sums are float64. Float32 products would lose the
+covariance of a cluster whose mean is large compared with its width, and with L of K topics for each
+item, float64 sums take only a few percent of a step.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,25 +29,23 @@ BLOCK_TOPICS = 32  # topics that one worker takes at a time
 
 
 class Moments(NamedTuple):
-    """Σ_n r_nk t(x_n − origin), topic by topic. Moments of disjoint sets of items add."""
+    """Σ_n r_nk t(x_n), topic by topic. Moments of disjoint sets of items add."""
 
     counts: FloatArray  # (n_topics,)  N_k = Σ r
     sums: FloatArray  # (n_topics, n_columns)  Σ r x; (n_topics, 0) where means are known
     squares: FloatArray  # (n_topics, n_columns, n_columns)  Σ r x xᵀ; or (.., n_columns)  Σ r x²
-    origin: FloatArray  # (n_columns,)  float32 numbers; moments that are combined share it
 
     @classmethod
     def zeros(
-        cls, n_topics: int, origin: FloatArray, *, in_pairs: bool = False, with_sums: bool = True
+        cls, n_topics: int, n_columns: int, *, in_pairs: bool = False, with_sums: bool = True
     ) -> Moments:
         """No items, for variances column by column or, with ``in_pairs``, for full covariances."""
-        sums = np.zeros((n_topics, len(origin) if with_sums else 0))
-        squares = np.zeros((n_topics, *origin.shape, *(origin.shape if in_pairs else ())))
-        return cls(np.zeros(n_topics), sums, squares, origin)
+        sums = np.zeros((n_topics, n_columns if with_sums else 0))
+        squares = np.zeros((n_topics, *(n_columns,) * (2 if in_pairs else 1)))
+        return cls(np.zeros(n_topics), sums, squares)
 
     def check(self, nothing: Moments) -> None:
         check_like(self, nothing, "components")
-        require(np.array_equal(self.origin, nothing.origin), "components have another origin")
         require(self.counts.min(initial=0.0) >= 0.0, "items of components below zero")
         squares = self.squares
         if squares.ndim == 3:
@@ -65,7 +63,7 @@ class Moments(NamedTuple):
 
     @property
     def n_columns(self) -> int:
-        return len(self.origin)
+        return int(self.squares.shape[1])
 
     @property
     def sizes(self) -> FloatArray:
@@ -84,48 +82,47 @@ class Moments(NamedTuple):
         return False
 
     def accumulator(self) -> Moments:
-        return self._with(values.copy() for values in self[:3])
+        return Moments(*(values.copy() for values in self))
 
     def zeros_like(self) -> Moments:
-        return self._with(np.zeros_like(values) for values in self[:3])
+        return Moments(*map(np.zeros_like, self))
 
     def plus(self, other: Moments) -> Moments:
-        return self._with(map(operator.add, self[:3], other[:3]))
+        return Moments(*map(operator.add, self, other))
 
     def minus(self, other: Moments) -> Moments:
-        return self._with(map(operator.sub, self[:3], other[:3]))
+        return Moments(*map(operator.sub, self, other))
 
     def with_rest(self, start: Moments, share: float) -> Moments:
         return self.plus(start.scaled(share))
 
     def scaled(self, factor: float) -> Moments:
         """As if every item were there ``factor`` times."""
-        return self._with(factor * values for values in self[:3])
+        return Moments(*(factor * values for values in self))
 
     def with_empty_tail(self) -> Moments:
         """What posteriors follow from if the last topic's is always the prior (``nested``)."""
         kept = self.accumulator()
-        for values in kept[:3]:
+        for values in kept:
             values[-1] = 0.0
         return kept
 
     def take(self, topics: IntArray) -> Moments:
         """The moments of ``topics``, in that order."""
-        return self._with(values[topics] for values in self[:3])
+        return Moments(*(values[topics] for values in self))
 
     @classmethod
     def joined(cls, parts: Sequence[Moments]) -> Moments:
         """The topics of at least one part, one part after the other."""
-        arrays = zip(*(part[:3] for part in parts), strict=True)
-        return parts[0]._with(map(np.concatenate, arrays))
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def renumbered(self, new_topics: IntArray, n_topics: int) -> Moments:
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""
-        return self._with(_renumbered(values, new_topics, n_topics) for values in self[:3])
+        return Moments(*(_renumbered(values, new_topics, n_topics) for values in self))
 
     def add(self, batch: Moments, scale: float = 1.0) -> None:
         """Add a batch in place, ``scale`` times."""
-        for values, more in zip(self[:3], batch[:3], strict=True):
+        for values, more in zip(self, batch, strict=True):
             values += scale * more
 
     def exchange(self, new: Moments, old: Moments | None, executor: Executor) -> None:
@@ -141,7 +138,7 @@ class Moments(NamedTuple):
     def sum_batch(
         self, batch: VectorBatch | NodeBatch, found: Responsibilities, executor: Executor
     ) -> Moments:
-        """The moments of a batch, for the same topics and origin."""
+        """The moments of a batch, for the same topics."""
         if not isinstance(batch, NodeBatch):
             return self.sum_items(batch.values, found, executor)
         # The sums of nodes, which include their counts, are shared out.
@@ -149,15 +146,14 @@ class Moments(NamedTuple):
         tree_kernels.share_out(found, *batch.sums, *shared)
         counts, sums, products = shared
         squares = products if self.squares.ndim == 2 else unpacked(products, self.n_columns)
-        return self._with((counts, sums[:, : self.sums.shape[1]], squares))
+        return Moments(counts, sums[:, : self.sums.shape[1]], squares)
 
     def sum_items(self, values: Vectors, found: Responsibilities, executor: Executor) -> Moments:
         """The moments of ``values`` (n_items, n_columns), with a row of ``found`` for each item."""
         moments = self.zeros_like()
         np.copyto(moments.counts, np.bincount(found.topics, found.shares, minlength=self.n_topics))
-        centred = values - self.origin.astype(np.float32)
         if self.squares.ndim == 2:
-            item_kernels.add_diagonal_moments(centred, found, moments.sums, moments.squares)
+            item_kernels.add_diagonal_moments(values, found, moments.sums, moments.squares)
             return moments
         starts, items, roots = item_kernels.group_entries(found, self.n_topics)
 
@@ -165,7 +161,7 @@ class Moments(NamedTuple):
             buffer = np.empty((BLOCK_ITEMS, self.n_columns))
             for k in range(first, min(first + BLOCK_TOPICS, self.n_topics)):
                 own = slice(starts[k], starts[k + 1])
-                moments._add_topic(k, centred, items[own], roots[own], buffer)
+                moments._add_topic(k, values, items[own], roots[own], buffer)
 
         executor.map(add_some, range(0, self.n_topics, BLOCK_TOPICS))
         return moments
@@ -191,10 +187,6 @@ class Moments(NamedTuple):
         check_own_fields(batch)
         check_finite(batch, "components")
         batch.check(self)
-
-    def _with(self, values: Iterable[FloatArray]) -> Moments:
-        counts, sums, squares = values
-        return Moments(counts, sums, squares, self.origin)
 
 
 def _renumbered(values: FloatArray, new_topics: IntArray, n_topics: int) -> FloatArray:

@@ -52,19 +52,6 @@ class WordScorer(NamedTuple):
         return out
 
 
-class Categoricals(NamedTuple):
-    """Words with plain probabilities."""
-
-    probabilities: FloatArray  # (n_topics, n_words)  rows add up to one
-
-    def __repr__(self) -> str:
-        return short_repr(self, "probabilities")
-
-    def scorer(self) -> WordScorer:
-        """Σ_v x_v log probability_kv."""
-        return WordScorer(np.ascontiguousarray(np.log(self.probabilities).T, np.float32))
-
-
 @dataclass(frozen=True, slots=True)
 class Multinomial(DirichletPrior):
     """The prior of components, to which whole documents belong."""
@@ -125,7 +112,7 @@ class Multinomial(DirichletPrior):
         table = np.ascontiguousarray(by_topic.T) - self.word_concentration
         return DocumentCounts(np.zeros(len(by_topic)), table)
 
-    def point_estimates(self, posterior: Posterior) -> Categoricals:
-        """Posterior means."""
-        (by_topic,) = posterior
-        return Categoricals(by_topic / by_topic.sum(axis=1, keepdims=True))
+    def predictive(self, components: DocumentCounts) -> WordScorer:
+        """Σ_v x_v log E[φ_kv]: words of a document are drawn from the mean of the posterior."""
+        weights = components.table + self.word_concentration
+        return WordScorer(np.log(weights / weights.sum(axis=0)).astype(np.float32))

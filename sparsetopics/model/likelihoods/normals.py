@@ -1,4 +1,4 @@
-"""Components as plain normal distributions: plugged-in densities, held-out scores, sampling."""
+"""Components as plain normal distributions: densities, sampling; densities of mixtures."""
 
 from __future__ import annotations
 
@@ -29,18 +29,16 @@ class Normals(NamedTuple):
     def scorer(self) -> Scorer[Vectors]:
         """log N(x | mean_k, covariance_k)."""
         n_columns = self.means.shape[1]
-        origin = self.means.mean(axis=0).astype(np.float32).astype(np.float64)
-        centred = self.means - origin
         if self.covariances.ndim == 2:
             constants = -0.5 * (np.log(self.covariances).sum(axis=1) + n_columns * LOG_TWO_PI)
-            return scorers.diagonal_scorer(origin, centred, 1.0 / self.covariances, constants)
+            return scorers.diagonal_scorer(self.means, 1.0 / self.covariances, constants)
         factors = cholesky_factors(self.covariances)
         constants = -0.5 * (log_determinants(factors) + n_columns * LOG_TWO_PI)
-        return scorers.triangular_scorer(origin, centred, factors, constants)
+        return scorers.triangular_scorer(self.means, factors, constants)
 
     def sample(
         self, weights: FloatArray, n_items: int, rng: np.random.Generator
-    ) -> tuple[Vectors, IntArray]:
+    ) -> tuple[FloatArray, IntArray]:
         """Items (n_items, n_columns) and their components (n_items,); ``weights`` add up to one."""
         topics: IntArray = rng.choice(len(weights), n_items, p=weights)
         values = rng.standard_normal((n_items, self.means.shape[1]))
@@ -51,7 +49,7 @@ class Normals(NamedTuple):
             else:
                 values[own] = values[own] @ np.linalg.cholesky(self.covariances[k]).T
             values[own] += self.means[k]
-        return values.astype(np.float32), topics
+        return values, topics
 
 
 def mixture_log_densities(
@@ -59,7 +57,7 @@ def mixture_log_densities(
     weights: FloatArray,  # (n_topics,)  w_k
     values: V,  # rows of numbers (n_items, n_columns), or documents
 ) -> FloatArray:
-    """log Σ_k w_k p(x_n|k), (n_items,): with point estimates, the held-out score of items."""
+    """log Σ_k w_k p(x_n|k), (n_items,)."""
     totals = np.empty(len(values))
     for low in range(0, len(values), BLOCK_ITEMS):
         block = slice(low, low + BLOCK_ITEMS)

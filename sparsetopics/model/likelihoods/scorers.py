@@ -20,6 +20,7 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
+from sparsetopics.model.coordinates import LARGEST_SCORED, Coordinates
 from sparsetopics.model.node_batches import NodeRows
 
 SLICE_COLUMNS = 16  # rows of A_k in one product: at 64 columns this saves a third of the work
@@ -48,9 +49,8 @@ def steady(scorer: Scorer[V]) -> Scorer[V]:
 
 
 class TriangularScorer(NamedTuple):
-    """constant_k − ½ |A_k (x − o − m_k)|² with triangular A_k."""
+    """constant_k − ½ |A_k (x − m_k)|² with triangular A_k."""
 
-    origin: Float32Array  # (n_columns,)  subtracted from x first, against cancellation
     slices: tuple[Float32Array, ...]  # of A: (columns up to here, rows here * n_topics)
     offsets: tuple[Float32Array, ...]  # A_k m_k, (rows here * n_topics,)
     constants: Float32Array  # (n_topics,)
@@ -70,7 +70,6 @@ class TriangularScorer(NamedTuple):
         return out
 
     def _add_squares(self, values: Vectors, buffer: Float32Array, out: Float32Array) -> None:
-        values = values - self.origin
         for factors, offsets in zip(self.slices, self.offsets, strict=True):
             products = buffer[: len(values) * len(offsets)].reshape(len(values), -1)
             if self.is_steady:
@@ -81,50 +80,47 @@ class TriangularScorer(NamedTuple):
 
 
 class DiagonalScorer(NamedTuple):
-    """constant_k − ½ Σ_d (scale_kd (x_d − o_d − m_kd))²."""
+    """constant_k − ½ Σ_d (scale_kd (x_d − m_kd))²."""
 
-    origin: Float32Array  # (n_columns,)  subtracted from x first
-    means: Float32Array  # (n_columns, n_topics)  from the origin
+    means: Float32Array  # (n_columns, n_topics)
     scales: Float32Array  # (n_columns, n_topics)
     constants: Float32Array  # (n_topics,)
 
     def log_densities(self, values: Vectors) -> Float32Array:
         """(n_items, n_topics)."""
         out = np.zeros((len(values), len(self.constants)), np.float32)
-        item_kernels.add_scaled_squares(values - self.origin, self.means, self.scales, out)
+        item_kernels.add_scaled_squares(values, self.means, self.scales, out)
         out *= np.float32(-0.5)
         out += self.constants
         return out
 
 
 class SphereScorer(NamedTuple):
-    """constant_k − |x − o − m_k|² / 2σ², as one matrix product in float64.
+    """constant_k − |x − m_k|² / 2σ², as one matrix product in float64.
 
     The square is expanded. In float32 that would lose spheres that are small compared with the
     distances between them.
     """
 
-    origin: Float32Array  # (n_columns,)  subtracted from x first
-    directions: FloatArray  # (n_topics, n_columns)  (m_k − o) / σ²
-    constants: FloatArray  # (n_topics,)  with −|m_k − o|² / 2σ²
+    directions: FloatArray  # (n_topics, n_columns)  m_k / σ²
+    constants: FloatArray  # (n_topics,)  with −|m_k|² / 2σ²
     precision: float  # 1 / σ²
     is_steady: bool = False
 
     @classmethod
     def of(
         cls,
-        origin: FloatArray,  # (n_columns,)
-        means: FloatArray,  # (n_topics, n_columns)  from the origin
+        means: FloatArray,  # (n_topics, n_columns)
         variance: float,
         constants: FloatArray,  # (n_topics,)
     ) -> SphereScorer:
         squares = np.einsum("kd,kd->k", means, means)
         constants = constants - 0.5 * squares / variance
-        return cls(origin.astype(np.float32), means / variance, constants, 1.0 / variance)
+        return cls(means / variance, constants, 1.0 / variance)
 
     def log_densities(self, values: Vectors) -> FloatArray:
         """(n_items, n_topics)."""
-        away = (values - self.origin).astype(np.float64)
+        away = values.astype(np.float64)
         out = np.empty((len(values), len(self.constants)))
         if self.is_steady:
             item_kernels.multiply(away, np.ascontiguousarray(self.directions.T), out)
@@ -135,13 +131,62 @@ class SphereScorer(NamedTuple):
         return out
 
 
+class StudentScorer(NamedTuple):
+    """log t(x | n_k, m_k, S_k) = constant_k − ½ (n_k + D) log(1 + |A_k (x − m_k)|² / n_k)."""
+
+    distances: TriangularScorer  # −½ |A_k (x − m_k)|²
+    degrees_of_freedom: FloatArray  # (n_topics,)  n_k
+    n_columns: int  # D
+    constants: FloatArray  # (n_topics,)
+
+    def log_densities(self, values: Vectors) -> FloatArray:
+        """(n_items, n_topics)."""
+        dof = self.degrees_of_freedom
+        out = self.distances.log_densities(values).astype(np.float64)
+        np.log1p(out * (-2.0 / dof), out=out)
+        out *= -0.5 * (dof + self.n_columns)
+        out += self.constants
+        return out
+
+
+class ColumnStudentScorer(NamedTuple):
+    """constant_k − (a_k + ½) Σ_d log(1 + s_kd (x_d − m_kd)²): Student-t in each column."""
+
+    means: FloatArray  # (n_topics, n_columns)
+    scales: FloatArray  # (n_topics, n_columns)  s
+    shapes: FloatArray  # (n_topics,)  a, half the degrees of freedom
+    constants: FloatArray  # (n_topics,)
+
+    def log_densities(self, values: Vectors) -> FloatArray:
+        """(n_items, n_topics)."""
+        out = np.zeros((len(values), len(self.constants)))
+        for d in range(values.shape[1]):
+            squares = (values[:, d, None] - self.means[:, d]) ** 2
+            out += np.log1p(squares * self.scales[:, d])
+        out *= -(self.shapes + 0.5)
+        out += self.constants
+        return out
+
+
+class ColumnScorer(NamedTuple):
+    """Log densities of items in columns, from those in standard coordinates."""
+
+    coordinates: Coordinates
+    standard: Scorer[Vectors]
+
+    def log_densities(self, values: Vectors) -> FloatArray:
+        """(n_items, n_topics)."""
+        logs = self.standard.log_densities(self.coordinates(values, LARGEST_SCORED))
+        lost = self.coordinates.misfits(values) + self.coordinates.log_volume
+        return np.subtract(logs, lost[:, None], dtype=np.float64)
+
+
 def triangular_scorer(
-    origin: FloatArray,  # (n_columns,)
-    means: FloatArray,  # (n_topics, n_columns)  from the origin
+    means: FloatArray,  # (n_topics, n_columns)
     factors: FloatArray,  # (n_topics, n_columns, n_columns)  lower Cholesky factors of covariances
     constants: FloatArray,  # (n_topics,)
 ) -> TriangularScorer:
-    """constant_k − ½ (x − o − m_k)ᵀ (L_k L_kᵀ)⁻¹ (x − o − m_k)."""
+    """constant_k − ½ (x − m_k)ᵀ (L_k L_kᵀ)⁻¹ (x − m_k)."""
     from scipy.linalg import lapack  # imported only for models with covariances
 
     n_columns = means.shape[1]
@@ -151,7 +196,6 @@ def triangular_scorer(
     parts = [slice(low, low + SLICE_COLUMNS) for low in range(0, n_columns, SLICE_COLUMNS)]
     slices = [by_column[: part.stop, part].astype(np.float32) for part in parts]
     return TriangularScorer(
-        origin.astype(np.float32),
         tuple(factors.reshape(len(factors), -1) for factors in slices),
         tuple(offsets[part].astype(np.float32).ravel() for part in parts),
         constants.astype(np.float32),
@@ -159,14 +203,12 @@ def triangular_scorer(
 
 
 def diagonal_scorer(
-    origin: FloatArray,  # (n_columns,)
-    means: FloatArray,  # (n_topics, n_columns)  from the origin
+    means: FloatArray,  # (n_topics, n_columns)
     precisions: FloatArray,  # (n_topics, n_columns)
     constants: FloatArray,  # (n_topics,)
 ) -> DiagonalScorer:
-    """constant_k − ½ Σ_d precision_kd (x_d − o_d − m_kd)²."""
+    """constant_k − ½ Σ_d precision_kd (x_d − m_kd)²."""
     return DiagonalScorer(
-        origin.astype(np.float32),
         np.ascontiguousarray(means.T, np.float32),
         np.ascontiguousarray(np.sqrt(precisions).T, np.float32),
         constants.astype(np.float32),
@@ -197,7 +239,7 @@ class NodeScorer(NamedTuple):
 
 
 def node_scorer(
-    linear: FloatArray,  # (n_topics, n_columns)  of x, measured from the moments' origin
+    linear: FloatArray,  # (n_topics, n_columns)  of x
     quadratic: FloatArray,  # (n_topics, n_columns, n_columns)  of x xᵀ; or (.., n_columns)
     constants: FloatArray,  # (n_topics,)
 ) -> NodeScorer:

@@ -8,20 +8,21 @@ from typing import Self
 import numpy as np
 
 from sparsetopics.base.batches import Batch, FloatArray, IntArray, Source, Vectors
-from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.base.errors import OptionError
 from sparsetopics.base.showing import short_repr
 from sparsetopics.execution.executors import Executor
+from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import Normals
-from sparsetopics.model.likelihoods.scorers import NodeScorer
+from sparsetopics.model.likelihoods.scorers import ColumnScorer, NodeScorer, Scorer
 from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.standard_source import StandardSource
 from sparsetopics.options.training import TrainingOptions
 
 PAIRS_AT_ONCE = 256  # pairs of components whose merge is evaluated at once: each needs a matrix
 ITEMS_AT_ONCE = 64  # items that become a component each at once
 MEAN_PRECISION = 1e-4  # of a weak prior, which leaves means free
-NARROWEST, WIDEST = 1e-30, 1e38  # widths of columns: scaled by them, items stay within float32
 
 
 class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
@@ -32,14 +33,20 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
     """
 
     word_concentration = None  # of documents
+    coordinates: Coordinates  # a field of every subclass; items are in them
 
     def __repr__(self) -> str:
         return short_repr(self, "n_columns", *self.stored.prior_numbers)
 
     @classmethod
     @abstractmethod
-    def from_data(cls, values: Vectors) -> Self:
-        """A weak prior from a sample of items (n_items, n_columns), for ``check_sample``."""
+    def coordinates_for(cls, values: FloatArray) -> Coordinates:
+        """Coordinates in which the likelihood is used, from a sample (n_items, n_columns)."""
+
+    @classmethod
+    @abstractmethod
+    def in_coordinates(cls, coordinates: Coordinates) -> Self:
+        """A weak prior for items in these coordinates."""
 
     @abstractmethod
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
@@ -49,17 +56,25 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         """``prepare`` for nodes of a kd-tree; only growth needs it."""
         raise NotImplementedError(f"{type(self).__name__} cannot score nodes of a kd-tree")
 
+    @abstractmethod
+    def standard_normals(self, posterior: Posterior) -> Normals:
+        """Posterior means of each component's mean and covariance, in ``coordinates``."""
+
     def normals(self, posterior: Posterior) -> Normals:
-        """The mean and covariance of each component: ``point_estimates``, if these are Gaussian."""
-        estimates = self.point_estimates(posterior)
-        assert isinstance(estimates, Normals), "a likelihood that is not Gaussian says them"
-        return estimates
+        """The mean and covariance of each component, in columns."""
+        means, spread = self.standard_normals(posterior)
+        own = self.coordinates
+        spread = own.variances_of(spread) if spread.ndim == 2 else own.covariances_of(spread)
+        return Normals(own.points_of(means), spread)
+
+    def of_columns(self, scorer: Scorer[Vectors]) -> ColumnScorer:
+        """The scorer for items as a corpus has them, and not as training reads them."""
+        return ColumnScorer(self.coordinates, scorer)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
-        """``from_data``; raises ShapeError for vectors that determine no covariances."""
-        check_sample(sample, source.n_docs)
-        return cls.from_data(sample)
+        """``in_coordinates`` of the source."""
+        return cls.in_coordinates(coordinates_of(source))
 
     def learned(self, components: Moments) -> Self:
         """The prior itself: its parameters are not learned."""
@@ -69,8 +84,10 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         """Σ_k [E log p(x, φ_k) − E log q(φ_k)] of ``components``, in nats.
 
         q(φ) follows from ``posterior``. Where that is the same object, the sum is Σ_k log M(s_k).
+        It is that of items in columns, whatever their coordinates.
         """
         bound = self.log_evidence(posterior).sum()
+        bound -= self.coordinates.log_volume * components.counts.sum()
         if components is not posterior:
             difference = components.minus(posterior)
             bound += self.expected_log_likelihood(difference, posterior).sum()
@@ -130,37 +147,13 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         return found
 
 
-def origin_of(mean: FloatArray) -> FloatArray:
-    """The prior's mean rounded to float32, from which items are measured everywhere."""
-    return mean.astype(np.float32).astype(np.float64)
+def coordinates_of(source: Source[Batch]) -> Coordinates:
+    """The coordinates in which a source reads its items."""
+    assert isinstance(source, StandardSource), "items come in the coordinates of a likelihood"
+    return source.coordinates
 
 
-def check_mean(mean: FloatArray, mean_precision: float, n_columns: int) -> None:
-    """Raise OptionError for a prior of means that has another shape or no variance."""
-    if mean.shape != (n_columns,):
-        raise OptionError("prior mean", f"must have shape ({n_columns},), but has {mean.shape}")
+def check_mean_precision(mean_precision: float) -> None:
+    """Raise OptionError for a prior of means without a variance."""
     if not mean_precision > 0.0:
         raise OptionError("mean precision", f"must be positive, but is {mean_precision:g}")
-
-
-def variances_of(values: Vectors, centre: FloatArray) -> FloatArray:
-    """(1/n) Σ (x − c)² of a sample, (n_columns,)."""
-    variances: FloatArray = np.mean((values.astype(np.float64) - centre) ** 2, axis=0)
-    return variances
-
-
-def check_sample(sample: Vectors, n_items: int) -> None:
-    """Raise ShapeError unless covariances can be estimated from ``n_items`` vectors like these."""
-    n_columns = sample.shape[1]
-    if n_items < n_columns:
-        problem = f"expected at least {n_columns:,}, as many as columns, but found {n_items:,}"
-        raise ShapeError("items", problem)
-    constant = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
-    if len(constant):
-        problem = f"is {sample[0, constant[0]]:g} in every item"
-        raise ShapeError(f"column {constant[0]}", problem, "Leave constant columns out.")
-    widths = sample.max(axis=0).astype(np.float64) - sample.min(axis=0)
-    odd = np.flatnonzero((widths < NARROWEST) | (widths > WIDEST))
-    if len(odd):
-        problem = f"values must span {NARROWEST:g} to {WIDEST:g}, but span {widths[odd[0]]:g}"
-        raise ShapeError(f"column {odd[0]}", problem, "Scale the column.")

@@ -1,0 +1,98 @@
+"""Vectors as training reads them: in standard coordinates, as float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, VectorBatch, VectorSource
+from sparsetopics.base.errors import ShapeError, warn_user
+from sparsetopics.base.wording import listed, quantity
+from sparsetopics.model.coordinates import Coordinates, far_from_most
+
+MOST_PRODUCTS = 2e9  # of columns: a few seconds
+MOST_SAMPLED = 100_000
+LARGEST_VALUE = 1e140
+MOST_NAMED = 5  # columns in a sentence
+FEWEST_ALIKE = 3  # items with the same value far from all others that are worth a sentence
+
+
+class StandardSource:
+    """The batches of ``source`` in ``coordinates``; those in memory are turned once."""
+
+    def __init__(self, source: VectorSource, coordinates: Coordinates) -> None:
+        self.coordinates, self._source = coordinates, source
+        self.n_batches, self.n_docs, self.n_tokens = (
+            source.n_batches,
+            source.n_docs,
+            source.n_tokens,
+        )
+        self.n_columns, self.is_resident = coordinates.n_axes, source.is_resident
+        self._batches: Sequence[VectorBatch] = ()
+        if source.is_resident:
+            self._batches = [self._turned(n) for n in range(self.n_batches)]
+            del self._source
+
+    def read(self, batch_id: int) -> VectorBatch:
+        return self._batches[batch_id] if self._batches else self._turned(batch_id)
+
+    def _turned(self, batch_id: int) -> VectorBatch:
+        return VectorBatch(self.coordinates(self._source.read(batch_id).values))
+
+
+def standard_source(
+    source: VectorSource,
+    coordinates_for: Callable[[FloatArray], Coordinates],
+    names: Sequence[str],  # of the columns
+) -> StandardSource:
+    """``source`` in the coordinates that ``coordinates_for`` a sample finds.
+
+    Warns of columns that say nothing, and of values that may stand for missing ones. Raises
+    ShapeError if no two items differ, or if values are too large to be squared.
+    """
+    values = sample_vectors(source)
+    largest = np.abs(values).max(axis=0)
+    if largest.max() > LARGEST_VALUE:
+        where = f"column {names[int(largest.argmax())]}"
+        problem = f"values must be at most {LARGEST_VALUE:g}, but one is {largest.max():g}"
+        raise ShapeError(where, problem, "Scale the column.")
+    coordinates = coordinates_for(values)
+    if not coordinates.n_axes:
+        raise ShapeError("items", "no two differ, so there is nothing to learn")
+    for sentence in _remarks(values, coordinates, names):
+        warn_user(sentence)
+    return StandardSource(source, coordinates)
+
+
+def _remarks(values: FloatArray, coordinates: Coordinates, names: Sequence[str]) -> Iterator[str]:
+    if coordinates.n_axes < coordinates.n_columns:
+        constant = np.flatnonzero(np.ptp(values, axis=0) == 0.0)
+        alike = f" ({listed([names[d] for d in constant[:MOST_NAMED]])} never changes)"
+        yield (
+            f"The {quantity(coordinates.n_columns, 'column')} vary in {coordinates.n_axes:,} "
+            f"directions only{alike if len(constant) else ''}; the others cannot tell items apart."
+        )
+    for column, is_far in enumerate(far_from_most(values).T):
+        found, counts = np.unique(values[is_far, column], return_counts=True)
+        for value, count in zip(found, counts, strict=True):
+            if count >= FEWEST_ALIKE:
+                yield (
+                    f"Column {names[column]}: {value:g} stands in {count:,} of {len(values):,} "
+                    "items, far from all other values. If it means that a value is missing, leave "
+                    "these items out or fill them in."
+                )
+
+
+def sample_vectors(source: VectorSource) -> FloatArray:
+    """Items (n_items, n_columns) from as few batches, which are random, as coordinates need."""
+    n_items = min(MOST_SAMPLED, max(2 * source.n_columns, int(MOST_PRODUCTS / source.n_columns**2)))
+    found: list[FloatArray] = []
+    for batch_id in range(source.n_batches):
+        found.append(source.read(batch_id).values.astype(np.float64))
+        if sum(map(len, found)) >= n_items:
+            break
+    values = np.concatenate(found)
+    rows = np.linspace(0, len(values) - 1, min(n_items, len(values))).astype(int)
+    sample: FloatArray = values[rows]
+    return sample
