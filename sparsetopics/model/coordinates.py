@@ -98,7 +98,8 @@ class Coordinates:
     def misfits(self, values: Vectors) -> FloatArray:
         """How much less dense items are where all others are alike, (n_items,), in nats."""
         left_out = self._along(values, self.widths <= 0.0)
-        return 0.5 * np.einsum("nd,nd->n", left_out, left_out)
+        lost: FloatArray = 0.5 * np.einsum("nd,nd->n", left_out, left_out)
+        return lost
 
     def _along(self, values: Vectors, axes: Kept) -> FloatArray:
         widths = np.where(self.widths > 0.0, self.widths, NARROW)

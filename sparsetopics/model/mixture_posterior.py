@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, Rows
+from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
 from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.showing import short_repr
 from sparsetopics.model.allocations.mixture_weights import DPModes, MixtureWeights, sharing_of
@@ -143,7 +143,9 @@ class MixturePosterior:
 
     def _of_columns(self, scorer: Scorer[Rows]) -> Scorer[Rows]:
         own = self.likelihood
-        return own.of_columns(scorer) if isinstance(own, VectorLikelihood) else scorer
+        if not isinstance(own, VectorLikelihood):
+            return scorer
+        return cast("Scorer[Rows]", own.of_columns(cast("Scorer[Vectors]", scorer)))
 
     def sample(self, n_items: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """Draw items (n_items, n_columns) and the component of each (n_items,)."""
