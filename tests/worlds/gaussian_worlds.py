@@ -1,4 +1,7 @@
-"""Priors of all Gaussian likelihoods, as ours and as the plain twin's, and items for them."""
+"""Priors of all Gaussian likelihoods, as ours and as the plain twin's, and items for them.
+
+Means of priors are zero: likelihoods measure items from there.
+"""
 
 import json
 from pathlib import Path
@@ -6,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sparsetopics.execution.executors import Executor
+from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian, IsotropicGaussian
 from sparsetopics.model.likelihoods.gaussian import Gaussian, ZeroMeanGaussian
 from sparsetopics.model.likelihoods.moments import Moments
@@ -19,7 +23,7 @@ NAMES = ("zero_mean_gaussian", "gaussian", "diagonal_gaussian", "isotropic_gauss
 def draw_prior(name, n_columns, rng):
     root = rng.standard_normal((n_columns, n_columns))
     scale_matrix = root @ root.T + np.eye(n_columns)
-    mean = rng.normal(3.0, 1.0, n_columns)
+    mean = np.zeros(n_columns)
     if name == "zero_mean_gaussian":
         return {"nu": n_columns + 2.5, "B": scale_matrix}
     if name == "gaussian":
@@ -30,15 +34,28 @@ def draw_prior(name, n_columns, rng):
 
 
 def likelihood_of(prior):
-    if "a" in prior:
-        return DiagonalGaussian(
-            prior["a"], np.asarray(prior["b"]), np.asarray(prior["m"]), prior["kappa"]
-        )
+    assert not np.any(prior.get("m", 0.0))
     if "variance" in prior:
-        return IsotropicGaussian(prior["variance"], np.asarray(prior["m"]), prior["kappa"])
+        return IsotropicGaussian(prior["variance"], prior["kappa"], as_they_are(len(prior["m"])))
+    if "a" in prior:
+        rates = np.asarray(prior["b"])
+        return DiagonalGaussian(prior["a"], rates, prior["kappa"], as_they_are(len(rates)))
+    scale_matrix = np.asarray(prior["B"])
+    own = as_they_are(len(scale_matrix))
     if "m" in prior:
-        return Gaussian(prior["nu"], np.asarray(prior["B"]), np.asarray(prior["m"]), prior["kappa"])
-    return ZeroMeanGaussian(prior["nu"], np.asarray(prior["B"]))
+        return Gaussian(prior["nu"], scale_matrix, prior["kappa"], own)
+    return ZeroMeanGaussian(prior["nu"], scale_matrix, own)
+
+
+def as_they_are(n_columns):
+    """Coordinates that are the columns."""
+    return Coordinates.shifted(np.zeros(n_columns))
+
+
+def standard(kind, values):
+    """The weak prior in the coordinates that suit the values, and the values in these."""
+    coordinates = kind.coordinates_for(np.asarray(values, np.float64))
+    return kind.in_coordinates(coordinates), coordinates(values)
 
 
 def draw_items(n_items, n_columns, rng):
@@ -81,11 +98,11 @@ def oracle_world(name):
     if name == "diagonal_gaussian":
         prior = {"a": given["nu"] / 2, "b": np.array(given["beta"]) / 2}
         prior |= {"m": given["m"], "kappa": given["kappa"]}
-        moments = Moments(counts, shares.T @ values, shares.T @ values**2, np.zeros(3))
+        moments = Moments(counts, shares.T @ values, shares.T @ values**2)
     elif name == "gaussian":
-        prior, moments = given, Moments(counts, shares.T @ values, crossed, np.zeros(3))
+        prior, moments = given, Moments(counts, shares.T @ values, crossed)
     else:
-        prior, moments = given, Moments(counts, np.zeros((len(counts), 0)), crossed, np.zeros(3))
+        prior, moments = given, Moments(counts, np.zeros((len(counts), 0)), crossed)
     entropies = -(shares * np.log(shares)).sum(axis=0)
     bound = case["elbo_per_scalar"] * values.size
     return likelihood_of(prior), moments, entropies, case["gamma"], bound
