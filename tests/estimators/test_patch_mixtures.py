@@ -6,7 +6,7 @@ from scipy.ndimage import gaussian_filter
 
 from sparsetopics.estimators.mixtures import DPGaussianMixture
 from sparsetopics.model.likelihoods.gaussian import ZeroMeanGaussian
-from worlds.gaussian_worlds import sparse, sum_items
+from worlds.gaussian_worlds import sparse, standard, sum_items
 from worlds.vectors_on_disk import ingested, labels_of, values_of
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow reads images")
@@ -32,8 +32,8 @@ def as_pixels(corpus):
 def gain_of_merging(values, labels):
     """The two textures, in nats for each item."""
     own = np.array([[label == "plain", label == "other"] for label in labels], float)
-    likelihood = ZeroMeanGaussian.from_data(values)
-    moments = sum_items(likelihood, values, sparse(own), 2)
+    likelihood, standard_values = standard(ZeroMeanGaussian, values)
+    moments = sum_items(likelihood, standard_values, sparse(own), 2)
     (gain,) = likelihood.merge_gains(moments, np.array([[0, 1]]))
     return gain / len(values)
 
