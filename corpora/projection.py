@@ -55,11 +55,13 @@ class Projection:
         return len(self.components)
 
     def __call__(self, values: Vectors) -> Vectors:
-        """Project items, (n_items, n_inputs) to (n_items, n_columns)."""
+        """Project items, (n_items, n_inputs), to float32 (n_items, n_columns)."""
         scales = np.sqrt(self.variances) if self.whitened else np.ones(self.n_columns)
-        matrix = (self.components / scales[:, np.newaxis]).T.astype(np.float32)
-        projected: Vectors = (values - self.mean.astype(np.float32)) @ matrix
-        return projected
+        matrix = (self.components / scales[:, np.newaxis]).T.astype(values.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):  # ingest refuses what is not finite
+            projected = (values - self.mean.astype(values.dtype)) @ matrix
+            rows: Vectors = projected.astype(np.float32, copy=False)
+        return rows
 
     def after(self, first: Projection) -> Projection:
         """``first``, which must not whiten, and then this projection, as one projection."""
@@ -115,7 +117,7 @@ def sample_rows(blocks: Iterable[Vectors], rng: np.random.Generator) -> Vectors:
     Every row draws a key, and the rows with the lowest keys are kept, so that the sample does not
     depend on how the rows are cut into blocks. Its shape is (0, 0) if there is no block.
     """
-    kept = np.empty((0, 0), np.float32)
+    kept: Vectors = np.empty((0, 0), np.float32)
     keys = np.empty(0)
     for block in blocks:
         most = min(SAMPLE_ROWS, max(1, SAMPLE_BYTES // block[:1].nbytes))
@@ -125,7 +127,7 @@ def sample_rows(blocks: Iterable[Vectors], rng: np.random.Generator) -> Vectors:
             block, drawn = block[low], drawn[low]
         order = np.argsort(np.concatenate((keys, drawn)), kind="stable")[:most]
         keys = np.concatenate((keys, drawn))[order]
-        kept = (np.concatenate((kept, block)) if kept.size else block)[order]
+        kept = np.concatenate([kept, block])[order] if kept.size else block[order]
     return kept
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -17,7 +18,14 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
 from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
-from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields, odd_record
+from sparsetopics.corpora.readers.options import (
+    Fields,
+    ReadOptions,
+    find_fields,
+    may_be_vectors,
+    no_documents,
+    odd_record,
+)
 from sparsetopics.corpora.readers.records import (
     MOST_LINES,
     copy_fields,
@@ -53,7 +61,7 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
             first.seek(0)
         if header is None:
             return
-        fields, rest = _fields_of(header, delimiter, file.path, options), b""
+        fields, rest = _fields_of(header, first, delimiter, file.path, options), b""
         for data in chain([first.read().encode()], (block.data for block in lines)):
             rest += data
             found, n_read, is_odd = _columns(delimiter, fields, rest)
@@ -93,18 +101,31 @@ def _beginning(
     return io.StringIO(text[n_said:], newline=""), delimiter, block.first_line - 1 + min(n_said, 1)
 
 
-def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: ReadOptions) -> Fields:
-    """The columns to read; SourceError if the first record is no header, perhaps because another
-    character separates the columns."""
+def _fields_of(
+    header: Sequence[str], lines: Iterable[str], delimiter: str, path: Place, options: ReadOptions
+) -> Fields:
+    """The columns to read, above these ``lines``; SourceError if the first record is no header,
+    perhaps because another character separates the columns, or if it has no text."""
     try:
         return find_fields(header, options, str(path))
     except SourceError as error:
         check_separated(header, delimiter, path)
+        record = next(filter(None, csv.reader(lines, delimiter=delimiter)), [])
+        numeric = dict(zip(header, map(_is_number, record), strict=False))
+        if may_be_vectors(numeric, options):
+            raise no_documents(error) from None
         if options.header is not None or {*options.text_fields}.issubset(header):
             raise
         problem, _, hint = error.text.partition(". ")
         hint += " If the file has no header, name its columns with --header."
         raise SourceError(error.where, problem, hint) from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, int, bool]:

@@ -226,6 +226,19 @@ def missing_field(field: str, names: Sequence[str], where: str, option: str) -> 
     return SourceError(where, f"expected a field {field!r}, but found {listed(names)}", hint)
 
 
+def may_be_vectors(numeric: Mapping[str, bool], options: ReadOptions) -> bool:
+    """Whether a table has no text, and all its columns but id and label are ``numeric``."""
+    own = [holds for name, holds in numeric.items() if name not in fields_of(options)[:2]]
+    return bool(own) and all(own) and not numeric.keys() & {*options.text_fields}
+
+
+def no_documents(error: SourceError) -> SourceError:
+    """The error for a missing text field in a table that may hold vectors."""
+    problem, _, _ = error.text.partition(". ")
+    hint = "The columns hold numbers; to read them as vectors, use --kind vectors."
+    return SourceError(error.where, problem, hint)
+
+
 def odd_record(
     record: Sequence[str], n_columns: int, where: str, options: ReadOptions
 ) -> SourceError:

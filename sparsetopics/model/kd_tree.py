@@ -52,6 +52,7 @@ class KdTree:
 
     def __init__(self, values: Vectors, origin: FloatArray, *, in_pairs: bool) -> None:
         n_items, n_columns = values.shape
+        values = np.asarray(values, np.float32)
         self._values, self._origin = values, origin.astype(np.float32)
         self._n_products = n_products(n_columns, in_pairs=in_pairs)
         few = max(FEWEST_ITEMS, ITEMS_PER_COLUMN * n_columns)

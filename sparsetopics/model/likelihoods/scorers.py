@@ -70,7 +70,7 @@ class TriangularScorer(NamedTuple):
         return out
 
     def _add_squares(self, values: Vectors, buffer: Float32Array, out: Float32Array) -> None:
-        values = values - self.origin
+        values = (values - self.origin).astype(np.float32, copy=False)
         for factors, offsets in zip(self.slices, self.offsets, strict=True):
             products = buffer[: len(values) * len(offsets)].reshape(len(values), -1)
             if self.is_steady:
@@ -91,7 +91,8 @@ class DiagonalScorer(NamedTuple):
     def log_densities(self, values: Vectors) -> Float32Array:
         """(n_items, n_topics)."""
         out = np.zeros((len(values), len(self.constants)), np.float32)
-        item_kernels.add_scaled_squares(values - self.origin, self.means, self.scales, out)
+        centred = (values - self.origin).astype(np.float32, copy=False)
+        item_kernels.add_scaled_squares(centred, self.means, self.scales, out)
         out *= np.float32(-0.5)
         out += self.constants
         return out
