@@ -91,8 +91,7 @@ def ingest_vectors(
 
         projection, how_projected = _projection(blocks, read.patches, options, given)
         made = _made(collection.format_name, read) | how_projected
-        writing = _noting_rounded(blocks("writing"), say)
-        manifest = _write_corpus(place.corpus, writing, projection, made)
+        manifest = _write_corpus(place.corpus, _noted(blocks("writing"), say), projection, made)
         sizes = manifest.sizes.n_docs, manifest.n_columns, len(manifest.shards)
         return VectorSummary(*sizes, 0, collection.account)
 
@@ -184,18 +183,16 @@ def _check_width(block: VectorBlock, n_columns: int, why: str) -> None:
         raise SourceError(block.source, f"expected {expected}, but found {found}")
 
 
-def _noting_rounded(
-    blocks: Iterable[VectorBlock], say: Callable[[str], None]
-) -> Iterator[VectorBlock]:
+def _noted(blocks: Iterable[VectorBlock], say: Callable[[str], None]) -> Iterator[VectorBlock]:
     """The blocks; ``say`` gets a sentence about the first that lost digits."""
     is_said = False
     for block in blocks:
         if block.rounded and not is_said:
             is_said = True
-            names, value = [*block.rounded], next(iter(block.rounded.values()))
-            numbers = f"{block.source}: whole numbers in {listed(names[:5])}"
-            lost = f"have more digits than are kept ({value} becomes {int(float(value))})"
-            say(f"{numbers} {lost}. Subtract an offset from them first.")
+            names, values = zip(*block.rounded.items(), strict=True)
+            change = f"{values[0]} becomes {int(float(values[0]))}"
+            lost = f"values in {listed(names[:5])} have more digits than are kept ({change})"
+            say(f"{block.source}: {lost}. Subtract an offset from them first.")
         yield block
 
 
@@ -216,9 +213,8 @@ def _write_corpus(
     with closing(ShardWriter(folder, VectorKind(n_columns, value_type))) as writer:
         for block in chain([first], blocks):
             values = block.values if projection is None else projection(block.values)
-            if projection is not None and not np.isfinite(values).all():
-                problem = "the projection of a value is too large for float32"
-                raise SourceError(block.source, problem)
+            if not np.isfinite(values).all():
+                raise SourceError(block.source, "a projected value is too large for float32")
             writer.append(Rows(block.ids, block.labels, VectorBatch(values)))
         shards = writer.finish()
     manifest = VectorManifest(

@@ -59,9 +59,7 @@ class Projection:
         scales = np.sqrt(self.variances) if self.whitened else np.ones(self.n_columns)
         matrix = (self.components / scales[:, np.newaxis]).T.astype(values.dtype)
         with np.errstate(over="ignore", invalid="ignore"):  # ingest refuses what is not finite
-            projected = (values - self.mean.astype(values.dtype)) @ matrix
-            rows: Vectors = projected.astype(np.float32, copy=False)
-        return rows
+            return np.asarray((values - self.mean.astype(values.dtype)) @ matrix, np.float32)
 
     def after(self, first: Projection) -> Projection:
         """``first``, which must not whiten, and then this projection, as one projection."""
@@ -150,7 +148,10 @@ def fit_projection(
         most = min(n_inputs, n_rows - 1)
         raise OptionError("pca", f"must be at most {most} for {data}, but is {n_components}")
     mean = sample.mean(axis=0, dtype=np.float64)
-    variances, vectors = np.linalg.eigh(_covariance(sample, mean))
+    covariance = _covariance(sample, mean)
+    if not np.isfinite(covariance).all():
+        raise SourceError("items", "values are too large for principal components")
+    variances, vectors = np.linalg.eigh(covariance)
     total = float(variances.sum())
     variances = np.maximum(variances[::-1][:n_components], 0.0)
     components = vectors[:, ::-1][:, :n_components].T

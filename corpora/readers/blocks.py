@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,6 +28,8 @@ NO_VALUES: Values = {}
 
 
 ValueType = Literal["float32", "float64"]  # of vectors
+#: The first value of a column that has more digits than are kept, by column.
+Rounded = Mapping[str, int]
 
 # What happened to the words of documents before they were counted: documents with a token, tokens
 # that were stop words, letters in tokens, other letters, and of these those of words that nothing
@@ -78,8 +81,7 @@ class VectorBlock(NamedTuple):
     labels: pa.StringArray  # null: no label
     values: Vectors  # (n_items, n_columns) finite
     columns: tuple[str, ...] | None  # names, where the source has them
-    # The first whole number of a column that has more digits than ``values`` keep, by column.
-    rounded: Mapping[str, int] = {}
+    rounded: Rounded
 
 
 #: Blocks still to be decoded; readers hand these out so that decoding can run in a worker.
@@ -225,20 +227,21 @@ def _raise(error: SparsetopicsError) -> TextBlock:
     raise error
 
 
-def kept_type(*kinds: np.dtype[np.generic]) -> ValueType:
-    """float32 if it holds all numbers of these types exactly, or else float64."""
-    return "float32" if all(np.can_cast(kind, np.float32) for kind in kinds) else "float64"
+def kept_type(kind: np.dtype[np.generic]) -> ValueType:
+    """float32 if it holds all numbers of this type exactly, or else float64."""
+    return "float32" if np.can_cast(kind, np.float32) else "float64"
 
 
-def rounded_among(numbers: NDArray[np.generic], names: Sequence[str]) -> dict[str, int]:
-    """The first integer of each column (n_items, n_columns) that float64 does not hold, by the name
-    of the column."""
-    if numbers.dtype.kind not in "iu" or numbers.dtype.itemsize < 8:
-        return {}
-    with np.errstate(invalid="ignore"):  # the largest become 2⁶³, which is no int64
-        is_rounded = numbers.astype(np.float64).astype(numbers.dtype) != numbers
-    columns, items = np.flatnonzero(is_rounded.any(axis=0)), is_rounded.argmax(axis=0)
-    return {names[column]: int(numbers[items[column], column]) for column in columns.tolist()}
+def rounded_among(columns: Mapping[str, NDArray[np.generic]]) -> Rounded:
+    """Which of these columns, (n_items,) each, have integers that float64 does not hold."""
+    found = {}
+    for name, numbers in columns.items():
+        if numbers.dtype.kind in "iu" and numbers.dtype.itemsize == 8:
+            with np.errstate(invalid="ignore"):  # the largest become 2⁶³, which is no int64
+                is_rounded = numbers.astype(np.float64).astype(numbers.dtype) != numbers
+            if is_rounded.any():
+                found[name] = int(numbers[is_rounded.argmax()])
+    return found
 
 
 def as_floats(
@@ -273,6 +276,6 @@ def vector_block(
             f"expected a finite number, but found {values[odd]}",
             "Items and columns are counted from 0.",
         )
-    rounded = rounded_among(values, columns or [*map(str, range(values.shape[1]))])
+    rounded = rounded_among(dict(zip(map(str, count()), values.T, strict=False)))
     block = VectorBlock(source, ids, labels, vectors, columns, rounded)
     return checked(block, lambda row: f"{source}, item {first_item + row}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import math
+import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -18,14 +18,7 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, overlong, text_block
 from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
-from sparsetopics.corpora.readers.options import (
-    Fields,
-    ReadOptions,
-    find_fields,
-    may_be_vectors,
-    no_documents,
-    odd_record,
-)
+from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields, odd_record
 from sparsetopics.corpora.readers.records import (
     MOST_LINES,
     copy_fields,
@@ -40,6 +33,7 @@ from sparsetopics.corpora.sources.byte_stream import (
     line_blocks,
 )
 
+_NUMBER = re.compile(r"\s*[+-]?\.?\d[\d.]*(e[+-]?\d+)?\s*$", re.IGNORECASE)
 _MOST_COLUMNS = 1 << 16  # in which to look for a quote that does not close
 
 
@@ -102,30 +96,23 @@ def _beginning(
 
 
 def _fields_of(
-    header: Sequence[str], lines: Iterable[str], delimiter: str, path: Place, options: ReadOptions
+    header: Sequence[str], below: io.StringIO, delimiter: str, path: Place, options: ReadOptions
 ) -> Fields:
-    """The columns to read, above these ``lines``; SourceError if the first record is no header,
-    perhaps because another character separates the columns, or if it has no text."""
+    """The columns to read; SourceError if the first record is no header, perhaps because another
+    character separates the columns."""
+    start = below.tell()
+    record = next(filter(None, csv.reader(below, delimiter=delimiter)), [])
+    below.seek(start)
+    numeric = {name for name, value in zip(header, record, strict=False) if _NUMBER.match(value)}
     try:
-        return find_fields(header, options, str(path))
+        return find_fields(header, options, str(path), numeric)
     except SourceError as error:
         check_separated(header, delimiter, path)
-        record = next(filter(None, csv.reader(lines, delimiter=delimiter)), [])
-        numeric = dict(zip(header, map(_is_number, record), strict=False))
-        if may_be_vectors(numeric, options):
-            raise no_documents(error) from None
         if options.header is not None or {*options.text_fields}.issubset(header):
             raise
         problem, _, hint = error.text.partition(". ")
         hint += " If the file has no header, name its columns with --header."
         raise SourceError(error.where, problem, hint) from None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _columns(delimiter: str, fields: Fields, data: bytes) -> tuple[TextBlock, int, bool]:

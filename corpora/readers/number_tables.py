@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,15 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-from numpy.typing import NDArray
 
-from sparsetopics.base.batches import Vectors
+from sparsetopics.base.batches import AnyArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import (
     PendingVectors,
+    Rounded,
     VectorBlock,
-    kept_type,
     rounded_among,
     vector_block,
 )
@@ -81,8 +80,8 @@ def read_csv_numbers(file: SourceFile, options: VectorReadOptions) -> Iterator[P
         if not any(map(_is_number, schema.types)):
             check_separated(column_names(schema, where), layout[0], file.path)
         fields = find_numbers(schema, options, where)
-        # Arrow has decoded the first block, with whole numbers as integers.
-        rounded = _rounded(reader.read_next_batch(), fields.values)
+        # Arrow has decoded the first block, in which whole numbers are integers.
+        rounded = rounded_among(_columns(reader.read_next_batch(), fields.values))
     strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
     types = strings | dict.fromkeys(fields.values, pa.float64())
     with _csv_errors(file.path, schema.names), open_native(file.path) as source:
@@ -96,7 +95,7 @@ def _read(
 ) -> Iterator[PendingVectors]:
     where = str(file.path)
     choose = partial(_number_columns, options=options, where=where)
-    return _blocks((piece.rows for piece in pieces_of(file.path, choose)), options, where)
+    return _blocks((piece.rows for piece in pieces_of(file.path, choose)), options, where, {})
 
 
 read_parquet_numbers = partial(_read, parquet_pieces)
@@ -196,10 +195,7 @@ def _csv_errors(path: Place, names: Sequence[str]) -> Iterator[None]:
 
 
 def _blocks(
-    batches: Iterator[pa.RecordBatch],
-    options: VectorReadOptions,
-    where: str,
-    rounded: Mapping[str, int] = {},
+    batches: Iterator[pa.RecordBatch], options: VectorReadOptions, where: str, rounded: Rounded
 ) -> Iterator[PendingVectors]:
     first_item = 0
     for batch in batches:
@@ -209,11 +205,7 @@ def _blocks(
 
 
 def _decode(
-    batch: pa.RecordBatch,
-    fields: NumberFields,
-    where: str,
-    first_item: int,
-    rounded: Mapping[str, int],
+    batch: pa.RecordBatch, fields: NumberFields, where: str, first_item: int, rounded: Rounded
 ) -> VectorBlock:
     with arrow_errors(Path(where)):
         batch = batch.select(fields.all)
@@ -225,39 +217,26 @@ def _decode(
     if _is_list(batch.schema.field(fields.values[0]).type):
         matrix = _matrix_of_lists(batch, fields.values[0], where, first_item)
         return vector_block(where, first_item, matrix, item_ids, labels)
-    matrix = _matrix(batch, fields.values, where, first_item)
-    block = vector_block(where, first_item, matrix, item_ids, labels, fields.values)
-    return block._replace(rounded={**_rounded(batch, fields.values), **rounded})
-
-
-def _matrix(batch: pa.RecordBatch, names: Sequence[str], where: str, first_item: int) -> Vectors:
-    for name in names:
+    for name in fields.values:
         _refuse_nulls(batch.column(name), name, where, first_item)
-    columns = [_numbers(batch.column(name)) for name in names]
-    matrix = np.empty((len(batch), len(names)), kept_type(*(column.dtype for column in columns)))
-    for index, column in enumerate(columns):
-        matrix[:, index] = column
-    return matrix
+    columns = _columns(batch, fields.values)
+    matrix = np.stack([*columns.values()], axis=1)
+    block = vector_block(where, first_item, matrix, item_ids, labels, fields.values)
+    return block._replace(rounded={**rounded_among(columns), **rounded})
 
 
-def _numbers(column: pa.Array) -> NDArray[np.generic]:
+def _columns(batch: pa.RecordBatch, names: Sequence[str]) -> dict[str, AnyArray]:
+    return {name: _numbers(batch.column(name)) for name in names}
+
+
+def _numbers(column: pa.Array) -> AnyArray:
     """The numbers of a column without its nulls; decimals become float64."""
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64(), safe=False)
     return column.drop_null().to_numpy()  # type: ignore[no-any-return]
 
 
-def _rounded(batch: pa.RecordBatch, names: Sequence[str]) -> dict[str, int]:
-    """``rounded_among`` the columns of these names."""
-    found: dict[str, int] = {}
-    for name in names:
-        found |= rounded_among(_numbers(batch.column(name))[:, np.newaxis], [name])
-    return found
-
-
-def _matrix_of_lists(
-    batch: pa.RecordBatch, name: str, where: str, first_item: int
-) -> NDArray[np.generic]:
+def _matrix_of_lists(batch: pa.RecordBatch, name: str, where: str, first_item: int) -> AnyArray:
     column = batch.column(name)
     _refuse_nulls(column, name, where, first_item)
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)

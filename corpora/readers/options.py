@@ -33,6 +33,7 @@ from sparsetopics.options.option import check_values, names_in, refuse, shown
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
 DUPLICATE_IDS = "duplicate_ids"
 DATE_FORMAT = "date-format"
+_FOR_VECTORS = "All columns hold numbers. To read them as vectors, use --kind vectors."
 _LONGEST_NAME = 40  # characters of the name of a field in messages
 DEFAULT_ID_FIELD = "id"
 DEFAULT_LABEL_FIELD = "label"
@@ -153,17 +154,21 @@ class Fields(NamedTuple):
         return TextBlock(ids, label, joined([*map(column, self.texts)]), fields)
 
 
-def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Fields:
-    """Look up the columns of a table of documents by their names.
+def find_fields(
+    names: Sequence[str], options: ReadOptions, where: str, numeric: Collection[str] = ()
+) -> Fields:
+    """Look up the columns of a table of documents by their names; ``numeric`` ones hold numbers.
 
     Raises SourceError if the text or a named column is missing, if two columns share a name, or if
     there are too many.
     """
+    has_vectors = set() < {*names} - {*fields_of(options)[:2]} <= {*numeric}
     chosen = [(options.id_field, ID_FIELD), (options.label_field, LABEL_FIELD)]
     texts = [(name, TEXT_FIELD) for name in options.text_fields]
     for field, option in [*texts, *chosen, *((name, KEEP) for name in options.kept.named)]:
         if field is not None and field not in names:
-            raise missing_field(field, names, where, option)
+            hint = _FOR_VECTORS if has_vectors and option == TEXT_FIELD else ""
+            raise missing_field(field, names, where, option, hint)
     kept, left_out = kept_among(names, options, where)
     positions = {name: position for position, name in enumerate(names)}
     doc_id, label = map(positions.get, fields_of(options)[:2])
@@ -215,28 +220,17 @@ def fields_of(options: ReadOptions) -> tuple[str, ...]:
     )
 
 
-def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:
+def missing_field(
+    field: str, names: Sequence[str], where: str, option: str, hint: str = ""
+) -> SourceError:
     """The error for a field, chosen by ``option``, that is not among ``names``."""
-    hint = f"Name another with {_as_typed(option)}."
+    hint = hint or f"Name another with {_as_typed(option)}."
     name, _, kind = field.rpartition(":")
     if option == KEEP and name in names:
         hint = f"There is no type {shown(kind)}; use number, date or string."
     elif any("," in name or name != name.strip() for name in names):
         hint += " Write names with commas, or with spaces around them, in quotes: '\"a, b\"'."
     return SourceError(where, f"expected a field {field!r}, but found {listed(names)}", hint)
-
-
-def may_be_vectors(numeric: Mapping[str, bool], options: ReadOptions) -> bool:
-    """Whether a table has no text, and all its columns but id and label are ``numeric``."""
-    own = [holds for name, holds in numeric.items() if name not in fields_of(options)[:2]]
-    return bool(own) and all(own) and not numeric.keys() & {*options.text_fields}
-
-
-def no_documents(error: SourceError) -> SourceError:
-    """The error for a missing text field in a table that may hold vectors."""
-    problem, _, _ = error.text.partition(". ")
-    hint = "The columns hold numbers; to read them as vectors, use --kind vectors."
-    return SourceError(error.where, problem, hint)
 
 
 def odd_record(

@@ -11,14 +11,7 @@ import pyarrow.compute as pc
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, word_lists
 from sparsetopics.corpora.readers.fields import unkept
-from sparsetopics.corpora.readers.options import (
-    ReadOptions,
-    fields_of,
-    find_fields,
-    may_be_vectors,
-    no_documents,
-    no_text,
-)
+from sparsetopics.corpora.readers.options import ReadOptions, fields_of, find_fields, no_text
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
     Piece,
@@ -58,13 +51,8 @@ def _columns_noting(
     names = column_names(schema, where)
     asked = dict.fromkeys([*fields_of(options), *options.kept.named])
     names += [name for name in asked if name not in names and type_of(schema, name) is not None]
-    try:
-        found = find_fields(names, options, where)
-    except SourceError as error:
-        numeric = {field.name: in_words(field.type) == "numbers" for field in schema}
-        if where != IN_MEMORY and may_be_vectors(numeric, options):
-            raise no_documents(error) from None
-        raise
+    numeric = {field.name for field in schema if in_words(field.type) == "numbers"}
+    found = find_fields(names, options, where, () if where == IN_MEMORY else numeric)
     left_out.update(found.unkept)
     words = {name: in_words(type_of(schema, name)) for name in found.kept}
     odd = {name: f"holds {what}" for name, what in words.items() if what in _NEVER_KEPT}

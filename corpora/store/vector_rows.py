@@ -135,9 +135,8 @@ class VectorKind(RowKind[VectorBatch]):
         flat = column.flatten()
         if flat.null_count:
             raise ValueError("some values are null")
-        return VectorBatch(
-            numbers_of(flat, flat.type.to_pandas_dtype()).reshape(sizes.n_docs, self.n_columns)
-        )
+        numbers = numbers_of(flat, flat.type.to_pandas_dtype())
+        return VectorBatch(numbers.reshape(sizes.n_docs, self.n_columns))
 
     @staticmethod
     def entry_of(
