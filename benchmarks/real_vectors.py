@@ -142,9 +142,9 @@ class Set(NamedTuple):
         power = int(rng.permutation(np.repeat([0, 3, 6], 8))[number])
         decades = int(rng.permutation(np.repeat([0, 2, 4, 8], 6))[number])
         rates = rng.permutation(np.repeat([0.0, 0.01, 0.05], 8))
-        kinds = ["rows", "column", "column", "boolean", "boolean", "coin", *[""] * 18]
-        kinds = rng.permutation(kinds)
-        kind, plain = str(kinds[number]), np.flatnonzero((rates > 0.0) & (kinds == ""))
+        some = ["rows", "column", "column", "boolean", "boolean", "coin"]
+        kinds = rng.permutation(np.array(some + [""] * (N_DRAWN - len(some))))
+        kind, plain = str(kinds[number]), np.flatnonzero((rates > 0.0) & (kinds == "")).tolist()
         code = dict(zip(plain, (9999.0, -999.0), strict=False)).get(number)
         offset, power = (offset, power) if code is None else (0.0, 0)
         rng = np.random.default_rng([seed, 1, number])
@@ -158,7 +158,8 @@ class Set(NamedTuple):
         if kind == "rows":
             again = rng.choice(n_rows, n_rows // 10, replace=False)
             values, labels = np.vstack([values, values[again]]), np.append(labels, labels[again])
-        values = (values + offset) * 10.0 ** rng.integers(-power, power + 1, values.shape[1])
+        powers = rng.integers(-power, power + 1, values.shape[1])
+        values = (values + offset) * np.power(10.0, powers, dtype=float)
         bad = rng.random(len(values)) < rates[number]
         spoil(values, bad, code, rng)
         if kind in ("boolean", "coin"):
@@ -187,14 +188,16 @@ def ours(values: FloatArray) -> Any:
 
 
 def dp(values: FloatArray) -> Any:
-    n_components = min(MOST, len(values))
-    peer = mixture.BayesianGaussianMixture(n_components, max_iter=N_ITER, random_state=0)
+    peer = mixture.BayesianGaussianMixture(
+        n_components=min(MOST, len(values)), max_iter=N_ITER, random_state=0
+    )
     return peer.fit(values)  # its prior is a Dirichlet process by default
 
 
 def finite(n_components: int) -> Fit:
     """scikit-learn's mixture with this number of components."""
-    return mixture.GaussianMixture(n_components, max_iter=N_ITER, random_state=0).fit
+    fit: Fit = mixture.GaussianMixture(n_components, max_iter=N_ITER, random_state=0).fit
+    return fit
 
 
 def bic(values: FloatArray) -> Any:
