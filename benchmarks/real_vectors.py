@@ -154,7 +154,8 @@ class Set(NamedTuple):
         values, labels = clusters.rows(n_rows, rng)
         values = values @ linear_map(n_columns, decades / 2, rng)
         if kind == "column":
-            values = np.round(np.column_stack([values, values[:, -1] / 2.54]), 3)
+            copied = np.column_stack([values, values[:, -1] / 2.54])
+            values = np.asarray(np.round(copied, 3), np.float64)
         if kind == "rows":
             again = rng.choice(n_rows, n_rows // 10, replace=False)
             values, labels = np.vstack([values, values[again]]), np.append(labels, labels[again])
