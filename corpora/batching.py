@@ -80,13 +80,13 @@ def plan_vector_batches(
     ``n_batches`` is not between 1 and the number of items.
     """
     n_batches = _checked_n_batches(n_batches, corpus)
-    if corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize > resident_bytes:
+    if corpus.n_items * corpus.n_columns * np.dtype(corpus.value_type).itemsize > resident_bytes:
         return _streamed(corpus, _mixed_pieces(corpus, n_batches, rng))
     parts = _divided(corpus.n_items, n_batches, rng)
     # Each row group is scattered to its places in one array, so that nothing is held twice.
     place = np.empty(corpus.n_items, np.int64)
     place[np.concatenate(parts)] = np.arange(corpus.n_items)
-    values = np.empty((corpus.n_items, corpus.n_columns), np.float32)
+    values = np.empty((corpus.n_items, corpus.n_columns), corpus.value_type)
     start = 0
     for batch in corpus.batches():
         values[place[start : start + batch.n_docs]] = batch.values

@@ -22,7 +22,7 @@ from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.showing import html_table, short_repr
 from sparsetopics.corpora.projection import Projection
-from sparsetopics.corpora.readers.blocks import VECTORS
+from sparsetopics.corpora.readers.blocks import VECTORS, ValueType, kept_type
 from sparsetopics.corpora.store.document_rows import (
     DocumentKind,
     DocumentManifest,
@@ -329,7 +329,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
 
 @dataclass(frozen=True, eq=False)
 class VectorCorpus(RowCorpus[VectorBatch]):
-    """Items as rows of float32, in row groups.
+    """Items as rows of float32 or float64, in row groups.
 
     ``columns`` are the names of the columns, where they are known. ``projection`` is the map that
     made the values from the columns of the sources, if there was one.
@@ -343,6 +343,7 @@ class VectorCorpus(RowCorpus[VectorBatch]):
     made: Made = field(default_factory=Made)  # format, and what was done to the values
     projection: Projection | None = None  # that made the values
     projection_hash: str | None = None  # SHA-256 of its file
+    value_type: ValueType = "float32"
 
     def __repr__(self) -> str:
         return short_repr(self, "n_items", "n_columns")
@@ -366,7 +367,7 @@ class VectorCorpus(RowCorpus[VectorBatch]):
 
     @property
     def kind(self) -> VectorKind:
-        return VectorKind(self.n_columns)
+        return VectorKind(self.n_columns, self.value_type)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -382,14 +383,15 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         """
         folder = path_of("path", path)
         manifest = VectorManifest.load(folder)
-        groups = stored_groups(folder, manifest.shards, VectorKind(manifest.n_columns))
+        kind = VectorKind(manifest.n_columns, manifest.value_type)
+        groups = stored_groups(folder, manifest.shards, kind)
         projection = projection_hash = None
         if manifest.projection is not None:
             manifest.projection.check(folder, DAMAGE)
             projection = Projection.read(folder / manifest.projection.file)
             projection_hash = manifest.projection.sha256
         of_values = manifest.columns, manifest.made, projection, projection_hash
-        return cls(manifest.n_columns, groups, *of_values)
+        return cls(manifest.n_columns, groups, *of_values, manifest.value_type)
 
     @classmethod
     def from_array(
@@ -401,7 +403,9 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         """Make a corpus in memory from ``values`` (n_items, n_columns). Without ``item_ids``
         (n_items,), items have running numbers.
 
-        An array that is float32 already is not copied. Raises ShapeError if it is not of two
+        Values become float32 if that holds every number of their type exactly, as for float16 and
+        16-bit integers, and float64 otherwise. An array of float32 or float64 by rows is not
+        copied. Raises ShapeError if it is not of two
         dimensions, has no items or columns, or holds anything but finite real numbers, or if the
         number of names is not that of the items.
         """
@@ -412,11 +416,12 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         names = names_of(range(n_items) if item_ids is None else item_ids, n_items, "item_ids")
         own_labels = labels_of([None] * n_items if labels is None else labels, n_items, "labels")
         ids, named = (pa.array(own, pa.string()) for own in (names, own_labels))
-        step = VectorKind(n_columns).rows_per_group
+        value_type = kept_type(vectors.dtype)
+        step = VectorKind(n_columns, value_type).rows_per_group
         slices = (slice(start, start + step) for start in range(0, n_items, step))
         parts = [Rows(ids[s], named[s], VectorBatch(vectors[s])) for s in slices]
         groups = [MemoryRowGroup(Sizes.of_items(rows.batch.n_docs), rows) for rows in parts]
-        return cls(n_columns, tuple(groups), made={"format": "array"})
+        return cls(n_columns, tuple(groups), made={"format": "array"}, value_type=value_type)
 
     def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> VectorManifest:
         manifest = msgspec.structs.replace(VectorManifest.load(whole), shards=tuple(shards))

@@ -28,9 +28,9 @@ from sparsetopics.corpora.projection import (
     patch_projection,
     sample_rows,
 )
-from sparsetopics.corpora.readers.blocks import VectorBlock, numbered
+from sparsetopics.corpora.readers.blocks import VectorBlock, kept_type, numbered
 from sparsetopics.corpora.readers.formats import IMAGE, find_vectors
-from sparsetopics.corpora.readers.options import VectorReadOptions
+from sparsetopics.corpora.readers.options import VectorReadOptions, listed
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.byte_stream import SourceFile
 from sparsetopics.corpora.sources.source_files import names_of
@@ -65,7 +65,8 @@ def ingest_vectors(
     No item is left out: a value that is not a finite number, or an item with another number of
     columns than the first, is refused. Raises SourceError for input that cannot be used, and
     OutputError if ``out`` cannot be written; nothing is left behind then. An interrupted ingest
-    starts over the next time, and ``say`` gets a sentence about it.
+    starts over the next time, and ``say`` gets a sentence about it, and about columns of whole
+    numbers that float64 does not hold.
     """
     options = options or VectorOptions()
     sources = list(sources)
@@ -90,7 +91,7 @@ def ingest_vectors(
 
         projection, how_projected = _projection(blocks, read.patches, options, given)
         made = _made(collection.format_name, read) | how_projected
-        manifest = _write_corpus(place.corpus, blocks("writing"), projection, made)
+        manifest = _write_corpus(place.corpus, _noted(blocks("writing"), say), projection, made)
         sizes = manifest.sizes.n_docs, manifest.n_columns, len(manifest.shards)
         return VectorSummary(*sizes, 0, collection.account)
 
@@ -154,8 +155,8 @@ def _fitted(
 
 
 def _alike(blocks: Iterable[VectorBlock], files: Sequence[SourceFile]) -> Iterator[VectorBlock]:
-    """The blocks that have items; SourceError if none has, and at the first whose columns differ
-    from those of the first block."""
+    """The blocks that have items, with values of the type of the first block; SourceError if none
+    has, and at the first whose columns differ, or whose values that type does not hold."""
     first: VectorBlock | None = None
     for block in blocks:
         if not len(block.values):
@@ -166,7 +167,11 @@ def _alike(blocks: Iterable[VectorBlock], files: Sequence[SourceFile]) -> Iterat
             found, expected = (", ".join(b.columns or ()) for b in (block, first))
             problem = f"expected columns {expected}, as in {first.source}, but found {found}"
             raise SourceError(block.source, problem)
-        yield block
+        kind, found = kept_type(first.values.dtype), kept_type(block.values.dtype)
+        if (kind, found) == ("float32", "float64"):
+            problem = f"expected values of {kind}, as in {first.source}, but found {found}"
+            raise SourceError(block.source, problem, "Save the files with one type of numbers.")
+        yield block._replace(values=block.values.astype(kind, copy=False))
     if first is None:
         raise SourceError(names_of(files), "there are no items")
 
@@ -176,6 +181,19 @@ def _check_width(block: VectorBlock, n_columns: int, why: str) -> None:
     if found != n_columns:
         expected = f"{quantity(n_columns, 'column')}, {why}"
         raise SourceError(block.source, f"expected {expected}, but found {found}")
+
+
+def _noted(blocks: Iterable[VectorBlock], say: Callable[[str], None]) -> Iterator[VectorBlock]:
+    """The blocks; ``say`` gets a sentence about the first that lost digits."""
+    is_said = False
+    for block in blocks:
+        if block.rounded and not is_said:
+            is_said = True
+            names, values = zip(*block.rounded.items(), strict=True)
+            change = f"{values[0]} becomes {int(float(values[0]))}"
+            lost = f"values in {listed(names[:5])} have more digits than are kept ({change})"
+            say(f"{block.source}: {lost}. Subtract an offset from them first.")
+        yield block
 
 
 def _write_corpus(
@@ -191,14 +209,18 @@ def _write_corpus(
         projection.save(folder)
         entry = FileEntry.of(folder / PROJECTION_FILE)
         n_columns, columns = projection.n_columns, None
-    with closing(ShardWriter(folder, VectorKind(n_columns))) as writer:
+    value_type = "float32" if projection else kept_type(first.values.dtype)
+    with closing(ShardWriter(folder, VectorKind(n_columns, value_type))) as writer:
         for block in chain([first], blocks):
             values = block.values if projection is None else projection(block.values)
+            if not np.isfinite(values).all():
+                raise SourceError(block.source, "a projected value is too large for float32")
             writer.append(Rows(block.ids, block.labels, VectorBatch(values)))
         shards = writer.finish()
     manifest = VectorManifest(
         n_columns=n_columns,
         columns=columns,
+        value_type=value_type,
         made=made,
         projection=entry,
         shards=tuple(VectorKind.entry_of(shard, shard.groups, {}) for shard in shards),

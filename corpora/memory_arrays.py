@@ -17,7 +17,7 @@ from scipy.sparse import bsr_array, coo_array, csc_array, csr_array, dia_array, 
 
 from sparsetopics.base.batches import AnyArray, Vectors
 from sparsetopics.base.errors import ShapeError
-from sparsetopics.corpora.readers.blocks import LONGEST_NAME, as_float32, overlong
+from sparsetopics.corpora.readers.blocks import LONGEST_NAME, as_floats, overlong
 from sparsetopics.options.option import shown
 
 Numbers = NDArray[np.floating] | NDArray[np.integer] | NDArray[np.bool_]
@@ -62,11 +62,12 @@ def numbers_of(values: ArrayLike, where: str) -> Numbers:
 
 
 def vectors_of(values: ArrayLike, where: str) -> Vectors:
-    """A matrix of finite numbers as float32; raises what ``numbers_of`` raises."""
+    """A matrix of finite numbers as float32, if that is exact for their type, or else float64;
+    raises what ``numbers_of`` raises."""
     array = numbers_of(values, where)
-    vectors, odd = as_float32(array)
+    vectors, odd = as_floats(array)
     if odd is not None:
-        problem = f"expected a finite number within float32, but found {array[odd]}"
+        problem = f"expected a finite number, but found {array[odd]}"
         raise ShapeError(f"{where}, item {odd[0]}, column {odd[1]}", problem)
     return vectors
 

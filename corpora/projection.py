@@ -55,11 +55,11 @@ class Projection:
         return len(self.components)
 
     def __call__(self, values: Vectors) -> Vectors:
-        """Project items, (n_items, n_inputs) to (n_items, n_columns)."""
+        """Project items, (n_items, n_inputs), to float32 (n_items, n_columns)."""
         scales = np.sqrt(self.variances) if self.whitened else np.ones(self.n_columns)
-        matrix = (self.components / scales[:, np.newaxis]).T.astype(np.float32)
-        projected: Vectors = (values - self.mean.astype(np.float32)) @ matrix
-        return projected
+        matrix = (self.components / scales[:, np.newaxis]).T.astype(values.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):  # ingest refuses what is not finite
+            return np.asarray((values - self.mean.astype(values.dtype)) @ matrix, np.float32)
 
     def after(self, first: Projection) -> Projection:
         """``first``, which must not whiten, and then this projection, as one projection."""
@@ -115,7 +115,7 @@ def sample_rows(blocks: Iterable[Vectors], rng: np.random.Generator) -> Vectors:
     Every row draws a key, and the rows with the lowest keys are kept, so that the sample does not
     depend on how the rows are cut into blocks. Its shape is (0, 0) if there is no block.
     """
-    kept = np.empty((0, 0), np.float32)
+    kept: Vectors = np.empty((0, 0), np.float32)
     keys = np.empty(0)
     for block in blocks:
         most = min(SAMPLE_ROWS, max(1, SAMPLE_BYTES // block[:1].nbytes))
@@ -125,7 +125,7 @@ def sample_rows(blocks: Iterable[Vectors], rng: np.random.Generator) -> Vectors:
             block, drawn = block[low], drawn[low]
         order = np.argsort(np.concatenate((keys, drawn)), kind="stable")[:most]
         keys = np.concatenate((keys, drawn))[order]
-        kept = (np.concatenate((kept, block)) if kept.size else block)[order]
+        kept = np.concatenate([kept, block])[order] if kept.size else block[order]
     return kept
 
 
@@ -148,7 +148,10 @@ def fit_projection(
         most = min(n_inputs, n_rows - 1)
         raise OptionError("pca", f"must be at most {most} for {data}, but is {n_components}")
     mean = sample.mean(axis=0, dtype=np.float64)
-    variances, vectors = np.linalg.eigh(_covariance(sample, mean))
+    covariance = _covariance(sample, mean)
+    if not np.isfinite(covariance).all():
+        raise SourceError("items", "values are too large for principal components")
+    variances, vectors = np.linalg.eigh(covariance)
     total = float(variances.sum())
     variances = np.maximum(variances[::-1][:n_components], 0.0)
     components = vectors[:, ::-1][:, :n_components].T

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch, Vectors
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, load_any_manifest, open_corpus
@@ -123,7 +123,7 @@ def _broken_invariants(batch: DocumentBatch) -> Iterator[tuple[str, NDArray[np.b
     yield "counts above zero", ~(np.isfinite(batch.word_counts) & (batch.word_counts > 0))
 
 
-def _value_problems(values: NDArray[np.float32], where: str) -> Iterator[str]:
+def _value_problems(values: Vectors, where: str) -> Iterator[str]:
     odd = np.argwhere(~np.isfinite(values))
     if len(odd):
         row, column = odd[0].tolist()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
+from itertools import count
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,10 @@ LONGEST_NAME = 1 << 16  # bytes of an id or a label; those of thousands of rows 
 Values = Mapping[str, pa.StringArray]
 NO_VALUES: Values = {}
 
+
+ValueType = Literal["float32", "float64"]  # of vectors
+#: The first value of a column that has more digits than are kept, by column.
+Rounded = Mapping[str, int]
 
 # What happened to the words of documents before they were counted: documents with a token, tokens
 # that were stop words, letters in tokens, other letters, and of these those of words that nothing
@@ -76,6 +81,7 @@ class VectorBlock(NamedTuple):
     labels: pa.StringArray  # null: no label
     values: Vectors  # (n_items, n_columns) finite
     columns: tuple[str, ...] | None  # names, where the source has them
+    rounded: Rounded
 
 
 #: Blocks still to be decoded; readers hand these out so that decoding can run in a worker.
@@ -221,12 +227,29 @@ def _raise(error: SparsetopicsError) -> TextBlock:
     raise error
 
 
-def as_float32(
+def kept_type(kind: np.dtype[np.generic]) -> ValueType:
+    """float32 if it holds all numbers of this type exactly, or else float64."""
+    return "float32" if np.can_cast(kind, np.float32) else "float64"
+
+
+def rounded_among(columns: Mapping[str, NDArray[np.generic]]) -> Rounded:
+    """Which of these columns, (n_items,) each, have integers that float64 does not hold."""
+    found = {}
+    for name, numbers in columns.items():
+        if numbers.dtype.kind in "iu" and numbers.dtype.itemsize == 8:
+            with np.errstate(invalid="ignore"):  # the largest become 2⁶³, which is no int64
+                is_rounded = numbers.astype(np.float64).astype(numbers.dtype) != numbers
+            if is_rounded.any():
+                found[name] = int(numbers[is_rounded.argmax()])
+    return found
+
+
+def as_floats(
     values: NDArray[np.generic],  # (n_items, n_columns)
 ) -> tuple[Vectors, tuple[int, int] | None]:
-    """``values`` as float32, and item and column of the first that is not finite there."""
-    with np.errstate(over="ignore"):  # an overflow becomes infinite, which is found below
-        vectors = np.ascontiguousarray(values, dtype=np.float32)
+    """``values`` as their ``kept_type``, and item and column of the first that is not finite."""
+    with np.errstate(over="ignore"):  # a long double may become infinite, which is found below
+        vectors: Vectors = np.ascontiguousarray(values, kept_type(values.dtype))
     finite = np.isfinite(vectors).all(axis=1)
     if finite.all():
         return vectors, None
@@ -242,16 +265,17 @@ def vector_block(
     labels: pa.StringArray,
     columns: tuple[str, ...] | None = None,
 ) -> VectorBlock:
-    """Items as a block of float32; SourceError with item and column for a value that is not finite,
-    and what ``checked`` raises."""
-    vectors, odd = as_float32(values)
+    """Items as a block; SourceError with item and column for a value that is not finite, and what
+    ``checked`` raises."""
+    vectors, odd = as_floats(values)
     if odd is not None:
         item, column = odd
         name = f"{column}" if columns is None else repr(columns[column])
         raise SourceError(
             f"{source}, item {first_item + item}, column {name}",
-            f"expected a finite number within float32, but found {values[odd]}",
+            f"expected a finite number, but found {values[odd]}",
             "Items and columns are counted from 0.",
         )
-    block = VectorBlock(source, ids, labels, vectors, columns)
+    rounded = rounded_among(dict(zip(map(str, count()), values.T, strict=False)))
+    block = VectorBlock(source, ids, labels, vectors, columns, rounded)
     return checked(block, lambda row: f"{source}, item {first_item + row}")

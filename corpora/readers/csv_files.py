@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -32,6 +33,7 @@ from sparsetopics.corpora.sources.byte_stream import (
     line_blocks,
 )
 
+_NUMBER = re.compile(r"\s*[+-]?\.?\d[\d.]*(e[+-]?\d+)?\s*$", re.IGNORECASE)
 _MOST_COLUMNS = 1 << 16  # in which to look for a quote that does not close
 
 
@@ -53,7 +55,7 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
             first.seek(0)
         if header is None:
             return
-        fields, rest = _fields_of(header, delimiter, file.path, options), b""
+        fields, rest = _fields_of(header, first, delimiter, file.path, options), b""
         for data in chain([first.read().encode()], (block.data for block in lines)):
             rest += data
             found, n_read, is_odd = _columns(delimiter, fields, rest)
@@ -93,11 +95,17 @@ def _beginning(
     return io.StringIO(text[n_said:], newline=""), delimiter, block.first_line - 1 + min(n_said, 1)
 
 
-def _fields_of(header: Sequence[str], delimiter: str, path: Place, options: ReadOptions) -> Fields:
+def _fields_of(
+    header: Sequence[str], below: io.StringIO, delimiter: str, path: Place, options: ReadOptions
+) -> Fields:
     """The columns to read; SourceError if the first record is no header, perhaps because another
     character separates the columns."""
+    start = below.tell()
+    record = next(filter(None, csv.reader(below, delimiter=delimiter)), [])
+    below.seek(start)
+    numeric = {name for name, value in zip(header, record, strict=False) if _NUMBER.match(value)}
     try:
-        return find_fields(header, options, str(path))
+        return find_fields(header, options, str(path), numeric)
     except SourceError as error:
         check_separated(header, delimiter, path)
         if options.header is not None or {*options.text_fields}.issubset(header):

@@ -115,7 +115,7 @@ def _patches(
     rows = pa.array(np.repeat(tops, n_across)).cast(pa.string())
     lefts = pa.array(np.tile(np.arange(n_across) * stride, len(tops))).cast(pa.string())
     names = pc.binary_join_element_wise(name, rows, lefts, ":")
-    return VectorBlock(source, names, _labels(name, len(values)), values, None)
+    return VectorBlock(source, names, _labels(name, len(values)), values, None, {})
 
 
 def _labels(name: str, n_items: int) -> pa.StringArray:

@@ -15,10 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from sparsetopics.base.batches import FloatArray, Vectors
+from sparsetopics.base.batches import AnyArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, vector_block
+from sparsetopics.corpora.readers.blocks import (
+    PendingVectors,
+    Rounded,
+    VectorBlock,
+    rounded_among,
+    vector_block,
+)
 from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
 from sparsetopics.corpora.readers.options import (
     DEFAULT_ID_FIELD,
@@ -69,14 +75,17 @@ def read_csv_numbers(file: SourceFile, options: VectorReadOptions) -> Iterator[P
         start = source.read(_FIRST_BYTES).decode(errors="replace")
         layout = delimiter_of(file.path, start, options.delimiter)
         source.seek(0)
-        schema = _open_csv(source, layout, {}, options).schema
+        reader = _open_csv(source, layout, {}, options)
+        schema = reader.schema
         if not any(map(_is_number, schema.types)):
             check_separated(column_names(schema, where), layout[0], file.path)
         fields = find_numbers(schema, options, where)
+        # Arrow has decoded the first block, in which whole numbers are integers.
+        rounded = rounded_among(_columns(reader.read_next_batch(), fields.values))
     strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
     types = strings | dict.fromkeys(fields.values, pa.float64())
     with _csv_errors(file.path, schema.names), open_native(file.path) as source:
-        yield from _blocks(_open_csv(source, layout, types, options), options, where)
+        yield from _blocks(_open_csv(source, layout, types, options), options, where, rounded)
 
 
 def _read(
@@ -86,7 +95,7 @@ def _read(
 ) -> Iterator[PendingVectors]:
     where = str(file.path)
     choose = partial(_number_columns, options=options, where=where)
-    return _blocks((piece.rows for piece in pieces_of(file.path, choose)), options, where)
+    return _blocks((piece.rows for piece in pieces_of(file.path, choose)), options, where, {})
 
 
 read_parquet_numbers = partial(_read, parquet_pieces)
@@ -186,16 +195,17 @@ def _csv_errors(path: Place, names: Sequence[str]) -> Iterator[None]:
 
 
 def _blocks(
-    batches: Iterator[pa.RecordBatch], options: VectorReadOptions, where: str
+    batches: Iterator[pa.RecordBatch], options: VectorReadOptions, where: str, rounded: Rounded
 ) -> Iterator[PendingVectors]:
     first_item = 0
     for batch in batches:
-        yield partial(_decode, batch, find_numbers(batch.schema, options, where), where, first_item)
+        fields = find_numbers(batch.schema, options, where)
+        yield partial(_decode, batch, fields, where, first_item, rounded)
         first_item += len(batch)
 
 
 def _decode(
-    batch: pa.RecordBatch, fields: NumberFields, where: str, first_item: int
+    batch: pa.RecordBatch, fields: NumberFields, where: str, first_item: int, rounded: Rounded
 ) -> VectorBlock:
     with arrow_errors(Path(where)):
         batch = batch.select(fields.all)
@@ -204,24 +214,29 @@ def _decode(
         named = (fields.item_id, fields.label)
         columns_of_names = (nothing if name is None else batch.column(name) for name in named)
         item_ids, labels = (column.cast(pa.string()) for column in columns_of_names)
-    matrix: Vectors | FloatArray
     if _is_list(batch.schema.field(fields.values[0]).type):
-        matrix, columns = _matrix_of_lists(batch, fields.values[0], where, first_item), None
-    else:
-        matrix, columns = _matrix(batch, fields.values, where, first_item), fields.values
-    return vector_block(where, first_item, matrix, item_ids, labels, columns)
-
-
-def _matrix(batch: pa.RecordBatch, names: Sequence[str], where: str, first_item: int) -> Vectors:
-    matrix = np.empty((len(batch), len(names)), np.float32)
-    for index, name in enumerate(names):
+        matrix = _matrix_of_lists(batch, fields.values[0], where, first_item)
+        return vector_block(where, first_item, matrix, item_ids, labels)
+    for name in fields.values:
         _refuse_nulls(batch.column(name), name, where, first_item)
-        with np.errstate(over="ignore"):  # an overflow is found later as not finite
-            matrix[:, index] = batch.column(name).cast(pa.float64(), safe=False).to_numpy()
-    return matrix
+    columns = _columns(batch, fields.values)
+    matrix = np.stack([*columns.values()], axis=1)
+    block = vector_block(where, first_item, matrix, item_ids, labels, fields.values)
+    return block._replace(rounded={**rounded_among(columns), **rounded})
 
 
-def _matrix_of_lists(batch: pa.RecordBatch, name: str, where: str, first_item: int) -> FloatArray:
+def _columns(batch: pa.RecordBatch, names: Sequence[str]) -> dict[str, AnyArray]:
+    return {name: _numbers(batch.column(name)) for name in names}
+
+
+def _numbers(column: pa.Array) -> AnyArray:
+    """The numbers of a column without its nulls; decimals become float64."""
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    return column.drop_null().to_numpy()  # type: ignore[no-any-return]
+
+
+def _matrix_of_lists(batch: pa.RecordBatch, name: str, where: str, first_item: int) -> AnyArray:
     column = batch.column(name)
     _refuse_nulls(column, name, where, first_item)
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
@@ -231,9 +246,9 @@ def _matrix_of_lists(batch: pa.RecordBatch, name: str, where: str, first_item: i
         expected = f"{width} numbers, as in the first list" if width else "at least one number"
         problem = f"expected {expected}, but found {lengths[item]}"
         raise SourceError(f"{where}, item {first_item + item}, column {name!r}", problem)
-    numbers = column.flatten().cast(pa.float64(), safe=False)
+    numbers = column.flatten()
     _refuse_nulls(numbers, name, where, first_item, width)
-    return numbers.to_numpy().reshape(-1, width)  # type: ignore[no-any-return]
+    return _numbers(numbers).reshape(-1, width)
 
 
 def _refuse_nulls(values: pa.Array, name: str, where: str, first_item: int, width: int = 1) -> None:

@@ -33,6 +33,7 @@ from sparsetopics.options.option import check_values, names_in, refuse, shown
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
 DUPLICATE_IDS = "duplicate_ids"
 DATE_FORMAT = "date-format"
+_FOR_VECTORS = "All columns hold numbers. To read them as vectors, use --kind vectors."
 _LONGEST_NAME = 40  # characters of the name of a field in messages
 DEFAULT_ID_FIELD = "id"
 DEFAULT_LABEL_FIELD = "label"
@@ -153,17 +154,21 @@ class Fields(NamedTuple):
         return TextBlock(ids, label, joined([*map(column, self.texts)]), fields)
 
 
-def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Fields:
-    """Look up the columns of a table of documents by their names.
+def find_fields(
+    names: Sequence[str], options: ReadOptions, where: str, numeric: Collection[str] = ()
+) -> Fields:
+    """Look up the columns of a table of documents by their names; ``numeric`` ones hold numbers.
 
     Raises SourceError if the text or a named column is missing, if two columns share a name, or if
     there are too many.
     """
+    has_vectors = set() < {*names} - {*fields_of(options)[:2]} <= {*numeric}
     chosen = [(options.id_field, ID_FIELD), (options.label_field, LABEL_FIELD)]
     texts = [(name, TEXT_FIELD) for name in options.text_fields]
     for field, option in [*texts, *chosen, *((name, KEEP) for name in options.kept.named)]:
         if field is not None and field not in names:
-            raise missing_field(field, names, where, option)
+            hint = _FOR_VECTORS if has_vectors and option == TEXT_FIELD else ""
+            raise missing_field(field, names, where, option, hint)
     kept, left_out = kept_among(names, options, where)
     positions = {name: position for position, name in enumerate(names)}
     doc_id, label = map(positions.get, fields_of(options)[:2])
@@ -215,9 +220,11 @@ def fields_of(options: ReadOptions) -> tuple[str, ...]:
     )
 
 
-def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:
+def missing_field(
+    field: str, names: Sequence[str], where: str, option: str, hint: str = ""
+) -> SourceError:
     """The error for a field, chosen by ``option``, that is not among ``names``."""
-    hint = f"Name another with {_as_typed(option)}."
+    hint = hint or f"Name another with {_as_typed(option)}."
     name, _, kind = field.rpartition(":")
     if option == KEEP and name in names:
         hint = f"There is no type {shown(kind)}; use number, date or string."

@@ -51,7 +51,8 @@ def _columns_noting(
     names = column_names(schema, where)
     asked = dict.fromkeys([*fields_of(options), *options.kept.named])
     names += [name for name in asked if name not in names and type_of(schema, name) is not None]
-    found = find_fields(names, options, where)
+    numeric = {field.name for field in schema if in_words(field.type) == "numbers"}
+    found = find_fields(names, options, where, () if where == IN_MEMORY else numeric)
     left_out.update(found.unkept)
     words = {name: in_words(type_of(schema, name)) for name in found.kept}
     odd = {name: f"holds {what}" for name, what in words.items() if what in _NEVER_KEPT}

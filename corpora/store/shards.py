@@ -342,7 +342,7 @@ class RowCorpus(ABC, Generic[RowBatch]):
         A batch of documents has ``indptr`` (n_docs + 1,), and for each pair of a document and a
         word ``word_ids`` (n_pairs,) int32, sorted within a document, and ``word_counts`` (n_pairs,)
         uint32 or float32, all above zero. A batch of items has ``values`` (n_items, n_columns)
-        float32. Raises CorpusFormatError for a damaged shard.
+        float32 or float64. Raises CorpusFormatError for a damaged shard.
         """
         return (group.read() for group in self.row_groups)
 

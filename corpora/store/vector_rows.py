@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from sparsetopics.base.batches import VectorBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
-from sparsetopics.corpora.readers.blocks import VECTORS
+from sparsetopics.corpora.readers.blocks import VECTORS, ValueType
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.manifest import CorpusManifest, ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import RowKind
@@ -60,6 +60,7 @@ class VectorManifest(CorpusManifest, frozen=True, kw_only=True):
     kind = VECTORS
     n_columns: Annotated[int, Meta(ge=1, le=MOST_COLUMNS)]
     columns: tuple[str, ...] | None  # names, where the source has them and nothing was projected
+    value_type: ValueType = "float32"  # of stored values
     made: Made
     projection: FileEntry | None
     shards: tuple[VectorShard, ...]
@@ -87,6 +88,8 @@ class VectorManifest(CorpusManifest, frozen=True, kw_only=True):
             "n_columns": self.n_columns,
             "n_bytes": sum(shard.n_bytes for shard in self.shards),
             "columns": self.columns,
+            # Left out for float32, so that manifests have the bytes of earlier releases.
+            **({} if self.value_type == "float32" else {"value_type": self.value_type}),
             "made": msgspec.to_builtins(self.made),
             "projection": None if self.projection is None else self.projection.to_json(),
             "shards": [
@@ -98,7 +101,7 @@ class VectorManifest(CorpusManifest, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class VectorKind(RowKind[VectorBatch]):
-    """Items as lists of float32, all of the same length."""
+    """Items as lists of numbers, all of the same length and type."""
 
     id_column = "item_id"
     columns: ClassVar = ["values"]
@@ -110,11 +113,12 @@ class VectorKind(RowKind[VectorBatch]):
     }
     groups_per_shard = 64
     n_columns: int
+    value_type: ValueType = "float32"
 
     @property
     def rows_per_group(self) -> int:
         """As many items as have about ``ROW_GROUP_BYTES``."""
-        n_bytes = self.n_columns * np.dtype(np.float32).itemsize
+        n_bytes = self.n_columns * np.dtype(self.value_type).itemsize
         return min(MOST_ROWS, max(1, ROW_GROUP_BYTES // n_bytes))
 
     def columns_of(self, batch: VectorBatch) -> list[pa.Array]:
@@ -131,7 +135,8 @@ class VectorKind(RowKind[VectorBatch]):
         flat = column.flatten()
         if flat.null_count:
             raise ValueError("some values are null")
-        return VectorBatch(numbers_of(flat, np.float32).reshape(sizes.n_docs, self.n_columns))
+        numbers = numbers_of(flat, flat.type.to_pandas_dtype())
+        return VectorBatch(numbers.reshape(sizes.n_docs, self.n_columns))
 
     @staticmethod
     def entry_of(
@@ -142,4 +147,4 @@ class VectorKind(RowKind[VectorBatch]):
 
     @property
     def _type(self) -> pa.DataType:
-        return pa.list_(pa.float32(), self.n_columns)
+        return pa.list_(pa.type_for_alias(self.value_type), self.n_columns)

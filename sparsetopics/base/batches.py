@@ -15,7 +15,7 @@ from sparsetopics.base.soundness import check_fields, check_ids, check_starts, r
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 WordIds = NDArray[np.int32]
-Vectors = NDArray[np.float32]
+Vectors = NDArray[np.float32] | NDArray[np.float64]  # training reads float32 alone
 WordCounts = NDArray[np.uint32] | NDArray[np.float32]
 AnyArray = NDArray[Any]  # a file may hold numbers of any type, which are checked before use
 Arrays = Mapping[str, AnyArray]
@@ -230,8 +230,7 @@ class VectorBatch:
     @classmethod
     def joined(cls, parts: Sequence[VectorBatch]) -> VectorBatch:
         """The rows of at least one batch, one batch after the other."""
-        values = [part.values for part in parts]
-        return cls(values[0] if len(values) == 1 else np.concatenate(values))
+        return parts[0] if len(parts) == 1 else cls(np.concatenate([p.values for p in parts]))
 
 
 VectorSource = Source[VectorBatch]

@@ -27,14 +27,13 @@ from sparsetopics.corpora.memory_arrays import (
     is_missing,
     numbers_of,
 )
+from sparsetopics.corpora.readers.blocks import ValueType, kept_type
 from sparsetopics.corpora.readers.options import listed
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import refuse
 
 Data: TypeAlias = AnyCorpus | ArrayLike | sparray | spmatrix
 Names = NDArray[np.object_]
-
-FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,7 +239,7 @@ def _are_words(names: Names | None, vocabulary: Vocabulary | None) -> bool:
 def _counts(X: ArrayLike | sparray | spmatrix, estimator: str) -> csr_array:
     """Finite numbers of zero or more, (n_rows, n_words), without stored zeros."""
     counts = csr_of(X, "X")
-    _check_finite(counts.data, counts)
+    _check_finite(counts.data, counts, "float32")
     if counts.nnz and counts.data.min() < 0:
         problem = f"counts must be zero or more, but found {counts.data[counts.data < 0][0]:g}"
         hint = f"Negative values in data passed to {estimator}."
@@ -256,16 +255,17 @@ def _vectors(X: ArrayLike | sparray | spmatrix) -> Numbers:
         hint = "X.toarray() is dense."
         raise ShapeError("X", "Sparse data was passed, but dense data is required", hint)
     values = numbers_of(X, "X")
-    _check_finite(values, values)
+    _check_finite(values, values, kept_type(values.dtype))
     return values
 
 
-def _check_finite(data: Numbers, X: csr_array | Numbers) -> None:
-    """ShapeError unless ``data``, the numbers of X, are finite in float32."""
-    if data.dtype.kind != "f" or not data.size or max(data.max(), -data.min()) <= FLOAT32_MAX:
+def _check_finite(data: Numbers, X: csr_array | Numbers, kind: ValueType) -> None:
+    """ShapeError unless ``data``, the numbers of X, are finite in this type."""
+    largest = np.finfo(kind).max
+    if data.dtype.kind != "f" or not data.size or max(data.max(), -data.min()) <= largest:
         return
-    odd = ~(np.abs(data) <= FLOAT32_MAX)  # NaN compares false
-    problem = "Input X contains infinity or a value too large for dtype('float32')"
+    odd = ~(np.abs(data) <= largest)  # NaN compares false
+    problem = f"Input X contains infinity or a value too large for dtype('{kind}')"
     if np.isnan(data[odd][0]):
         problem = "Input X contains NaN"
     raise ShapeError(_place(X, odd), problem)

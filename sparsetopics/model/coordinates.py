@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.showing import short_repr
@@ -26,13 +27,14 @@ from sparsetopics.kernels import items as item_kernels
 FAR = 20.0  # robust standard deviations; a cluster as far away as that has no say either
 NARROW = 1e-3  # standard deviation in directions in which items do not differ, in column widths
 RANK = 1e-10  # relative length of a direction in which items do not differ
+FINE = 1e-3  # of a standard deviation: a finer step does not matter
 ROUNDS = 20  # of leaving out far items
 FEWEST_PER_COLUMN = 3  # items, for coordinates that are not columns
 SD_OF_MAD = 1.4826  # standard deviation of a normal distribution in median absolute deviations,
 SD_OF_MEAN = 1.2533  # and in mean absolute deviations
 LARGEST = 1e5  # length of an item in training: sums of its squares leave digits for the others
 LARGEST_SCORED = 1e15  # and elsewhere: its square is within float32
-LOG_NARROW = float(np.log(NARROW) + 0.5 * np.log(2.0 * np.pi))
+LOG_NARROW = float(np.log(NARROW) + 0.5 * np.log(3.0 * np.pi) + gammaln(1.5))
 Numbers = NDArray[np.float32] | NDArray[np.float64]
 Kept = NDArray[np.bool_]
 
@@ -49,6 +51,9 @@ class Coordinates:
     scales: FloatArray  # (n_columns,)  s, positive
     widths: FloatArray  # (n_columns,)  of the axes, in scaled columns; 0 where items do not differ
     directions: FloatArray | None = None  # (n_columns, n_columns)  orthonormal axes, one a column
+    steps: FloatArray | None = (
+        None  # (n_columns,)  between values of columns; 0: too fine to matter
+    )
 
     def __repr__(self) -> str:
         return short_repr(self, "n_columns", "n_axes")
@@ -96,10 +101,25 @@ class Coordinates:
         return found.astype(np.float32)
 
     def misfits(self, values: Vectors) -> FloatArray:
-        """How much less dense items are where all others are alike, (n_items,), in nats."""
+        """How much less dense items are where all others are alike, (n_items,), in nats.
+
+        There, densities are Student-t with 3 degrees of freedom, as those of single items are.
+        """
         left_out = self._along(values, self.widths <= 0.0)
-        lost: FloatArray = 0.5 * np.einsum("nd,nd->n", left_out, left_out)
+        lost: FloatArray = 2.0 * np.log1p(left_out**2 / 3.0).sum(axis=1)
         return lost
+
+    def between_steps(self, values: Vectors, rng: np.random.Generator) -> FloatArray:
+        """Items (n_items, n_columns) at random places within the steps of their values.
+
+        A component of items that share a value would become narrower with every item, and the gain
+        of that would decide which components are joined. So a value stands for its step.
+        """
+        found = values.astype(np.float64)
+        if self.steps is not None:
+            coarse = np.flatnonzero(self.steps)
+            found[:, coarse] += self.steps[coarse] * (rng.random((len(found), len(coarse))) - 0.5)
+        return found
 
     def _along(self, values: Vectors, axes: Kept) -> FloatArray:
         widths = np.where(self.widths > 0.0, self.widths, NARROW)
@@ -141,6 +161,14 @@ class Coordinates:
         turned = self.scales[:, None] * turned
         covariances: FloatArray = turned @ along @ turned.T
         return covariances
+
+
+def steps_of(values: FloatArray) -> FloatArray:
+    """The least difference of two values of each column, (n_columns,); 0 where it is negligible."""
+    gaps = np.diff(np.sort(values, axis=0), axis=0, prepend=np.inf)
+    steps: FloatArray = np.where(gaps > 0.0, gaps, np.inf).min(axis=0)
+    steps[(steps < FINE * values.std(axis=0)) | np.isinf(steps)] = 0.0
+    return steps
 
 
 class Spread(NamedTuple):
@@ -188,10 +216,10 @@ def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Spr
         if not spread.rank:
             break
         distances = _robust_distances(_invariant(values, kept, spread), kept, has_mean)
-        found = _kept_with(values, distances > FAR, spread, has_mean)
-        if found is None or np.array_equal(found[0], kept):
+        found: Kept = np.logical_not((distances > FAR).any(axis=1))
+        if 2 * found.sum() < len(found) or np.array_equal(found, kept):
             break
-        kept, spread = found
+        kept, spread = found, spread_of(values[found], has_mean=has_mean)
     return kept, spread
 
 
@@ -213,30 +241,6 @@ def _robust_distances(along: FloatArray, kept: Kept, has_mean: bool) -> FloatArr
     deviations = SD_OF_MAD * np.median(away[kept], axis=0)
     deviations = np.where(deviations > 0.0, deviations, SD_OF_MEAN * away[kept].mean(axis=0))
     return away / np.maximum(deviations, np.finfo(float).tiny)
-
-
-def _kept_with(
-    values: FloatArray, is_far: Kept, before: Spread, has_mean: bool
-) -> tuple[Kept, Spread] | None:
-    """The items that are far along no coordinate, and their spread.
-
-    If items do not differ in some direction without those that are far along a coordinate, it is a
-    column of a few values, and not one with a few wild items: it does not count. None if fewer than
-    half of the items would be left.
-    """
-    axes = np.flatnonzero(is_far.any(axis=0))
-    kept = _far_nowhere(is_far)
-    if spread_of(values[kept], has_mean=has_mean).rank < before.rank:
-        ranks = [spread_of(values[~is_far[:, k]], has_mean=has_mean).rank for k in axes]
-        kept = _far_nowhere(is_far[:, axes[np.array(ranks) >= before.rank]])
-    if 2 * kept.sum() < len(kept):
-        return None
-    return kept, spread_of(values[kept], has_mean=has_mean)
-
-
-def _far_nowhere(is_far: Kept) -> Kept:
-    kept: Kept = np.logical_not(is_far.any(axis=1))
-    return kept
 
 
 def far_from_most(values: FloatArray) -> Kept:

@@ -52,11 +52,11 @@ class KdTree:
 
     def __init__(self, values: Vectors, *, in_pairs: bool) -> None:
         n_items, n_columns = values.shape
-        self._values = values
+        self._values = np.asarray(values, np.float32)
         self._n_products = n_products(n_columns, in_pairs=in_pairs)
         few = max(FEWEST_ITEMS, ITEMS_PER_COLUMN * n_columns)
         bounds, children = np.empty((2 * n_items, 2), np.int64), np.empty(2 * n_items, np.int64)
-        n_nodes = tree_kernels.build(values, few, bounds, children)
+        n_nodes = tree_kernels.build(self._values, few, bounds, children)
         self._bounds, self._children = bounds[:n_nodes].copy(), children[:n_nodes].copy()
         self._sums = self._sum(self._bounds, self._children, int(ROOM * n_nodes))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, VectorBatch, VectorSource
 from sparsetopics.base.errors import ShapeError, warn_user
 from sparsetopics.base.wording import listed, quantity
-from sparsetopics.model.coordinates import Coordinates, far_from_most
+from sparsetopics.model.coordinates import Coordinates, far_from_most, spread_of, steps_of
 
 MOST_PRODUCTS = 2e9  # of columns: a few seconds
 MOST_SAMPLED = 100_000
@@ -19,10 +20,13 @@ FEWEST_ALIKE = 3  # items with the same value far from all others that are worth
 
 
 class StandardSource:
-    """The batches of ``source`` in ``coordinates``; those in memory are turned once."""
+    """The batches of ``source`` in ``coordinates``; those in memory are turned once.
 
-    def __init__(self, source: VectorSource, coordinates: Coordinates) -> None:
-        self.coordinates, self._source = coordinates, source
+    Values are at random places within their steps, the same ones whenever a batch is read.
+    """
+
+    def __init__(self, source: VectorSource, coordinates: Coordinates, seed: int) -> None:
+        self.coordinates, self._source, self._seed = coordinates, source, seed
         self.n_batches, self.n_docs, self.n_tokens = (
             source.n_batches,
             source.n_docs,
@@ -38,13 +42,18 @@ class StandardSource:
         return self._batches[batch_id] if self._batches else self._turned(batch_id)
 
     def _turned(self, batch_id: int) -> VectorBatch:
-        return VectorBatch(self.coordinates(self._source.read(batch_id).values))
+        values, rng = (
+            self._source.read(batch_id).values,
+            np.random.default_rng([self._seed, batch_id]),
+        )
+        return VectorBatch(self.coordinates(self.coordinates.between_steps(values, rng)))
 
 
 def standard_source(
     source: VectorSource,
     coordinates_for: Callable[[FloatArray], Coordinates],
     names: Sequence[str],  # of the columns
+    rng: np.random.Generator,
 ) -> StandardSource:
     """``source`` in the coordinates that ``coordinates_for`` a sample finds.
 
@@ -57,20 +66,27 @@ def standard_source(
         where = f"column {names[int(largest.argmax())]}"
         problem = f"values must be at most {LARGEST_VALUE:g}, but one is {largest.max():g}"
         raise ShapeError(where, problem, "Scale the column.")
-    coordinates = coordinates_for(values)
+    raw = replace(Coordinates.shifted(np.zeros(len(names))), steps=steps_of(values))
+    coordinates = replace(coordinates_for(raw.between_steps(values, rng)), steps=raw.steps)
     if not coordinates.n_axes:
         raise ShapeError("items", "no two differ, so there is nothing to learn")
     for sentence in _remarks(values, coordinates, names):
         warn_user(sentence)
-    return StandardSource(source, coordinates)
+    return StandardSource(source, coordinates, seed_from(rng))
+
+
+def seed_from(rng: np.random.Generator) -> int:
+    """A seed for the places of values within their steps."""
+    return int(rng.integers(2**63))
 
 
 def _remarks(values: FloatArray, coordinates: Coordinates, names: Sequence[str]) -> Iterator[str]:
-    if coordinates.n_axes < coordinates.n_columns:
+    n_axes = spread_of(values).rank
+    if n_axes < coordinates.n_columns:
         constant = np.flatnonzero(np.ptp(values, axis=0) == 0.0)
         alike = f" ({listed([names[d] for d in constant[:MOST_NAMED]])} never changes)"
         yield (
-            f"The {quantity(coordinates.n_columns, 'column')} vary in {coordinates.n_axes:,} "
+            f"The {quantity(coordinates.n_columns, 'column')} vary in {n_axes:,} "
             f"directions only{alike if len(constant) else ''}; the others cannot tell items apart."
         )
     for column, is_far in enumerate(far_from_most(values).T):

@@ -28,7 +28,7 @@ from sparsetopics.model.coordinates import Coordinates
 
 STANDARD, COORDINATES = "standard_", "coordinates_"
 Formats = Mapping[str, ArrayFormat]
-OWN: Formats = {"origin": POINT, "scales": COLUMNS, "widths": WIDTHS}
+OWN: Formats = {"origin": POINT, "scales": COLUMNS, "widths": WIDTHS, "steps": WIDTHS}
 
 
 def stored_vectors(
@@ -52,7 +52,7 @@ def read_vectors(reader: StoredReader, formats: Formats) -> dict[str, Any]:
     if n_axes is None:
         return _read_earlier(reader, formats)
     own = reader.arrays({COORDINATES + name: form for name, form in _own(formats).items()})
-    coordinates = Coordinates(*own.values())
+    coordinates = Coordinates(**{name: own[COORDINATES + name] for name in _own(formats)})
     if (problem := coordinates.problem) or coordinates.n_axes != n_axes:
         problem = problem or f"expected {n_axes:,} axes, but found {coordinates.n_axes:,}"
         raise reader.refusal.of(f"{reader.arrays_file}, {COORDINATES}widths", problem)

@@ -100,7 +100,7 @@ def test_an_array_that_is_no_matrix_of_numbers_is_refused(tmp_path, array, found
     assert not (tmp_path / "corpus").exists()
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e39])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_value_that_is_not_finite_is_placed(tmp_path, monkeypatch, bad):
     monkeypatch.setattr(read_arrays, "BLOCK_BYTES", 100)
     array = VECTORS.astype(np.float64)
@@ -109,9 +109,8 @@ def test_a_value_that_is_not_finite_is_placed(tmp_path, monkeypatch, bad):
     with pytest.raises(SourceError) as error:
         ingested([saved(tmp_path / "a.npy", array)], tmp_path / "corpus")
 
-    assert (
-        f"a.npy, item 33, column 1: expected a finite number within float32, but found {bad}"
-        in str(error.value)
+    assert f"a.npy, item 33, column 1: expected a finite number, but found {bad}" in str(
+        error.value
     )
 
 

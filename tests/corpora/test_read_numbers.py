@@ -105,7 +105,7 @@ def test_columns_that_are_not_there_or_hold_words_are_refused(source, tmp_path, 
     assert found in str(error.value)
 
 
-NOT_FINITE = "expected a finite number within float32, but found"
+NOT_FINITE = "expected a finite number, but found"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ NOT_FINITE = "expected a finite number within float32, but found"
         ("", "item 40, column 'b': the value is missing"),
         ("nan", f"item 40, column 'b': {NOT_FINITE} nan"),
         ("-inf", f"item 40, column 'b': {NOT_FINITE} -inf"),
-        ("1e60", f"item 40, column 'b': {NOT_FINITE} inf"),
+        ("1e600", f"item 40, column 'b': {NOT_FINITE} inf"),
         ("many", "record 42, column 'b': expected a number, but found 'many'"),
         ("two\nlines", "record 42, column 'b': expected a number, but found 'two\\nlines'"),
     ],

@@ -56,12 +56,32 @@ def test_an_array_is_a_corpus(monkeypatch):
     assert np.shares_memory(corpus.row_groups[0].read().values, VECTORS)
 
 
-def test_any_real_numbers_become_float32():
-    corpus = VectorCorpus.from_array([[1, 2], [3, 4]], labels=[None, "b"])
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [
+        *((kind, np.float32) for kind in ("?", "u1", "i2", "u2", "f2", "f4", ">f4")),
+        *((kind, np.float64) for kind in ("i4", "u4", "i8", "u8", "f8", ">f8", np.longdouble)),
+    ],
+)
+def test_numbers_are_kept_exactly(kind, kept):
+    array = np.array([[0, 1], [1, 0]], kind)
 
-    assert values_of(corpus).dtype == np.float32
+    corpus = VectorCorpus.from_array(array, labels=[None, "b"])
+
+    assert values_of(corpus).dtype == kept
+    assert corpus.kind.value_type == np.dtype(kept).name
+    np.testing.assert_array_equal(values_of(corpus), array)
     assert labels_of(corpus) == [None, "b"]
     assert item_ids_of(corpus) == ["0", "1"]
+
+
+def test_float64_is_neither_copied_nor_bounded_by_float32():
+    array = np.array([[1e300, 1764000003.772], [1e-300, -1e9]])
+
+    corpus = VectorCorpus.from_array(array)
+
+    assert np.shares_memory(corpus.row_groups[0].read().values, array)
+    np.testing.assert_array_equal(values_of(corpus), array)
 
 
 @pytest.mark.parametrize(
@@ -74,13 +94,12 @@ def test_any_real_numbers_become_float32():
         ([[1j]], "complex128"),
         (
             [[0, 1], [2, np.nan]],
-            "item 1, column 1: expected a finite number within float32, but found nan",
+            "item 1, column 1: expected a finite number, but found nan",
         ),
         (
             [[0, 1], [-np.inf, 2]],
-            "item 1, column 0: expected a finite number within float32, but found -inf",
+            "item 1, column 0: expected a finite number, but found -inf",
         ),
-        ([[1e39, 1]], "item 0, column 0: expected a finite number within float32, but found 1e+39"),
     ],
 )
 def test_an_array_that_will_not_do_is_refused(values, found):
@@ -131,6 +150,7 @@ def test_a_folder_of_neither_kind_is_refused(tmp_path):
             "projection: expected a plain file name, but found '../x'",
         ),
         ({"projection": {"file": "x", "bytes": 0, "sha256": "0" * 64}}, "x: the file is missing"),
+        ({"value_type": "float16"}, "value_type: "),
         ({"made": None}, "made: expected a JSON object, but found None"),
     ],
 )
@@ -172,6 +192,14 @@ def test_a_shard_that_does_not_fit_the_manifest(folder, change, found):
     write_sealed(path, manifest)
 
     with pytest.raises(CorpusFormatError, match=found):
+        next(VectorCorpus.open(folder).batches())
+
+
+def test_a_shard_of_another_type_is_refused(folder):
+    path = folder / "manifest.json"
+    write_sealed(path, json.loads(path.read_text()) | {"value_type": "float64"})
+
+    with pytest.raises(CorpusFormatError, match=r"expected fixed_size_list.*double.*, but found"):
         next(VectorCorpus.open(folder).batches())
 
 

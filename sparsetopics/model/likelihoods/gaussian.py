@@ -40,6 +40,8 @@ from sparsetopics.model.likelihoods.vector_likelihood import (
 )
 from sparsetopics.options.training import TrainingOptions
 
+WIDTH = 0.1  # expected covariance of a component, in that of most items
+
 
 class NormalWishartPosterior(NamedTuple):
     """q(Λ_k) = W(ν_k, B_k⁻¹), q(μ_k|Λ_k) = N(m_k, (κ_k Λ_k)⁻¹)."""
@@ -279,8 +281,8 @@ class ZeroMeanGaussian(WishartLikelihood):
 
 
 def weak_prior(n_columns: int) -> tuple[float, FloatArray]:
-    """ν = D + 2 and B = I, which is then also the expected covariance."""
-    return n_columns + 2.0, np.eye(n_columns)
+    """ν = D + 2 and B = 0.1 I, which is then also the expected covariance."""
+    return n_columns + 2.0, WIDTH * np.eye(n_columns)
 
 
 def log_normalizers(degrees_of_freedom: FloatArray, scale_matrices: FloatArray) -> FloatArray:

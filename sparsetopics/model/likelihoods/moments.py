@@ -18,6 +18,7 @@ from sparsetopics.base.soundness import check_finite, check_like, check_own_fiel
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels import trees as tree_kernels
+from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.kd_tree import NodeSums
 from sparsetopics.model.likelihoods.scorers import unpacked
 from sparsetopics.model.node_batches import NodeBatch
@@ -152,6 +153,7 @@ class Moments(NamedTuple):
         """The moments of ``values`` (n_items, n_columns), with a row of ``found`` for each item."""
         moments = self.zeros_like()
         np.copyto(moments.counts, np.bincount(found.topics, found.shares, minlength=self.n_topics))
+        values = np.asarray(values, np.float32)
         if self.squares.ndim == 2:
             item_kernels.add_diagonal_moments(values, found, moments.sums, moments.squares)
             return moments
@@ -167,7 +169,7 @@ class Moments(NamedTuple):
         return moments
 
     def _add_topic(
-        self, k: int, values: Vectors, items: IntArray, roots: FloatArray, buffer: FloatArray
+        self, k: int, values: Float32Array, items: IntArray, roots: FloatArray, buffer: FloatArray
     ) -> None:
         """Add one topic's items in place: per block, one product of √r-scaled items with itself."""
         for low in range(0, len(items), BLOCK_ITEMS):

@@ -70,6 +70,7 @@ class TriangularScorer(NamedTuple):
         return out
 
     def _add_squares(self, values: Vectors, buffer: Float32Array, out: Float32Array) -> None:
+        values = np.asarray(values, np.float32)
         for factors, offsets in zip(self.slices, self.offsets, strict=True):
             products = buffer[: len(values) * len(offsets)].reshape(len(values), -1)
             if self.is_steady:
@@ -89,6 +90,7 @@ class DiagonalScorer(NamedTuple):
     def log_densities(self, values: Vectors) -> Float32Array:
         """(n_items, n_topics)."""
         out = np.zeros((len(values), len(self.constants)), np.float32)
+        values = np.asarray(values, np.float32)
         item_kernels.add_scaled_squares(values, self.means, self.scales, out)
         out *= np.float32(-0.5)
         out += self.constants

@@ -22,7 +22,7 @@ from sparsetopics.options.training import TrainingOptions
 
 PAIRS_AT_ONCE = 256  # pairs of components whose merge is evaluated at once: each needs a matrix
 ITEMS_AT_ONCE = 64  # items that become a component each at once
-MEAN_PRECISION = 1e-4  # of a weak prior, which leaves means free
+MEAN_PRECISION = 0.01  # items that the prior of means counts for
 
 
 class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
