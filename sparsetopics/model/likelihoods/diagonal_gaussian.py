@@ -204,19 +204,23 @@ class IsotropicGaussian(VectorLikelihood):
 
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
-        """Columns from the mean of most items, as wide as they are."""
-        return Coordinates.shifted(usual_items(values)[1].mean)
+        """Columns from the mean of most items, in the same unit, so that spheres are spheres."""
+        kept, spread = usual_items(values)
+        width = float(np.sqrt(values[kept].var(axis=0).mean())) or 1.0
+        n_columns = values.shape[1]
+        return Coordinates(spread.mean, np.full(n_columns, width), np.ones(n_columns))
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
         """σ² is by default the mean variance of columns, or ``effective_variance`` for points."""
-        variance, at_modes = options.variance, options.learner_kind.at_modes
+        coordinates, at_modes = coordinates_of(source), options.learner_kind.at_modes
         mean = sample.mean(axis=0, dtype=np.float64)
-        if variance is None and at_modes:
+        if options.variance is not None:  # of columns
+            variance = options.variance / float(coordinates.scales[0]) ** 2
+        elif at_modes:
             variance = effective_variance(sample, mean)
-        elif variance is None:
+        else:
             variance = float(sample.var(axis=0, dtype=np.float64).mean())
-        coordinates = coordinates_of(source)
         return replace(cls.in_coordinates(coordinates), variance=variance, at_modes=at_modes)
 
     @property
