@@ -228,9 +228,10 @@ def test_what_does_not_fit_is_refused_in_a_line(options, message):
     ("options", "message"),
     [
         ({"rule": "newton"}, "gradient: must be one of plain, momentum, fisher, but is 'newton'"),
-        ({"step_size": 0.0}, "step size: must be above 0 and at most 1, but is 0.0."),
-        ({"step_size": 1.5}, "step size: must be above 0 and at most 1, but is 1.5."),
+        ({"step_size": 0.0}, "step-size: must be above 0 and at most 1, but is 0.0."),
+        ({"step_size": 1.5}, "step-size: must be above 0 and at most 1, but is 1.5."),
         ({"momentum": 1.0}, "momentum: must be at least 0 and below 1, but is 1.0."),
+        ({"momentum": 0.5}, "momentum: needs --gradient momentum, but found --gradient fisher."),
     ],
 )
 def test_steps_that_cannot_be_are_refused(options, message):
