@@ -139,8 +139,8 @@ class GaussianMixture(VectorMixture):
             Training ends earlier if the bound and the number of components have settled.
         n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
         forgetting_rate: κ of the learner "stochastic", from 0.5 to 1, 0.55 by default. Step t
-            replaces the share (t + τ)^−κ of what was learned before.
-        delay: τ of the learner "stochastic", 1 by default.
+            replaces the share (t + δ)^−κ of what was learned before.
+        delay: δ of the learner "stochastic", 1 by default.
         fixed_rate: The share that every step of the learner "stochastic" replaces, in place of
             ``forgetting_rate`` and ``delay``.
         top_concentration: γ, 10 by default.
@@ -243,8 +243,8 @@ class MultinomialMixture(DocumentMixture):
             Training ends earlier if the bound and the number of components have settled.
         n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
         forgetting_rate: κ of the learner "stochastic", from 0.5 to 1, 0.55 by default. Step t
-            replaces the share (t + τ)^−κ of what was learned before.
-        delay: τ of the learner "stochastic", 1 by default.
+            replaces the share (t + δ)^−κ of what was learned before.
+        delay: δ of the learner "stochastic", 1 by default.
         fixed_rate: The share that every step of the learner "stochastic" replaces, in place of
             ``forgetting_rate`` and ``delay``.
         top_concentration: γ, 10 by default.

@@ -156,8 +156,8 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "vectors.")),
         Option("variance", VARIANCE, None, "variance", help=(
             "(isotropic-gaussian) Known variance σ² of every component. Default: the mean variance "
-            "of the columns; for the alternating and gradient learners tr C² / tr C, where C is "
-            "the covariance of the columns.")),
+            "of the columns; for the alternating and gradient learners less or more than that, "
+            "by the number of directions that items vary in.")),
         Option("moves", SomeOf(move_options, noun="move"), None, "moves.names", "moves",
                everyday=True, metavar="NAME,NAME|none", help=(
             "(hdp and dp-mixture, memoized learner) Moves that change the number of topics or "
@@ -270,11 +270,11 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "next.")),
         Option("forgetting-rate", Interval(0.5, 1), DEFAULT_FORGETTING_RATE,
                "step_sizes.forgetting_rate", doors=(TRAIN,), help=(
-            "(stochastic learner) κ: step t replaces the share (t + τ)^−κ of what was learned "
+            "(stochastic learner) κ: step t replaces the share (t + δ)^−κ of what was learned "
             "before. A greater κ makes later steps smaller.")),
         Option("delay", Interval(0, below_high=True), DEFAULT_DELAY, "step_sizes.delay",
                doors=(TRAIN,), help=(
-            "(stochastic learner) τ, which makes the first steps smaller. See --forgetting-rate.")),
+            "(stochastic learner) δ, which makes the first steps smaller. See --forgetting-rate.")),
         Option("fixed-rate", STEP, None, "step_sizes.fixed_rate", doors=(TRAIN,), help=(
             "(stochastic learner) Share of what was learned before that every step replaces, in "
             "place of --forgetting-rate and --delay.")),
