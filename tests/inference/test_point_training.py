@@ -10,9 +10,11 @@ from sparsetopics import DPGaussianMixture
 from sparsetopics.base.errors import OptionError, RunError, SparsetopicsWarning
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
+from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture_weights import DPModes
 from sparsetopics.options.training import GradientOptions, LocalOptions, TopicPrior, TrainingOptions
+from sparsetopics.runs.data import source_of
 from sparsetopics.runs.run import load_run
 from worlds.clumped_mixtures import draw_clumps
 
@@ -123,6 +125,17 @@ def test_steps_are_those_of_the_options(learner, rule, name, value):
     )
 
     assert not np.array_equal(usual, other)
+
+
+@pytest.mark.parametrize(
+    ("learner", "n_items", "expected"),
+    [("gradient", 295, 4), ("gradient", 5_000, 10), ("gradient", 20, 1), ("memoized", 295, 9)],
+)
+def test_batches_of_points_are_not_small(learner, n_items, expected):
+    corpus = VectorCorpus.from_array(np.arange(2.0 * n_items, dtype=np.float32).reshape(-1, 2))
+    options = TrainingOptions(5, learner=learner, local=HARD, **SPHERES)
+
+    assert source_of(corpus, options, None, np.random.default_rng(0)).n_batches == expected
 
 
 def test_wide_items_with_constant_columns_are_clustered():
