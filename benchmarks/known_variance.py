@@ -6,9 +6,9 @@
 
 Sets are FEATURES:DOMAIN of Office-Caltech10, with /0 or /1 for a random half, scikit-learn's iris,
 wine, breast_cancer and digits, or a drawn set: ``blobs``, ``plane`` (two columns), ``cube`` (60),
-``wide`` (one column 100 × as wide, which alone has the clusters), ``empty`` (the same, without
-clusters in it), ``two`` (two such columns) and ``ten`` (ten empty columns, 10 × as wide). Training
-is as by default: 50 components, at most 100 laps. Figures are means over seeds of the number of
+``wide`` (one column 100 × as wide, which alone has the clusters), ``all`` (all columns have them),
+``empty`` (the wide one has none), ``two`` (two such columns) and ``ten`` (ten empty columns, 10 ×
+as wide). Training is as by default: 50 components, at most 100 laps. Figures are means over seeds of the number of
 clusters, NMI, its standard deviation, accuracy, the share of the largest cluster, and laps.
 """
 
@@ -63,6 +63,8 @@ def draw(name: str, n_items: int = 1000) -> tuple[Vectors, IntArray]:
     values += centres[labels]
     n_empty = {"empty": 1, "two": 2}.get(name, 0)
     values[:, :n_empty] = 100.0 * rng.normal(size=(n_items, n_empty))
+    if name == "all":
+        values[:, 0] *= 100.0
     if name == "ten":
         values = np.hstack([values, 10.0 * rng.normal(size=(n_items, 10))])
     return values, labels
