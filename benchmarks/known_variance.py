@@ -8,8 +8,9 @@ Sets are FEATURES:DOMAIN of Office-Caltech10, with /0 or /1 for a random half, s
 wine, breast_cancer and digits, or a drawn set: ``blobs``, ``plane`` (two columns), ``cube`` (60),
 ``wide`` (one column 100 × as wide, which alone has the clusters), ``all`` (all columns have them),
 ``empty`` (the wide one has none), ``two`` (two such columns) and ``ten`` (ten empty columns, 10 ×
-as wide). Training is as by default: 50 components, at most 100 laps. Figures are means over seeds of the number of
-clusters, NMI, its standard deviation, accuracy, the share of the largest cluster, and laps.
+as wide). Training is as by default: 50 components, at most 100 laps. Figures are means over seeds
+of the number of clusters, NMI, its standard deviation, accuracy, the share of the largest cluster,
+and laps.
 """
 
 from __future__ import annotations
