@@ -212,11 +212,10 @@ class IsotropicGaussian(VectorLikelihood):
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
         """σ² is by default the mean variance of columns, or ``effective_variance`` for points."""
         variance, at_modes = options.variance, options.learner_kind.at_modes
-        mean = sample.mean(axis=0, dtype=np.float64)
-        if variance is None and at_modes:
-            variance = effective_variance(sample, mean)
-        elif variance is None:
-            variance = float(sample.var(axis=0, dtype=np.float64).mean())
+        if variance is None:
+            rows = sample.astype(np.float64)
+            rows = rows[usual_items(rows)[0]]
+            variance = effective_variance(rows) if at_modes else float(rows.var(axis=0).mean())
         coordinates = coordinates_of(source)
         return replace(cls.in_coordinates(coordinates), variance=variance, at_modes=at_modes)
 
@@ -292,7 +291,7 @@ class IsotropicGaussian(VectorLikelihood):
         return Normals(means, np.full(means.shape, self.variance))
 
 
-def effective_variance(values: Vectors, mean: FloatArray) -> float:
+def effective_variance(values: FloatArray) -> float:
     """tr C / max(D', 20) of a sample's covariance C, where D' = (tr C)² / tr C².
 
     D' is the number of independent columns of equal variance that would vary as much; with many of
@@ -303,7 +302,7 @@ def effective_variance(values: Vectors, mean: FloatArray) -> float:
     columns weigh on both sides.) With few directions, however, all items would be within a few σ,
     and hence in one component.
     """
-    rows = values[:: max(1, len(values) // SPREAD_ITEMS)].astype(np.float64) - mean
+    rows = values[:: max(1, len(values) // SPREAD_ITEMS)] - values.mean(axis=0)
     wide = len(rows) < rows.shape[1]
     # Both products have the same eigenvalues apart from zeros; the smaller one is cheaper.
     products = rows @ rows.T if wide else rows.T @ rows
