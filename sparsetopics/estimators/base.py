@@ -79,6 +79,9 @@ class Estimator(BaseEstimator):
     learner: str = "memoized"
     max_iter: int | None = None
     n_batches: int | None = None
+    forgetting_rate: float | None = None
+    delay: float | None = None
+    fixed_rate: float | None = None
     start: StartName | None = None
     n_jobs: int | None = 1
     random_state: int | RandomState | None = 0

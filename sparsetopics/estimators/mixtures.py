@@ -138,6 +138,11 @@ class GaussianMixture(VectorMixture):
         max_iter: The largest number of laps, 100 by default. A lap is a pass over all items.
             Training ends earlier if the bound and the number of components have settled.
         n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
+        forgetting_rate: κ of the learner "stochastic", from 0.5 to 1, 0.55 by default. Step t
+            replaces the share (t + δ)^−κ of what was learned before.
+        delay: δ of the learner "stochastic", 1 by default.
+        fixed_rate: The share that every step of the learner "stochastic" replaces, in place of
+            ``forgetting_rate`` and ``delay``.
         top_concentration: γ, 10 by default.
         start: How the first components are chosen: from "distant" (the default) or "random" items.
         n_jobs: The number of threads; -1 for one per core. It does not change the result.
@@ -186,6 +191,9 @@ class DPGaussianMixture(VectorMixture):
         learner: "memoized", "stochastic", "full", "alternating", "gradient" or "accelerated".
         gradient: The rule of the learner "gradient": "plain", "momentum" or "fisher" (the default;
             Lim 2020).
+        step_size: The share of the gradient in each step of the learner "gradient", 0.1 by default.
+        momentum: The share of each step that is added to the next, 0.9 by default, with
+            ``gradient="momentum"``.
         moves: Some of "merge", "delete" and "birth". None stands for all of them with the memoized
             learner and for none with the others.
         tree_tolerance: The most that the tree of the learner "accelerated" may cost, in nats per
@@ -197,6 +205,8 @@ class DPGaussianMixture(VectorMixture):
 
     _: KW_ONLY
     gradient: GradientName | None = None
+    step_size: float | None = None
+    momentum: float | None = None
     moves: Sequence[str] | None = None
     tree_tolerance: float | None = None
 
@@ -232,6 +242,11 @@ class MultinomialMixture(DocumentMixture):
         max_iter: The largest number of laps, 100 by default. A lap is a pass over all documents.
             Training ends earlier if the bound and the number of components have settled.
         n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
+        forgetting_rate: κ of the learner "stochastic", from 0.5 to 1, 0.55 by default. Step t
+            replaces the share (t + δ)^−κ of what was learned before.
+        delay: δ of the learner "stochastic", 1 by default.
+        fixed_rate: The share that every step of the learner "stochastic" replaces, in place of
+            ``forgetting_rate`` and ``delay``.
         top_concentration: γ, 10 by default.
         word_concentration: η, 0.1 by default.
         start: How the first components are chosen: from "distant" (the default) or "random"

@@ -136,6 +136,11 @@ class LDA(TopicEstimator, EditableTopics):
         max_iter: The number of laps, which are passes over all documents. None stands for 10 with
             the memoized learner and the collapsed update, and for 20 otherwise.
         n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
+        forgetting_rate: κ of the learner "stochastic", from 0.5 to 1, 0.55 by default. Step t
+            replaces the share (t + δ)^−κ of what was learned before.
+        delay: δ of the learner "stochastic", 1 by default.
+        fixed_rate: The share that every step of the learner "stochastic" replaces, in place of
+            ``forgetting_rate`` and ``delay``.
         doc_concentration: Σ_k α_k, the total over the topics, 0.5 by default.
         word_concentration: η of each word, 0.1 by default.
         learn_hyperparameters: Whether to learn both concentrations.

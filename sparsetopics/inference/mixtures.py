@@ -7,16 +7,18 @@ from typing import cast
 import numpy as np
 
 from sparsetopics.base.batches import ItemBatch, Rows, Source
+from sparsetopics.base.errors import warn_user
 from sparsetopics.inference.item_step import K, components_of, sample_items
 from sparsetopics.inference.local_step import Globals, Parameters
 from sparsetopics.inference.room import check_room
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
 from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.allocations.nested import NestedAllocation
+from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V
 from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.statistics import P, Statistics
+from sparsetopics.model.statistics import C, P, Statistics, T
 from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LIKELIHOODS, imported
 from sparsetopics.options.training import TrainingOptions
@@ -24,6 +26,7 @@ from sparsetopics.options.training import TrainingOptions
 PRIOR_ITEMS = 100_000  # at most, to make the prior from
 SEED_ITEMS = 2_000  # to choose seeds from, or
 ITEMS_PER_SEED = 10  # for each seed, whichever are more
+NEARLY_ALL = 0.9  # of the items
 KMEANS_ROUNDS = 10  # for spheres at modes, where hard assignments to seeds are k-means
 
 
@@ -66,6 +69,18 @@ def begin_mixture(
     kind = sharing_of(options.model, at_modes=options.learner_kind.at_modes)
     allocation = ItemAllocation(kind(components.counts, options.prior.gamma))
     return Statistics(components, allocation.zero_terms()), Parameters(allocation, likelihood)
+
+
+def warn_of_one_component(current: Globals[C, P, T]) -> None:
+    """Warn if nearly all items are in one component, which follows from too great a variance."""
+    sizes, likelihood = current.components.sizes, current.likelihood
+    assert isinstance(likelihood, IsotropicGaussian), "of points"
+    share = float(sizes.max() / sizes.sum())
+    if len(sizes) > 1 and share > NEARLY_ALL:
+        warn_user(
+            f"{share:.0%} of the items are in one component. If there are more clusters, try a "
+            f"known variance (--variance) below {likelihood.variance:.3g}."
+        )
 
 
 def make_mixture_model(

@@ -16,6 +16,7 @@ from sparsetopics.inference.course import Course, Hooks, Judge, Model, Setting, 
 from sparsetopics.inference.laps import LapTally
 from sparsetopics.inference.learners.learner import S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
+from sparsetopics.inference.mixtures import warn_of_one_component
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.training_state import (
     Keeper,
@@ -106,6 +107,8 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
     assert terms is not None, "after a lap"
     kept_of = partial(course.laps.learner.kept, course.state)
     hooks.on_end(Statistics(course.current.components, terms), course.parameters, kept_of)
+    if options.learner_kind.at_modes:
+        warn_of_one_component(course.current)
     return course.model(len(infos))
 
 

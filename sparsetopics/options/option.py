@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
-from sparsetopics.options.registry import models_with
+from sparsetopics.options.registry import learners_with, models_with
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -309,6 +309,14 @@ class Option:
         """Raise OptionError if the option means nothing for a model."""
         if not self.is_for(model):
             refuse(self.name, f"is for {listed(models_with(self.name))}, not for --model {model}")
+
+    def check_learner(self, learner: str) -> None:
+        """Raise OptionError if the option is one of other learners."""
+        able = learners_with(self.name)
+        if learner not in able:
+            refuse(
+                self.name, f"needs --learner {listed(able, 'or')}, but found --learner {learner}"
+            )
 
     def check(self, value: object) -> None:  # whatever users' Python code passes
         """Raise OptionError for a value other than None that the option does not take, whatever

@@ -70,7 +70,7 @@ class LearnerKind(NamedTuple):
     passes_on: bool = False  # ``partial_fit`` can continue from its statistics
     remembers: bool = False  # keeps the topics that documents had at their last visit
     takes_more: str | None = None  # module:function, ``learning.TakesMore``; None: it cannot
-    options: Collection[str] = ()  # of ``train``, that only this learner takes
+    options: Collection[str] = ()  # of ``train``, among those that not all learners take
     words: str = ""  # how pages describe it; "": by its name
 
     def __repr__(self) -> str:
@@ -92,6 +92,7 @@ OF_TOPICS = (
 )
 OF_MIXTURES = ("likelihood", "variance", "gamma")
 OF_MOVES = ("moves", "criterion")
+OF_GRADIENTS = ("gradient", "step-size", "momentum")
 TOPICS = partial(
     ModelKind,
     "sparsetopics.inference.topics:begin_topics",
@@ -134,7 +135,7 @@ MODELS: dict[str, ModelKind] = {
     ),
     "dp-mixture": MIXTURE(
         sharing="sparsetopics.model.allocations.mixture_weights:DPMixture",
-        options=(*OF_MIXTURES, *OF_MOVES, "tree-tolerance", "gradient"),
+        options=(*OF_MIXTURES, *OF_MOVES, "tree-tolerance", *OF_GRADIENTS),
         title="dp-mixture",
         words="Dirichlet process mixture",
         n_topics=1,
@@ -195,6 +196,7 @@ LEARNERS: dict[str, LearnerKind] = {
         knows_all=False,
         passes_on=True,
         takes_more="sparsetopics.estimators.learning:step_more",
+        options=("forgetting-rate", "delay", "fixed-rate"),
         words="stochastic: a step after each batch, smaller and smaller",
     ),
     "full": LearnerKind(
@@ -220,7 +222,7 @@ LEARNERS: dict[str, LearnerKind] = {
     "gradient": LearnerKind(
         "sparsetopics.inference.learners.gradient",
         at_modes=True,
-        options=("gradient",),
+        options=OF_GRADIENTS,
         words="gradient: steps along the gradient, with every item in one component",
     ),
 }
@@ -249,6 +251,11 @@ MOVES: Mapping[str, MoveKind] = ChainMap(RIVALS, TRIMS)
 def models_with(option: str) -> list[str]:
     """The models that take an option of ``train``: all, if none of them names it."""
     return [name for name, kind in MODELS.items() if option in kind.options] or list(MODELS)
+
+
+def learners_with(option: str) -> list[str]:
+    """The learners that take an option of ``train``: all, if none of them names it."""
+    return [name for name, kind in LEARNERS.items() if option in kind.options] or list(LEARNERS)
 
 
 def models_of(*, items: bool) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sparsetopics.options.option import Given, Option, Value, fields_by_part, made, refuse, taken
-from sparsetopics.options.registry import LEARNERS, MODELS
+from sparsetopics.options.registry import LEARNERS, MODELS, learners_with
 from sparsetopics.options.table import (
     DEFAULT_LEARNER,
     DEFAULT_TRUNCATION,
@@ -17,6 +17,7 @@ from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
     MoveOptions,
+    StepSizes,
     TopicPrior,
     TrainingOptions,
 )
@@ -38,7 +39,9 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     """
     said = taken(OPTION, {**given, "model": model})
     learner = str(said.get("learner", DEFAULT_LEARNER))
-    has_points = learner in LEARNERS and LEARNERS[learner].at_modes
+    for name in said:
+        OPTION[name].check_learner(learner)
+    has_points = LEARNERS[learner].at_modes
     usual = DEFAULT_TRUNCATION if has_points else MODELS[model].n_topics
     own = fields_by_part(OPTION, said)
     if "criterion" in said and "moves" not in said:
@@ -54,6 +57,7 @@ def resolve(model: str, given: Given) -> TrainingOptions:
         "prior": made(TopicPrior, own["prior"]),
         "moves": made(MoveOptions, own["moves"]) if own["moves"] else None,
         "gradient": made(GradientOptions, own["gradient"]) if own["gradient"] else None,
+        "step_sizes": made(StepSizes, own["step_sizes"]),
     }
     options = made(TrainingOptions, {"n_topics": usual, **own[""], **parts})
     for name, value in said.items():
@@ -103,6 +107,8 @@ def _given_in(options: TrainingOptions) -> dict[str, Value]:
     """The values that are not None, by the names of the table."""
     values: dict[str, Value | None] = {}
     for option in OPTION.values():
+        if options.learner not in learners_with(option.name):
+            continue
         holder = getattr(options, option.part, None) if option.part else options
         values[option.name] = getattr(holder, option.field, None)
     return {name: value for name, value in values.items() if value is not None}

@@ -77,12 +77,15 @@ DEFAULT_WORD_CONCENTRATION = 0.1  # of each word
 DEFAULT_TOP_CONCENTRATION = 10.0
 LEARNED = "learned"  # a smoothing
 DEFAULT_GRADIENT: GradientName = "fisher"
+DEFAULT_STEP_SIZE, DEFAULT_MOMENTUM = 0.1, 0.9  # of the gradient learner
+DEFAULT_FORGETTING_RATE, DEFAULT_DELAY = 0.55, 1.0  # of the stochastic learner
 DEFAULT_TREE_TOLERANCE = 0.005
 DEFAULT_EXECUTOR: ExecutorName = "threads"
 MOST_WORKERS = 4096
 # Beyond these limits the ELBO can overflow, or lose all its digits to rounding.
 CONCENTRATION = Interval(1e-9, 1e9)
 VARIANCE = Interval(1e-30, 1e30)
+STEP = Interval(0, 1, above_low=True)
 PAGE_EXTENSIONS = (".html", ".htm", ".json", ".md")
 NOISE = Interval(1e-6, 1e6)  # σ of ``denoise``, where white is 255
 REPRESENTATIVES = Interval(1, 100, whole=True)  # documents of a topic, compared pair by pair
@@ -153,8 +156,8 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "vectors.")),
         Option("variance", VARIANCE, None, "variance", help=(
             "(isotropic-gaussian) Known variance σ² of every component. Default: the mean variance "
-            "of the columns; for the alternating and gradient learners tr C² / tr C, where C is "
-            "the covariance of the columns.")),
+            "of the columns; for the alternating and gradient learners less or more than that, "
+            "by the number of directions that items vary in.")),
         Option("moves", SomeOf(move_options, noun="move"), None, "moves.names", "moves",
                everyday=True, metavar="NAME,NAME|none", help=(
             "(hdp and dp-mixture, memoized learner) Moves that change the number of topics or "
@@ -260,6 +263,21 @@ OPTION: Table = in_sections({  # those of the first section are what most people
                "gradient", help=(
             "(gradient learner) Take plain steps, steps with momentum, or steps divided by the "
             "Fisher information.")),
+        Option("step-size", STEP, DEFAULT_STEP_SIZE, "gradient.step_size", help=(
+            "(gradient learner) Share of the gradient in each step.")),
+        Option("momentum", SHARE, DEFAULT_MOMENTUM, "gradient.momentum", help=(
+            "(gradient learner with --gradient momentum) Share of each step that is added to the "
+            "next.")),
+        Option("forgetting-rate", Interval(0.5, 1), DEFAULT_FORGETTING_RATE,
+               "step_sizes.forgetting_rate", doors=(TRAIN,), help=(
+            "(stochastic learner) κ: step t replaces the share (t + δ)^−κ of what was learned "
+            "before. A greater κ makes later steps smaller.")),
+        Option("delay", Interval(0, below_high=True), DEFAULT_DELAY, "step_sizes.delay",
+               doors=(TRAIN,), help=(
+            "(stochastic learner) δ, which makes the first steps smaller. See --forgetting-rate.")),
+        Option("fixed-rate", STEP, None, "step_sizes.fixed_rate", doors=(TRAIN,), help=(
+            "(stochastic learner) Share of what was learned before that every step replaces, in "
+            "place of --forgetting-rate and --delay.")),
     ),
     "Execution": (
         Option("executor", OneOf(get_args(ExecutorName)), DEFAULT_EXECUTOR, "run.executor", None,

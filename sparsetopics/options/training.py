@@ -9,7 +9,7 @@ from sparsetopics.base.showing import short_repr
 from sparsetopics.base.wording import listed
 from sparsetopics.options import table
 from sparsetopics.options.ladder import check_rungs, steps_of
-from sparsetopics.options.option import SHARE, Interval, OneOf, check_values, counts_from, refuse
+from sparsetopics.options.option import Interval, OneOf, check_values, counts_from, refuse
 from sparsetopics.options.registry import (
     DOCUMENT_LIKELIHOODS,
     LEARNERS,
@@ -79,16 +79,23 @@ class TopicPrior:
 class StepSizes:
     """Step sizes (delay + t)^(−forgetting_rate) of the stochastic learner, t = 1, 2, …
 
-    Hoffman et al. 2013, §2.4.
+    Hoffman et al. 2013, §2.4. A ``fixed_rate`` is the size of all steps instead.
     """
 
-    delay: float = 1.0
-    forgetting_rate: float = 0.55
+    delay: float = table.DEFAULT_DELAY
+    forgetting_rate: float = table.DEFAULT_FORGETTING_RATE
+    fixed_rate: float | None = None
 
     def __post_init__(self) -> None:
-        Interval(0).check("delay", self.delay)
-        hint = "Other step sizes do not converge."
-        Interval(0.5, 1, above_low=True).check("forgetting rate", self.forgetting_rate, hint)
+        check_values(OPTION, "step_sizes", self)
+        usual = table.DEFAULT_DELAY, table.DEFAULT_FORGETTING_RATE
+        if self.fixed_rate is not None and (self.delay, self.forgetting_rate) != usual:
+            refuse("fixed-rate", "cannot be combined with --forgetting-rate and --delay")
+
+    def size(self, step: int) -> float:
+        """The share of what was learned before that a step replaces, counted from 1."""
+        falling: float = (self.delay + step) ** -self.forgetting_rate
+        return falling if self.fixed_rate is None else self.fixed_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +103,13 @@ class GradientOptions:
     """How the gradient learner climbs (Lim 2020)."""
 
     rule: GradientName = table.DEFAULT_GRADIENT
-    step_size: float = 0.1
-    momentum: float = 0.9  # share of the last step that is added to the next, with momentum
+    step_size: float = table.DEFAULT_STEP_SIZE
+    momentum: float = table.DEFAULT_MOMENTUM  # share of the last step that is added to the next
 
     def __post_init__(self) -> None:
         check_values(OPTION, "gradient", self)
-        Interval(0, 1, above_low=True).check("step size", self.step_size)
-        SHARE.check("momentum", self.momentum)
+        if self.momentum != table.DEFAULT_MOMENTUM and self.rule != "momentum":
+            refuse("momentum", f"needs --gradient momentum, but found --gradient {self.rule}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +382,7 @@ def _check_sparsity(options: TrainingOptions) -> None:
 def _check_growth(options: TrainingOptions) -> None:
     """Refuse what the accelerated learner cannot do, and its options elsewhere."""
     if options.tree_tolerance is not None:
-        _check_own_option("tree-tolerance", options)
+        OPTION["tree-tolerance"].check_learner(options.learner)
     if not options.grows:
         return
     able = [name for name, kind in LIKELIHOODS.items() if kind.grows]
@@ -391,7 +398,7 @@ def _check_points(options: TrainingOptions) -> None:
     """Refuse what learners and likelihoods of points cannot do, and their options elsewhere."""
     learner = f"--learner {options.learner}"
     if options.gradient is not None:
-        _check_own_option("gradient", options)
+        OPTION["gradient"].check_learner(options.learner)
     points = [name for name, kind in LIKELIHOODS.items() if kind.at_modes]
     may_be_points = options.model_kind.of_items and options.likelihood_name in points
     if options.variance is not None and not may_be_points:
@@ -405,13 +412,6 @@ def _check_points(options: TrainingOptions) -> None:
     if options.prior.gamma < 1:
         hint = "With a smaller value, sticks have no most probable length."
         refuse("gamma", f"must be at least 1 with {learner}, but is {options.prior.gamma:g}", hint)
-
-
-def _check_own_option(name: str, options: TrainingOptions) -> None:
-    """Refuse an option of one learner with another."""
-    able = [learner for learner, kind in LEARNERS.items() if name in kind.options]
-    if options.learner not in able:
-        refuse(name, f"needs --learner {listed(able, 'or')}, but found --learner {options.learner}")
 
 
 def _check_learner(option: str, likelihoods: list[str], options: TrainingOptions) -> None:

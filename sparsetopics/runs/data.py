@@ -14,7 +14,13 @@ from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.batching import TrainingData, divide, plan_batches, plan_vector_batches
+from sparsetopics.corpora.batching import (
+    TrainingData,
+    default_n_batches,
+    divide,
+    plan_batches,
+    plan_vector_batches,
+)
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.split import check_alike
@@ -35,6 +41,7 @@ from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import corpus_at
 from sparsetopics.runs.run_files import CorpusFacts
 
+FEWEST_ITEMS = 64  # in a batch of the gradient learner: in smaller ones, clusters die (measured)
 VALIDATION_SEED = 0
 _OF_ROWS = "rows:"  # before a fingerprint that is not of a manifest
 Score = Callable[[Model], float]  # nats per token; per vector for vectors
@@ -100,6 +107,9 @@ def source_of(
     Vectors are in ``coordinates``, or in those that suit them (``standard_source``).
     """
     if isinstance(corpus, VectorCorpus):
+        if n_batches is None and options.learner_kind.at_modes:
+            usual = default_n_batches(corpus.n_items)
+            n_batches = max(1, min(usual, corpus.n_items // FEWEST_ITEMS))
         batches = plan_vector_batches(corpus, n_batches, rng)
         if coordinates is not None:
             return StandardSource(batches, coordinates, seed_from(rng))

@@ -38,6 +38,13 @@ ARGUMENTS = {
     "learner": [("learner", name, name, {}) for name in ("stochastic", "full")],
     "tree_tolerance": [("tree_tolerance", 0.25, "0.25", {"learner": "accelerated"})],
     "gradient": [("gradient", "plain", "plain", {"learner": "gradient", **SPHERES})],
+    "step_size": [("step_size", 0.25, "0.25", {"learner": "gradient", **SPHERES})],
+    "momentum": [
+        ("momentum", 0.5, "0.5", {"learner": "gradient", "gradient": "momentum", **SPHERES})
+    ],
+    "forgetting_rate": [("forgetting_rate", 0.5, "0.5", {"learner": "stochastic"})],
+    "delay": [("delay", 64.0, "64", {"learner": "stochastic"})],
+    "fixed_rate": [("fixed_rate", 0.25, "0.25", {"learner": "stochastic"})],
     "variance": [("variance", 2.5, "2.5", SPHERES)],
     "local_update": [("local_update", "mean-field", "mean-field", {})],
     "sparsity": [("sparsity", 1, "1", {})],
@@ -62,6 +69,8 @@ ONLY_OF = {  # all others refuse it, or have one value of it
     "variance": (GaussianMixture, DPGaussianMixture),
     "tree_tolerance": (DPGaussianMixture,),
     "gradient": (DPGaussianMixture,),
+    "step_size": (DPGaussianMixture,),
+    "momentum": (DPGaussianMixture,),
     "local_update": TOPICS,
     "restarts": TOPICS,
     "minimum_mass": TOPICS,

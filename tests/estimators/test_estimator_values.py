@@ -113,6 +113,11 @@ def refused_or_finite(kind, name, value):
     arguments = {"n_components": 2, "max_iter": 2} | {name: value}
     if name == "tree_tolerance":
         arguments |= {"learner": "accelerated", "n_components": 1}
+    if name in ("forgetting_rate", "delay", "fixed_rate"):
+        arguments["learner"] = "stochastic"
+    if name in ("step_size", "momentum"):
+        arguments |= {"learner": "gradient", "gradient": "momentum"}
+        arguments["likelihood"] = "isotropic-gaussian"
     if name == "variance":
         arguments["likelihood"] = "isotropic-gaussian"
     if name == "minimum_mass":

@@ -250,6 +250,18 @@ def test_a_stochastic_step_interpolates_with_falling_steps(visits):
         np.testing.assert_allclose(state.components.table, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        (StepSizes(), [2.0**-0.55, 3.0**-0.55]),
+        (StepSizes(64.0, 0.5), [65.0**-0.5, 66.0**-0.5]),
+        (StepSizes(fixed_rate=0.25), [0.25, 0.25]),
+    ],
+)
+def test_step_sizes_fall_or_are_fixed(sizes, expected):
+    assert [sizes.size(step) for step in (1, 2)] == expected
+
+
 def test_a_stochastic_lap_counts_every_document_once(visits):
     learner = StochasticLearner(60, StepSizes())
     state = learner.init(start_of(draw_counts(np.random.default_rng(9))))

@@ -7,12 +7,14 @@ import pytest
 from click.testing import CliRunner
 
 from sparsetopics import DPGaussianMixture
-from sparsetopics.base.errors import OptionError, RunError
+from sparsetopics.base.errors import OptionError, RunError, SparsetopicsWarning
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
+from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture_weights import DPModes
 from sparsetopics.options.training import GradientOptions, LocalOptions, TopicPrior, TrainingOptions
+from sparsetopics.runs.data import source_of
 from sparsetopics.runs.run import load_run
 from worlds.clumped_mixtures import draw_clumps
 
@@ -80,6 +82,60 @@ def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, learner, rul
     assert one.weights_.tobytes() == two.weights_.tobytes()
     bounds = [[entry["elbo_per_token"] for entry in model.trace_] for model in (one, two)]
     assert bounds[0] == bounds[1]
+
+
+@pytest.mark.parametrize("has_clusters", [False, True])
+@each_learner
+def test_a_dominating_column_does_not_join_nearly_all_items(learner, rule, has_clusters):
+    """A column a hundred times as wide as the others; a warning would fail the test."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(600, 10)).astype(np.float32)
+    kinds = rng.integers(6, size=600)
+    values[:, 0] += 8 * kinds if has_clusters else 0
+    values[:, 0] *= 100
+
+    model = fitted(learner, rule, values, variance=None, max_iter=30)
+
+    found = model.predict(values)
+    assert np.bincount(found).max() < 0.5 * len(values)
+    if has_clusters:
+        assert score_clustering(kinds, found).nmi > 0.9
+
+
+@each_learner
+def test_one_component_for_nearly_all_items_is_said(learner, rule):
+    said = r"100% of the items are in one component.*\(--variance\) below 1e\+05"
+    with pytest.warns(SparsetopicsWarning, match=said):
+        fitted(learner, rule, variance=1e5)
+
+
+@pytest.mark.parametrize(
+    ("learner", "rule", "name", "value"),
+    [
+        ("gradient", "plain", "step_size", 0.02),
+        ("gradient", "momentum", "momentum", 0.5),
+        ("stochastic", None, "forgetting_rate", 0.5),
+        ("stochastic", None, "delay", 64.0),
+        ("stochastic", None, "fixed_rate", 0.25),
+    ],
+)
+def test_steps_are_those_of_the_options(learner, rule, name, value):
+    usual, other = (
+        fitted(learner, rule, max_iter=2, **given).means_ for given in ({}, {name: value})
+    )
+
+    assert not np.array_equal(usual, other)
+
+
+@pytest.mark.parametrize(
+    ("learner", "n_items", "expected"),
+    [("gradient", 295, 4), ("gradient", 5_000, 10), ("gradient", 20, 1), ("memoized", 295, 9)],
+)
+def test_batches_of_points_are_not_small(learner, n_items, expected):
+    corpus = VectorCorpus.from_array(np.arange(2.0 * n_items, dtype=np.float32).reshape(-1, 2))
+    options = TrainingOptions(5, learner=learner, local=HARD, **SPHERES)
+
+    assert source_of(corpus, options, None, np.random.default_rng(0)).n_batches == expected
 
 
 def test_wide_items_with_constant_columns_are_clustered():
@@ -228,9 +284,10 @@ def test_what_does_not_fit_is_refused_in_a_line(options, message):
     ("options", "message"),
     [
         ({"rule": "newton"}, "gradient: must be one of plain, momentum, fisher, but is 'newton'"),
-        ({"step_size": 0.0}, "step size: must be above 0 and at most 1, but is 0.0."),
-        ({"step_size": 1.5}, "step size: must be above 0 and at most 1, but is 1.5."),
+        ({"step_size": 0.0}, "step-size: must be above 0 and at most 1, but is 0.0."),
+        ({"step_size": 1.5}, "step-size: must be above 0 and at most 1, but is 1.5."),
         ({"momentum": 1.0}, "momentum: must be at least 0 and below 1, but is 1.0."),
+        ({"momentum": 0.5}, "momentum: needs --gradient momentum, but found --gradient fisher."),
     ],
 )
 def test_steps_that_cannot_be_are_refused(options, message):

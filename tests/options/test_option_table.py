@@ -15,6 +15,7 @@ from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
     MoveOptions,
+    StepSizes,
     TopicPrior,
     TrainingOptions,
 )
@@ -26,6 +27,7 @@ HOLDERS = {
     "prior": TopicPrior,
     "moves": MoveOptions,
     "gradient": GradientOptions,
+    "step_sizes": StepSizes,
     "run": RunPlan,
 }
 DEFAULTS = {  # of classes that have no use for the default of the table
@@ -52,6 +54,8 @@ def test_a_row_names_a_field_and_its_default(option):
         ("hdp", {"moves": ("merge",), "criterion": "bound"}),
         ("hdp", {"gamma": 3.0, "moves": (), "cold-every": 3, "eta": 0.2}),
         ("hdp", {"learner": "stochastic", "round": 4}),
+        ("lda", {"learner": "stochastic", "forgetting-rate": 0.5, "delay": 64.0}),
+        ("mixture", {"learner": "stochastic", "fixed-rate": 0.05}),
         ("mixture", {"likelihood": "multinomial", "eta": 0.2, "sparsity": 2}),
         ("dp-mixture", {"learner": "accelerated", "tree-tolerance": 0.1}),
         (
@@ -59,7 +63,9 @@ def test_a_row_names_a_field_and_its_default(option):
             {
                 "learner": "gradient",
                 "likelihood": "isotropic-gaussian",
-                "gradient": "plain",
+                "gradient": "momentum",
+                "step-size": 0.02,
+                "momentum": 0.5,
                 "variance": 2.0,
             },
         ),

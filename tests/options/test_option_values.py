@@ -63,6 +63,9 @@ NEEDED = {  # by options that have no effect in the base of their command
     "train --restarts": "--local-update mean-field",
     "train --cold-every": "--moves none",
     "train --tree-tolerance": "--learner accelerated --topics 1",
+    "train --forgetting-rate": "--learner stochastic",
+    "train --delay": "--learner stochastic",
+    "train --fixed-rate": "--learner stochastic",
 }
 ENDS = {"--from": ["--to", "1"], "--to": ["--from", "2"]}  # of a path without rungs
 BY_DATA = {"ingest --min-df", "ingest --max-df"}  # refused as vocabulary: if no word is left
@@ -303,6 +306,12 @@ restarts: train documents --out out --restarts 2
 likelihood: train documents --out out --likelihood multinomial
 tree-tolerance: train documents --out out --tree-tolerance 0.1
 gradient: train documents --out out --gradient plain
+step-size: train documents --out out --step-size 0.1
+momentum: train documents --out out --momentum 0.9
+forgetting-rate: train documents --out out --forgetting-rate 0.5
+delay: train documents --out out --learner full --delay 64
+fixed-rate: train documents --out out --fixed-rate 0.1
+fixed-rate: train documents --out out --learner stochastic --fixed-rate 0.1 --delay 64
 variance: train documents --out out --variance 1
 sparsity: train documents --out out --topics 2 --model lda --sparsity 3
 workers: train documents --out out --workers 2 --executor serial

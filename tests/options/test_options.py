@@ -62,12 +62,20 @@ REFUSED = [
     ),
     (lambda: StepSizes(delay=-1.0), "delay: must be at least 0, but is -1.0."),
     (
-        lambda: StepSizes(forgetting_rate=0.5),
-        "forgetting rate: must be above 0.5 and at most 1, but is 0.5.",
+        lambda: StepSizes(forgetting_rate=0.49),
+        "forgetting-rate: must be from 0.5 to 1, but is 0.49.",
     ),
     (
         lambda: StepSizes(forgetting_rate=1.1),
-        "forgetting rate: must be above 0.5 and at most 1, but is 1.1.",
+        "forgetting-rate: must be from 0.5 to 1, but is 1.1.",
+    ),
+    (
+        lambda: StepSizes(fixed_rate=0.0),
+        "fixed-rate: must be above 0 and at most 1, but is 0.0.",
+    ),
+    (
+        lambda: StepSizes(delay=2.0, fixed_rate=0.1),
+        "fixed-rate: cannot be combined with --forgetting-rate and --delay.",
     ),
     (lambda: TrainingOptions(0), "topics: must be at least 1, but is 0."),
     (lambda: TrainingOptions(-3), "topics: must be at least 1, but is -3."),

@@ -50,7 +50,7 @@ class StochasticLearner(Learner[StochasticState[C, T], D, C, P, T], Generic[D, C
         current: Globals[C, P, T],
     ) -> tuple[StochasticState[C, T], bool]:
         summaries = [visit.summary for visit in visits]
-        size = (self.sizes.delay + state.n_steps + 1) ** -self.sizes.forgetting_rate
+        size = self.sizes.size(state.n_steps + 1)
         terms = reduce(added, (summary.terms for summary in summaries))
         scale = self.n_docs / terms.n_docs
         components, lap = state.components.scaled(1.0 - size), state.lap
