@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import reference_gaussian
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.model.likelihoods import diagonal_gaussian
 from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian, effective_variance
@@ -75,6 +75,7 @@ def test_default_variance_is_that_of_the_covariance(shape, fewest, monkeypatch):
     assert few != expected
 
 
+@pytest.mark.filterwarnings("ignore:The 280 columns vary in 40 directions only")
 def test_columns_that_say_the_same_do_not_count_twice():
     """Spheres then judge items alike, however often a column is there."""
     values = np.random.default_rng(0).standard_normal((5_000, 40)).astype(np.float32)
@@ -135,7 +136,7 @@ def test_variances_that_cannot_be_are_refused(variance):
 
 
 def test_items_that_are_all_alike_are_refused():
-    with pytest.raises(OptionError, match=r"variance: must be positive, but is 0.*alike"):
+    with pytest.raises(ShapeError, match="items: no two differ"):
         variance_in_columns(np.ones((4, 2)))
     with pytest.raises(OptionError, match="mean precision"):
         IsotropicGaussian(1.0, 0.0, as_they_are(2))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+import reference_gaussian
 from sparsetopics.execution.executors import Executor
 from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian, IsotropicGaussian
@@ -83,6 +84,36 @@ def sparse(shares):
     return Responsibilities(
         starts, topics.astype(np.uint32), shares[items, topics].astype(np.float32)
     )
+
+
+def plain_components(model):
+    """Weights of a mixture's components, with that of the tail if it has one, and the components.
+
+    These are the twin's dicts, in columns. Items must differ in all directions.
+    """
+    likelihood, own = model.likelihood, model.likelihood.coordinates
+    axes = np.eye(own.n_columns) if own.directions is None else own.directions
+    axes = own.scales[:, None] * axes * own.widths
+    empty = likelihood.posterior(likelihood.zeros(1))
+    names = {"degrees_of_freedom": "nu", "scale_matrices": "B", "means": "m"}
+    names |= {"mean_precisions": "kappa", "shapes": "a", "rates": "b"}
+    found = []
+    for posterior, n_topics in ((model.posterior, model.n_topics), (empty, 1)):
+        fields = {names[name]: values for name, values in posterior._asdict().items()}
+        for k in range(n_topics):
+            plain = {name: values[k] for name, values in fields.items()}
+            if hasattr(likelihood, "variance"):
+                plain["variance"] = likelihood.variance
+            found.append(reference_gaussian.in_columns(plain, own.origin, axes))
+    weights = model.mixture.mean_weights
+    return np.append(weights, max(1.0 - weights.sum(), 0.0)), found
+
+
+def plain_log_densities(model, values):
+    """The predictive density of each item under the twin."""
+    weights, components = plain_components(model)
+    find = reference_gaussian.mixture_log_density
+    return np.array([find(weights, components, x) for x in np.asarray(values, float)])
 
 
 def sum_items(likelihood, values, found, n_topics):

@@ -207,9 +207,9 @@ class IsotropicGaussian(VectorLikelihood):
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
         """Columns from the mean of most items, in the same unit, so that spheres are spheres."""
         kept, spread = usual_items(values)
-        width = float(np.sqrt(values[kept].var(axis=0).mean())) or 1.0
-        n_columns = values.shape[1]
-        return Coordinates(spread.mean, np.full(n_columns, width), np.ones(n_columns))
+        width, n_columns = float(np.sqrt(values[kept].var(axis=0).mean())), values.shape[1]
+        do_differ = np.full(n_columns, float(width > 0.0))
+        return Coordinates(spread.mean, np.full(n_columns, width or 1.0), do_differ)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
