@@ -145,7 +145,7 @@ def _source(options: TrainingOptions, *, is_streamed: bool) -> Source:
             read=batches.__getitem__,
         )
         kind = LIKELIHOODS[options.likelihood_name]
-        return StandardSource(in_columns, kind.coordinates_for(values.astype(float)))
+        return StandardSource(in_columns, kind.coordinates_for(values.astype(float)), seed=0)
     return Streamed(source) if is_streamed else source
 
 

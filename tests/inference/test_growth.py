@@ -43,6 +43,7 @@ from worlds.gaussian_worlds import (
     draw_items,
     draw_prior,
     draw_shares,
+    in_standard_coordinates,
     likelihood_of,
     sparse,
 )
@@ -341,9 +342,10 @@ def grown(cloud, folder, seed=0, *, workers=1, say=lambda sentence: None, **opti
     given_options = TrainingOptions(
         1, model="dp-mixture", learner="accelerated", local=LocalOptions("mean-field"), **options
     )
+    source = in_standard_coordinates(cloud.source(), given_options.likelihood_name)
     with open_executor(workers) as executor:
         model = train(
-            cloud.source(), given_options, folder, executor, np.random.default_rng(seed),
+            source, given_options, folder, executor, np.random.default_rng(seed),
             hooks=Hooks(on_lap=lambda info, model: course.append(info), say=say),
         )  # fmt: skip
     return model, course

@@ -4,6 +4,7 @@ Means of priors are zero: likelihoods measure items from there.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian, I
 from sparsetopics.model.likelihoods.gaussian import Gaussian, ZeroMeanGaussian
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.standard_source import standard_source
+from sparsetopics.options.registry import VECTOR_LIKELIHOODS, imported
 
 ORACLE = json.loads((Path(__file__).parents[1] / "data" / "oracle_mixtures.json").read_text())
 SERIAL = Executor()
@@ -56,7 +59,15 @@ def as_they_are(n_columns):
 def standard(kind, values):
     """The weak prior in the coordinates that suit the values, and the values in these."""
     coordinates = kind.coordinates_for(np.asarray(values, np.float64))
+    coordinates = replace(coordinates, steps=np.zeros(coordinates.n_columns))
     return kind.in_coordinates(coordinates), coordinates(values)
+
+
+def in_standard_coordinates(source, likelihood):
+    """The source of vectors as training reads it."""
+    kind = imported(VECTOR_LIKELIHOODS[likelihood].where)
+    names = [*map(str, range(source.n_columns))]
+    return standard_source(source, kind.coordinates_for, names, np.random.default_rng(0))
 
 
 def draw_items(n_items, n_columns, rng):
