@@ -125,7 +125,8 @@ class Coordinates:
         widths = np.where(self.widths > 0.0, self.widths, NARROW)
         scaled = (np.asarray(values, np.float64) - self.origin) / self.scales
         if self.directions is None:
-            own: FloatArray = scaled[:, axes] / widths[axes]
+            # A choice of columns lies column by column, and sums over them would be rounded otherwise
+            own: FloatArray = np.ascontiguousarray(scaled[:, axes] / widths[axes])
             return own
         found = np.empty((len(scaled), int(axes.sum())))
         item_kernels.multiply(
