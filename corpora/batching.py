@@ -81,10 +81,8 @@ def plan_vector_batches(
     """
     n_batches = _checked_n_batches(n_batches, corpus)
     if corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize > resident_bytes:
-        streamed = _streamed(corpus, _mixed_pieces(corpus, n_batches, rng))
-        return replace(
-            streamed, read=lambda n: VectorBatch(np.asarray(streamed.read(n).values, np.float32))
-        )
+        own = _streamed(corpus, _mixed_pieces(corpus, n_batches, rng))
+        return replace(own, read=lambda n: VectorBatch(np.asarray(own.read(n).values, np.float32)))
     parts = _divided(corpus.n_items, n_batches, rng)
     # Each row group is scattered to its places in one array, so that nothing is held twice.
     place = np.empty(corpus.n_items, np.int64)
