@@ -6,7 +6,7 @@ responsibilities are dense.
 """
 
 import numpy as np
-from scipy.special import gammaln, psi
+from scipy.special import gammaln, logsumexp, psi
 from scipy.stats import multivariate_t, norm, t
 
 
@@ -92,6 +92,30 @@ def predictive_log_density(prior, x):
     wider = 1.0 + 1.0 / prior["kappa"] if "m" in prior else 1.0
     mean = prior.get("m", np.zeros(n_columns))
     return float(multivariate_t.logpdf(x, mean, np.asarray(prior["B"]) * wider / dof, dof))
+
+
+def mixture_log_density(weights, components, x):
+    """log Σ_k w_k ∫ p(x|φ) p(φ|component k) dφ; components are dicts like priors."""
+    logs = [predictive_log_density(each, x) for each in components]
+    return float(logsumexp(logs, b=weights))
+
+
+def in_columns(component, origin, axes):
+    """A component, as a dict like a prior's, of x = origin + axes @ z instead of z.
+
+    Axes of a component without covariances must be along the columns.
+    """
+    found = dict(component)
+    if "m" in component:
+        found["m"] = origin + axes @ component["m"]
+    if "B" in component:
+        found["B"] = axes @ component["B"] @ axes.T
+    elif "b" in component:
+        found["b"] = np.diag(axes @ np.diag(component["b"]) @ axes.T)
+    else:
+        assert np.ptp(np.diag(axes)) == 0.0
+        found["variance"] = component["variance"] * axes[0, 0] ** 2
+    return found
 
 
 def log_evidence_by_chain(prior, values):

@@ -10,7 +10,13 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, VectorBatch, VectorSource
 from sparsetopics.base.errors import ShapeError, warn_user
 from sparsetopics.base.wording import listed, quantity
-from sparsetopics.model.coordinates import Coordinates, far_from_most, spread_of, steps_of
+from sparsetopics.model.coordinates import (
+    Coordinates,
+    far_from_most,
+    spread_of,
+    steps_of,
+    usual_items,
+)
 
 MOST_PRODUCTS = 2e9  # of columns: a few seconds
 MOST_SAMPLED = 100_000
@@ -82,12 +88,15 @@ def seed_from(rng: np.random.Generator) -> int:
 
 def _remarks(values: FloatArray, coordinates: Coordinates, names: Sequence[str]) -> Iterator[str]:
     n_axes = spread_of(values).rank
+    if n_axes < coordinates.n_columns:  # or one huge item hides how all others differ
+        n_axes = max(n_axes, usual_items(values)[1].rank)
     if n_axes < coordinates.n_columns:
-        constant = np.flatnonzero(np.ptp(values, axis=0) == 0.0)
-        alike = f" ({listed([names[d] for d in constant[:MOST_NAMED]])} never changes)"
+        constant = [names[d] for d in np.flatnonzero(np.ptp(values, axis=0) == 0.0)[:MOST_NAMED]]
+        never = "column {} never changes" if len(constant) == 1 else "columns {} never change"
+        alike = f" ({never.format(listed(constant))})" if constant else ""
         yield (
-            f"The {quantity(coordinates.n_columns, 'column')} vary in {n_axes:,} "
-            f"directions only{alike if len(constant) else ''}; the others cannot tell items apart."
+            f"The {quantity(coordinates.n_columns, 'column')} vary in "
+            f"{quantity(n_axes, 'direction')} only{alike}; the others cannot tell items apart."
         )
     for column, is_far in enumerate(far_from_most(values).T):
         found, counts = np.unique(values[is_far, column], return_counts=True)

@@ -112,6 +112,7 @@ def test_mixtures_of_extreme_documents_are_finite(name, estimator):
     assert_finite(model.weights_, model.components_, model.predict_proba(documents))
 
 
+@pytest.mark.filterwarnings("ignore:The .* columns vary in")
 @pytest.mark.parametrize("likelihood", GAUSSIANS)
 @pytest.mark.parametrize("name", VECTORS)
 def test_mixtures_of_extreme_items_are_finite_or_refused(name, likelihood):

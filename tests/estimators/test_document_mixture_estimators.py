@@ -37,8 +37,12 @@ def test_the_kinds_of_documents_are_found(fitted):
 
 
 def test_probabilities_and_scores_follow_from_weights_and_components(fitted):
-    logs = COUNTS @ np.log(fitted.components_).T
-    expected = logsumexp(logs, b=fitted.weights_, axis=1)
+    """And from the weight that the process leaves to components without documents."""
+    weights = fitted.model_.mixture.mean_weights
+    np.testing.assert_allclose(fitted.weights_, weights / weights.sum())
+    components = np.vstack([fitted.components_, np.full((1, 30), 1 / 30)])
+    logs = COUNTS @ np.log(components).T
+    expected = logsumexp(logs, b=np.append(weights, 1.0 - weights.sum()), axis=1)
 
     np.testing.assert_allclose(fitted.predict_proba(COUNTS).sum(axis=1), 1.0)
     np.testing.assert_allclose(fitted.score_samples(COUNTS), expected, rtol=1e-4)

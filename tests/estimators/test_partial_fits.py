@@ -125,7 +125,9 @@ def test_one_component_is_the_posterior_of_all_items():
 
     prior = model.model_.likelihood
     strength = prior.mean_precision
-    expected = (strength * prior.mean + CLUMPS.astype(float).sum(axis=0)) / (strength + 300)
+    expected = (strength * prior.coordinates.origin + CLUMPS.astype(float).sum(axis=0)) / (
+        strength + 300
+    )
     np.testing.assert_allclose(model.means_[0], expected, rtol=1e-6)
 
 

@@ -34,6 +34,7 @@ from sparsetopics.inference.training_state import (
 )
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.memo import Memo
+from sparsetopics.model.standard_source import StandardSource
 from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
@@ -51,7 +52,7 @@ from sparsetopics.runs.checkpoints import (
     write_checkpoint,
 )
 from sparsetopics.runs.training_folder import TrainingFolder
-from worlds.clumped_mixtures import draw_clumps
+from worlds.clumped_mixtures import LIKELIHOODS, draw_clumps
 from worlds.simulated_documents import as_source, simulate
 
 TIE = "a"  # of all checkpoints to their plans
@@ -138,11 +139,13 @@ def _source(options: TrainingOptions, *, is_streamed: bool) -> Source:
         n_items = 60 if options.grows else 30
         values = draw_clumps(0, n_items, 2, 4).values
         batches = tuple(VectorBatch(part) for part in np.array_split(values, N_BATCHES))
-        source = Batches(
+        in_columns = Batches(
             *(len(values), float(len(values)), values.shape[1], N_BATCHES),
-            is_resident=True,
+            is_resident=not is_streamed,
             read=batches.__getitem__,
         )
+        kind = LIKELIHOODS[options.likelihood_name]
+        return StandardSource(in_columns, kind.coordinates_for(values.astype(float)), seed=0)
     return Streamed(source) if is_streamed else source
 
 

@@ -1,5 +1,7 @@
 """Points that climb: gradients as finite differences have them, sticks inside, MM as its twin."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,7 +20,7 @@ from sparsetopics.model.allocations.mixture_weights import DPModes
 from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian
 from sparsetopics.model.statistics import Statistics, Summary
 from sparsetopics.options.training import GradientOptions, LocalOptions
-from worlds.gaussian_worlds import SERIAL, draw_items, sparse
+from worlds.gaussian_worlds import SERIAL, as_they_are, draw_items, sparse
 from worlds.simulated_documents import read_only
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -32,10 +34,11 @@ class World:
 
     def __init__(self, seed, n_items=30, n_topics=4, n_columns=3, gamma=None):
         rng = np.random.default_rng(seed)
-        mean = rng.normal(3.0, 1.0, n_columns).astype(np.float32).astype(float)
         gamma = rng.uniform(1.0, 6.0) if gamma is None else gamma
-        self.plain = {"variance": rng.uniform(0.5, 3.0), "m": mean, "kappa": 0.7, "gamma": gamma}
-        self.likelihood = IsotropicGaussian(self.plain["variance"], mean, 0.7, at_modes=True)
+        self.plain = {"variance": rng.uniform(0.5, 3.0), "kappa": 0.7, "gamma": gamma}
+        self.plain["m"] = np.zeros(n_columns)
+        own = as_they_are(n_columns)
+        self.likelihood = IsotropicGaussian(self.plain["variance"], 0.7, own, at_modes=True)
         self.values = draw_items(n_items, n_columns, rng)
         self.owners = rng.integers(0, n_topics, n_items)
         self.n_topics, self.n_items = n_topics, 4 * n_items
@@ -76,7 +79,6 @@ def test_gradients_are_finite_differences_of_the_log_posterior(seed, n_topics):
     found = world.learner().gradient(world.points, world.summary)
 
     values, (means, sticks) = world.values.astype(float), world.points
-    means = means + world.plain["m"]
     fixed = world.plain, values, world.owners
 
     def of_means(near):
@@ -106,7 +108,7 @@ def test_gradients_of_all_items_are_none_at_the_modes(seed):
     means, sticks = reference_gradient.modes(
         world.plain, world.values.astype(float), world.owners, world.n_topics
     )
-    np.testing.assert_allclose(points.means + world.plain["m"], means, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(points.means, means, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(points.sticks, np.clip(sticks, 1e-9, 1 - 1e-9), rtol=1e-12)
 
 
@@ -199,7 +201,7 @@ def test_a_stick_goes_at_most_half_of_its_way(sticks, step):
 def test_fisher_steps_of_means_end_before_the_mean_of_the_items(seed, step_size):
     """Column by column, whatever the residuals; the prior's pull aside."""
     world = World(seed, n_items=12)
-    world.likelihood = IsotropicGaussian(world.plain["variance"], world.plain["m"], 1e-300, True)
+    world.likelihood = replace(world.likelihood, mean_precision=1e-300)
     learner = world.learner("fisher", step_size=step_size)
     before = learner.init(world.start)
     visit = Visit(0, world.summary_of(np.roll(world.owners, 1)), None, None)
@@ -223,7 +225,7 @@ def test_what_the_engine_sees_are_the_points():
     components, terms = learner.components(state), learner.terms(state)
 
     means = world.likelihood.posterior(components).means
-    np.testing.assert_allclose(means, state.points.means + world.plain["m"], rtol=1e-6)
+    np.testing.assert_allclose(means, state.points.means, rtol=1e-6)
     np.testing.assert_array_equal(components.counts, learner.statistics(state).components.counts)
     logs = DPModes(terms.counts, world.plain["gamma"]).expected_log_weights
     expected = reference_gradient.log_weights(state.points.sticks)

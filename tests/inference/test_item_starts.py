@@ -6,6 +6,7 @@ import pytest
 from sparsetopics.base.batches import VectorBatch
 from sparsetopics.inference.item_step import components_of, sample_items
 from worlds.clumped_mixtures import LIKELIHOOD_NAMES, LIKELIHOODS, draw_clumps
+from worlds.gaussian_worlds import standard
 
 WITH_MEANS = ("gaussian", "diagonal-gaussian", "isotropic-gaussian")
 each_likelihood = pytest.mark.parametrize("name", LIKELIHOOD_NAMES)
@@ -42,8 +43,9 @@ def test_samples_differ_from_seed_to_seed_and_repeat_with_it():
     assert not np.array_equal(draws[0], draws[2])
 
 
-def likelihood_of(name, values):
-    return LIKELIHOODS[name].from_data(values)
+def standard_items(name, values):
+    """The weak prior in the coordinates of the values, and these in them."""
+    return standard(LIKELIHOODS[name], values)
 
 
 @pytest.mark.parametrize("name", WITH_MEANS)
@@ -51,12 +53,12 @@ def likelihood_of(name, values):
 def test_distant_seeds_fall_into_all_clumps(name, seed):
     """Twelve apart, though seeds are drawn; drawn evenly they seldom would."""
     clumps = draw_clumps(seed, n_clumps=4)
-    likelihood = likelihood_of(name, clumps.values)
+    likelihood, values = standard_items(name, clumps.values)
 
     rng = np.random.default_rng(seed)
     hits, even_hits = [], []
     for _ in range(20):
-        seeds = likelihood.distant_seeds(clumps.values, 4, rng)
+        seeds = likelihood.distant_seeds(values, 4, rng)
         assert len(np.unique(seeds)) == 4
         hits.append(len(np.unique(clumps.kinds[seeds])))
         even_hits.append(len(np.unique(clumps.kinds[rng.permutation(240)[:4]])))
@@ -72,7 +74,7 @@ def test_of_mean_zero_other_directions_are_distant(seed):
     axes = rng.permutation(np.arange(120) % 4)
     values = 0.05 * rng.standard_normal((120, 4)).astype(np.float32)
     values[np.arange(120), axes] += 10.0 * rng.choice([-1, 1], 120)
-    likelihood = likelihood_of("zero-mean-gaussian", values)
+    likelihood, values = standard_items("zero-mean-gaussian", values)
 
     hits = [len(np.unique(axes[likelihood.distant_seeds(values, 4, rng)])) for _ in range(20)]
 
@@ -83,7 +85,7 @@ def test_of_mean_zero_other_directions_are_distant(seed):
 def test_an_item_is_drawn_as_far_as_it_falls_short_of_its_own_component(name):
     """Two seeds of three items, often: shares are those of the divergences."""
     values = draw_clumps(2, n_items=3, n_clumps=3).values
-    likelihood = likelihood_of(name, values)
+    likelihood, values = standard_items(name, values)
     own = likelihood.alone(values, np.arange(len(values)))
     densities = likelihood.prepare(own).log_densities(values)  # of item by component
     divergences = np.maximum(np.diag(densities)[:, None] - densities, 0.0)
@@ -106,7 +108,7 @@ def test_there_are_no_more_seeds_than_different_items(name, seed, n_copies):
     rng = np.random.default_rng(seed)
     different = draw_clumps(seed, n_items=6, n_clumps=6).values
     values = np.repeat(different, n_copies, axis=0)[rng.permutation(6 * n_copies)]
-    likelihood = likelihood_of(name, values)
+    likelihood, values = standard_items(name, values)
 
     seeds = likelihood.distant_seeds(values, 11, rng)
 
@@ -119,11 +121,9 @@ def test_there_are_no_more_seeds_than_different_items(name, seed, n_copies):
 @each_likelihood
 def test_fewer_seeds_are_the_first_of_more(name):
     clumps = draw_clumps(3)
-    likelihood = likelihood_of(name, clumps.values)
+    likelihood, values = standard_items(name, clumps.values)
 
-    few, many = (
-        likelihood.distant_seeds(clumps.values, n, np.random.default_rng(1)) for n in (3, 8)
-    )
+    few, many = (likelihood.distant_seeds(values, n, np.random.default_rng(1)) for n in (3, 8))
 
     np.testing.assert_array_equal(few, many[:3])
 
@@ -132,7 +132,7 @@ def test_fewer_seeds_are_the_first_of_more(name):
 @pytest.mark.parametrize("n_rounds", [1, 2, 5])
 def test_every_component_holds_something(name, n_rounds):
     values = draw_clumps(4).values
-    likelihood = likelihood_of(name, values)
+    likelihood, values = standard_items(name, values)
     seeds = np.random.default_rng(0).permutation(len(values))[:30]
 
     components = components_of(values, seeds, likelihood, n_rounds)
@@ -147,7 +147,7 @@ def test_every_component_holds_something(name, n_rounds):
 @each_likelihood
 def test_in_one_round_items_go_to_the_seed_whose_component_likes_them_best(name):
     values = draw_clumps(5).values
-    likelihood = likelihood_of(name, values)
+    likelihood, values = standard_items(name, values)
     seeds = np.arange(0, 240, 40)
 
     found = components_of(values, seeds, likelihood, 1)
@@ -157,17 +157,17 @@ def test_in_one_round_items_go_to_the_seed_whose_component_likes_them_best(name)
     np.testing.assert_array_equal(found.counts, np.bincount(best, minlength=6))
     if name in WITH_MEANS:
         for k in range(6):
-            sums = (values[best == k].astype(float) - found.origin).sum(axis=0)
+            sums = values[best == k].astype(float).sum(axis=0)
             np.testing.assert_allclose(found.sums[k], sums, rtol=1e-6, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", WITH_MEANS)
 def test_more_rounds_bring_seeds_of_clumps_to_the_clumps(name):
     clumps = draw_clumps(6)
-    likelihood = likelihood_of(name, clumps.values)
+    likelihood, values = standard_items(name, clumps.values)
     seeds = np.array([np.flatnonzero(clumps.kinds == kind)[0] for kind in range(4)])
 
-    components = components_of(clumps.values, seeds, likelihood, 3)
+    components = components_of(values, seeds, likelihood, 3)
 
     np.testing.assert_array_equal(components.counts, np.bincount(clumps.kinds))
 
@@ -175,7 +175,7 @@ def test_more_rounds_bring_seeds_of_clumps_to_the_clumps(name):
 @each_likelihood
 def test_a_seed_like_another_keeps_itself(name):
     values = draw_clumps(7, n_items=50).values
-    likelihood = likelihood_of(name, values)
+    likelihood, values = standard_items(name, values)
     doubled = np.concatenate([values, values[:1]])
 
     components = components_of(doubled, np.array([0, 50]), likelihood, 1)
@@ -188,14 +188,14 @@ def test_a_seed_like_another_keeps_itself(name):
 @each_likelihood
 def test_each_item_makes_a_component_of_its_own(name):
     values = draw_clumps(8, n_items=9).values
-    likelihood = likelihood_of(name, values)
+    likelihood, values = standard_items(name, values)
 
     moments = likelihood.alone(values, np.arange(len(values)))
 
-    centred = values.astype(float) - moments.origin
+    wide = values.astype(float)
     np.testing.assert_array_equal(moments.counts, np.ones(9))
-    squares = centred[:, :, None] * centred[:, None]
+    squares = wide[:, :, None] * wide[:, None]
     if name in ("diagonal-gaussian", "isotropic-gaussian"):
-        squares = centred**2
+        squares = wide**2
     np.testing.assert_allclose(moments.squares, squares, rtol=1e-5, atol=1e-5)
     assert moments.sums.shape == (9, 3 if name in WITH_MEANS else 0)

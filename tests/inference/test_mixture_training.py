@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsetopics.base.batches import DocumentBatch, VectorBatch
-from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.base.errors import OptionError, ShapeError, SparsetopicsWarning
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import Executor, open_executor
@@ -21,6 +21,7 @@ from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 from worlds.dense_responsibilities import sparse_of
 from worlds.document_mixtures import draw_documents, items_of, n_removed
+from worlds.gaussian_worlds import in_standard_coordinates
 from worlds.patches import N_EDGES, edge_patches
 
 LIKELIHOODS = ("zero-mean-gaussian", "gaussian", "diagonal-gaussian")
@@ -41,6 +42,7 @@ def fit(values, options, *, seed=0, n_batches=4, workers=1, resident_bytes=10**6
     else:
         corpus = VectorCorpus.from_array(values)
         source = plan_vector_batches(corpus, n_batches, rng, resident_bytes=resident_bytes)
+        source = in_standard_coordinates(source, options.likelihood_name)
     course = []
     hooks = Hooks(on_lap=lambda info, model: course.append(info))
     with tempfile.TemporaryDirectory() as scratch, open_executor(workers) as executor:
@@ -136,6 +138,7 @@ def greedily_merged(values, model, number):
     """The components of ``number`` (one for each of the model's), merged while that raises the ELBO
     of ``values`` alone."""
     own = sparse_of(model.responsibilities(values)).renumbered(number)
+    values = model.likelihood.coordinates(values)
     n_topics = int(number.max()) + 1
 
     def judged(number, n_left):
@@ -206,15 +209,12 @@ def test_all_learners_reach_much_the_same_bound(model, start):
     assert max(bounds.values()) - min(bounds.values()) < 0.05, bounds
 
 
+@pytest.mark.filterwarnings("ignore:The 9 columns vary in")
 def test_items_that_cannot_be_a_mixture_are_refused():
     few = np.eye(4, 9, dtype=np.float32)
-    constant = clusters(0)
-    constant[:, 1] = 2.5
 
     with pytest.raises(ShapeError, match="expected at least 9, as many as columns, but found 4"):
         fit(few, options_of(1), n_batches=1)
-    with pytest.raises(ShapeError, match=r"column 1: is 2\.5 in every item"):
-        fit(constant, options_of(1))
     with pytest.raises(OptionError, match="must be at most 300, the number of items, but is 301"):
         fit(clusters(0), options_of(301))
 
@@ -242,6 +242,26 @@ def test_combinations_that_do_not_work_are_refused(others, message):
     local = LocalOptions("mean-field", restarts=0)
     with pytest.raises(OptionError, match=message):
         TrainingOptions(3, **{"model": "dp-mixture", "local": local} | others)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_a_constant_column_changes_nothing(likelihood):
+    """It is named, and left out of distances."""
+    values = clusters(0)
+    more = np.insert(values, 1, 2.5, axis=1)
+    options = options_of(5, likelihood=likelihood, laps=10)
+
+    if likelihood == "zero-mean-gaussian":  # about zero, it is a direction like others
+        fit(more, options)
+        return
+    with pytest.warns(SparsetopicsWarning, match=r"4 columns vary in 3 .*column 1 never changes"):
+        model, course = fit(more, options)
+
+    without, shorter = fit(values, options)
+    np.testing.assert_allclose(model.weights, without.weights, rtol=1e-6)
+    found, expected = (each.responsibilities(x) for each, x in ((model, more), (without, values)))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(model.normals.means[:, 1], 2.5)
 
 
 def test_a_batch_of_one_item_and_equal_items_are_no_harm():

@@ -1,5 +1,7 @@
 """Gaussians with a Normal-Gamma prior: known bounds, Student chains, and the Wishart's case."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,12 +11,14 @@ from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.model.likelihoods.gaussian import Gaussian
 from worlds.gaussian_worlds import (
+    as_they_are,
     draw_items,
     draw_prior,
     draw_shares,
     likelihood_of,
     oracle_world,
     sparse,
+    standard,
     sum_items,
 )
 
@@ -40,15 +44,18 @@ def test_evidence_is_a_chain_of_student_predictives(n_columns, n_items):
     (found,) = likelihood.log_evidence(moments)
 
     expected = reference_gaussian.log_evidence_by_chain(prior, values.astype(float))
-    np.testing.assert_allclose(found, expected, rtol=1e-6)  # items are rounded about the mean
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_in_one_dimension_it_is_the_full_gaussian():
-    """ν = 2a and B = 2b: every formula must agree, defaults included."""
+    """ν = 2a and B = 2b: every formula must agree."""
     rng = np.random.default_rng(3)
-    values, shares = draw_items(30, 1, rng), sparse(draw_shares(30, 3, rng))
-    diagonal, full = DiagonalGaussian.from_data(values), Gaussian.from_data(values)
-    ours, theirs = sum_items(diagonal, values, shares, 3), sum_items(full, values, shares, 3)
+    raw, shares = draw_items(30, 1, rng), sparse(draw_shares(30, 3, rng))
+    (diagonal, values), (full, turned) = (standard(k, raw) for k in (DiagonalGaussian, Gaussian))
+    np.testing.assert_allclose(values, turned, rtol=1e-6)
+    diagonal = replace(diagonal, rates=0.5 * full.scale_matrix[0])
+    assert (2.0 * diagonal.shape, diagonal.mean_precision) == (3.0, full.mean_precision)
+    ours, theirs = (sum_items(each, values, shares, 3) for each in (diagonal, full))
 
     np.testing.assert_allclose(diagonal.log_evidence(ours), full.log_evidence(theirs), rtol=1e-10)
     np.testing.assert_allclose(
@@ -56,11 +63,16 @@ def test_in_one_dimension_it_is_the_full_gaussian():
         full.prepare(theirs).log_densities(values),
         rtol=1e-5,
     )
-    estimates = (
-        likelihood.point_estimates(likelihood.posterior(moments))
+    np.testing.assert_allclose(
+        diagonal.predictive(ours).log_densities(values),
+        full.predictive(theirs).log_densities(values),
+        rtol=1e-5,
+    )
+    normals = (
+        likelihood.normals(likelihood.posterior(moments))
         for likelihood, moments in ((diagonal, ours), (full, theirs))
     )
-    for mine, other in zip(*estimates, strict=True):
+    for mine, other in zip(*normals, strict=True):
         np.testing.assert_allclose(mine.ravel(), other.ravel(), rtol=1e-10)
 
 
@@ -83,8 +95,8 @@ def test_columns_are_independent():
 
 def test_priors_that_cannot_be_are_refused():
     with pytest.raises(OptionError, match="shape: must be more than 1, but is 1"):
-        DiagonalGaussian(1.0, np.ones(2), np.zeros(2), 1.0)
+        DiagonalGaussian(1.0, np.ones(2), 1.0, as_they_are(2))
     with pytest.raises(OptionError, match="rates: must be positive, but one is 0"):
-        DiagonalGaussian(2.0, np.array([1.0, 0.0]), np.zeros(2), 1.0)
+        DiagonalGaussian(2.0, np.array([1.0, 0.0]), 1.0, as_they_are(2))
     with pytest.raises(OptionError, match="mean precision"):
-        DiagonalGaussian(2.0, np.ones(2), np.zeros(2), -1.0)
+        DiagonalGaussian(2.0, np.ones(2), -1.0, as_they_are(2))

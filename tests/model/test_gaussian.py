@@ -7,9 +7,17 @@ from scipy.stats import gamma, norm
 import reference_gaussian
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.allocations.mixture_weights import DPMixture
-from sparsetopics.model.likelihoods.gaussian import Gaussian
+from sparsetopics.model.likelihoods.gaussian import WIDTH, Gaussian
+from sparsetopics.model.likelihoods.vector_likelihood import MEAN_PRECISION
 from sparsetopics.model.responsibilities import Responsibilities
-from worlds.gaussian_worlds import draw_prior, likelihood_of, oracle_world, sum_items
+from worlds.gaussian_worlds import (
+    as_they_are,
+    draw_prior,
+    likelihood_of,
+    oracle_world,
+    standard,
+    sum_items,
+)
 
 
 def moments_of_all(likelihood, values):
@@ -40,12 +48,12 @@ def test_evidence_is_a_chain_of_student_predictives(n_columns, n_items):
     (found,) = likelihood.log_evidence(moments_of_all(likelihood, values))
 
     expected = reference_gaussian.log_evidence_by_chain(prior, values.astype(float))
-    np.testing.assert_allclose(found, expected, rtol=1e-6)  # items are rounded about the mean
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_evidence_in_one_dimension_is_the_integral():
     values = np.array([0.5, -1.25, 2.0])
-    likelihood = Gaussian(3.5, np.array([[1.8]]), np.array([0.5]), 0.7)
+    likelihood = Gaussian(3.5, np.array([[1.8]]), 0.7, as_they_are(1))
 
     (found,) = likelihood.log_evidence(moments_of_all(likelihood, values[:, None]))
 
@@ -53,7 +61,7 @@ def test_evidence_in_one_dimension_is_the_integral():
     total = 0.0
     for log_precision in log_precisions:
         precision, width = np.exp(log_precision), np.exp(-0.5 * log_precision)
-        densities = norm.pdf(means, 0.5, width / np.sqrt(0.7))
+        densities = norm.pdf(means, 0.0, width / np.sqrt(0.7))
         for value in values:
             densities *= norm.pdf(value, means, width)
         total += densities.sum() * gamma.pdf(precision, 3.5 / 2, scale=2 / 1.8) * precision
@@ -62,10 +70,9 @@ def test_evidence_in_one_dimension_is_the_integral():
 
 
 def test_posterior_is_that_of_the_uncentred_formulas():
-    """However far the prior's mean is from zero, and with shares."""
+    """With shares, and however far the items are from zero."""
     rng = np.random.default_rng(4)
     prior = draw_prior("gaussian", 3, rng)
-    prior["m"] = prior["m"] + 50.0
     values = (50.0 + rng.normal(size=(20, 3))).astype(np.float32)
     shares = (np.floor(rng.random(20) * 1024) / 1024).astype(np.float32)
     found = Responsibilities(np.arange(21), np.zeros(20, np.uint32), shares)
@@ -78,22 +85,24 @@ def test_posterior_is_that_of_the_uncentred_formulas():
         np.testing.assert_allclose(ours[0], theirs, rtol=1e-5)
 
 
-def test_prior_from_data_expects_the_variances_and_the_mean():
+def test_weak_prior_expects_the_covariance_and_the_mean():
+    """A tenth of that of all items; in standard coordinates, it is a sphere about zero."""
     rng = np.random.default_rng(0)
-    values = (5.0 + rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3))).astype(np.float32)
+    values = 5.0 + rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3))
 
-    likelihood = Gaussian.from_data(values)
+    likelihood, _ = standard(Gaussian, values)
 
-    estimates = likelihood.point_estimates(likelihood.posterior(likelihood.zeros(1)))
-    expected = np.diag(values.astype(float).var(axis=0))
-    np.testing.assert_allclose(estimates.covariances[0], expected, rtol=1e-6)
-    np.testing.assert_allclose(estimates.means[0], values.mean(axis=0), rtol=1e-6)
+    empty = likelihood.posterior(likelihood.zeros(1))
+    found, inside = likelihood.normals(empty), likelihood.standard_normals(empty)
+    np.testing.assert_allclose(found.covariances[0], WIDTH * np.cov(values.T, bias=True), rtol=1e-9)
+    np.testing.assert_allclose(found.means[0], values.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(inside.covariances[0], WIDTH * np.eye(3))
+    np.testing.assert_array_equal(inside.means, np.zeros((1, 3)))
+    assert (likelihood.degrees_of_freedom, likelihood.mean_precision) == (5.0, MEAN_PRECISION)
 
 
 def test_priors_that_cannot_be_are_refused():
     with pytest.raises(OptionError, match="degrees of freedom"):
-        Gaussian(3.0, np.eye(2), np.zeros(2), 1.0)
+        Gaussian(3.0, np.eye(2), 1.0, as_they_are(2))
     with pytest.raises(OptionError, match="mean precision: must be positive, but is 0"):
-        Gaussian(9.0, np.eye(2), np.zeros(2), 0.0)
-    with pytest.raises(OptionError, match=r"prior mean: must have shape \(2,\), but has \(3,\)"):
-        Gaussian(9.0, np.eye(2), np.zeros(3), 1.0)
+        Gaussian(9.0, np.eye(2), 0.0, as_they_are(2))

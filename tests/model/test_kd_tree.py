@@ -9,16 +9,15 @@ from sparsetopics.model import kd_tree
 from sparsetopics.model.kd_tree import KdTree
 
 
-def tree_of(values, *, in_pairs=True, origin=None):
-    origin = np.zeros(values.shape[1]) if origin is None else origin
-    return KdTree(values.astype(np.float32), origin, in_pairs=in_pairs)
+def tree_of(values, *, in_pairs=True):
+    return KdTree(values.astype(np.float32), in_pairs=in_pairs)
 
 
-def packed(values, origin):
-    """Sums over items of x, and of x_d x_e for d ≤ e, from the origin."""
-    centred = (values - origin.astype(np.float32)).astype(np.float64)
+def packed(values):
+    """Sums over items of x, and of x_d x_e for d ≤ e."""
+    wide = values.astype(np.float64)
     rows, columns = np.triu_indices(values.shape[1])
-    return centred.sum(axis=0), (centred.T @ centred)[rows, columns]
+    return wide.sum(axis=0), (wide.T @ wide)[rows, columns]
 
 
 def leaves_of(tree):
@@ -37,15 +36,14 @@ def leaves_of(tree):
 def test_every_node_has_the_sums_of_its_items(n_items, in_pairs):
     rng = np.random.default_rng(n_items)
     values = (rng.normal(size=(n_items, 3)) + 5.0).astype(np.float32)
-    origin = values.mean(axis=0).astype(np.float64)
     before = values.copy()
 
-    tree = tree_of(values, in_pairs=in_pairs, origin=origin)
+    tree = tree_of(values, in_pairs=in_pairs)
     leaves = leaves_of(tree)
 
     for node in range(tree.n_nodes):
         found, items = tree.sums(np.array([node])), tree.items(node)
-        sums, products = packed(items, origin)
+        sums, products = packed(items)
         assert found.counts[0] == len(items)
         np.testing.assert_allclose(found.sums[0], sums, rtol=1e-9, atol=1e-9)
         wanted = products if in_pairs else products[[0, 3, 5]]

@@ -22,17 +22,17 @@ def draw(seed, n_items=20, n_topics=4, n_columns=3):
     return draw_items(n_items, n_columns, rng), draw_shares(n_items, n_topics, rng)
 
 
-def zeros_full(n_topics, n_columns=3, with_sums=True, origin=0.0):
-    return Moments.zeros(n_topics, np.full(n_columns, origin), in_pairs=True, with_sums=with_sums)
+def zeros_full(n_topics, n_columns=3, with_sums=True):
+    return Moments.zeros(n_topics, n_columns, in_pairs=True, with_sums=with_sums)
 
 
-def full_moments(values, found, n_topics, with_sums=True, origin=0.0):
-    zeros = zeros_full(n_topics, values.shape[1], with_sums, origin)
+def full_moments(values, found, n_topics, with_sums=True):
+    zeros = zeros_full(n_topics, values.shape[1], with_sums)
     return zeros.sum_items(values, found, SERIAL)
 
 
-def diagonal_moments(values, found, n_topics, origin=0.0):
-    zeros = Moments.zeros(n_topics, np.full(values.shape[1], origin))
+def diagonal_moments(values, found, n_topics):
+    zeros = Moments.zeros(n_topics, values.shape[1])
     return zeros.sum_items(values, found, SERIAL)
 
 
@@ -148,16 +148,6 @@ def test_zeros_are_neutral():
             np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("find", [full_moments, diagonal_moments])
-def test_items_are_measured_from_the_origin(find):
-    values, shares = draw(7)
-
-    moved = find(values, sparse(shares), 4, origin=2.5)
-
-    assert_close(moved[:3], find(values - np.float32(2.5), sparse(shares), 4)[:3])
-    np.testing.assert_array_equal(moved.plus(moved).origin, np.full(3, 2.5))
-
-
 def test_batches_go_in_and_out_in_place():
     values, shares = draw(8)
     batch = full_moments(values, sparse(shares), 4)
@@ -201,7 +191,7 @@ def test_nodes_share_out_what_their_items_add_up_to(with_sums, is_full):
     shares = draw_shares(n_nodes, n_topics, rng)
     squares = np.zeros((n_topics, n_columns, n_columns) if is_full else (n_topics, n_columns))
     width = n_columns if with_sums else 0
-    zeros = Moments(np.zeros(n_topics), np.zeros((n_topics, width)), squares, np.zeros(n_columns))
+    zeros = Moments(np.zeros(n_topics), np.zeros((n_topics, width)), squares)
 
     found = zeros.sum_batch(NodeBatch(sums), sparse(shares), SERIAL)
 

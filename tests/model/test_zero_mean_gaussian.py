@@ -8,9 +8,9 @@ from scipy.stats import gamma, norm
 import reference_gaussian
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.allocations.mixture_weights import DPMixture
-from sparsetopics.model.likelihoods.gaussian import ZeroMeanGaussian
+from sparsetopics.model.likelihoods.gaussian import WIDTH, ZeroMeanGaussian
 from sparsetopics.model.likelihoods.moments import Moments
-from worlds.gaussian_worlds import draw_prior, likelihood_of, oracle_world
+from worlds.gaussian_worlds import as_they_are, draw_prior, likelihood_of, oracle_world, standard
 
 
 def moments_of_all(values):
@@ -18,7 +18,6 @@ def moments_of_all(values):
         np.array([float(len(values))]),
         np.zeros((1, 0)),
         (values.T @ values)[None].astype(float),
-        np.zeros(values.shape[1]),
     )
 
 
@@ -46,7 +45,7 @@ def test_evidence_is_a_chain_of_student_predictives(n_columns, n_items):
 
 def test_evidence_in_one_dimension_is_the_integral():
     values = np.array([0.4, -1.3, 2.2])
-    likelihood = ZeroMeanGaussian(3.5, np.array([[1.8]]))
+    likelihood = ZeroMeanGaussian(3.5, np.array([[1.8]]), as_they_are(1))
 
     def joint(precision):
         prior = gamma.pdf(precision, 3.5 / 2, scale=2 / 1.8)
@@ -58,15 +57,19 @@ def test_evidence_in_one_dimension_is_the_integral():
     np.testing.assert_allclose(found, np.log(integral), rtol=1e-9)
 
 
-def test_prior_from_data_expects_the_mean_squares():
+def test_weak_prior_expects_the_mean_products():
+    """A tenth of those of all items; in standard coordinates, that is a sphere."""
     rng = np.random.default_rng(0)
-    values = (rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3))).astype(np.float32)
+    values = 2.0 + rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3))
 
-    likelihood = ZeroMeanGaussian.from_data(values)
+    likelihood, _ = standard(ZeroMeanGaussian, values)
 
-    estimates = likelihood.point_estimates(likelihood.posterior(likelihood.zeros(1)))
-    expected = np.diag((values.astype(float) ** 2).mean(axis=0))
-    np.testing.assert_allclose(estimates.covariances[0], expected, rtol=1e-6)
+    empty = likelihood.posterior(likelihood.zeros(1))
+    found = likelihood.normals(empty)
+    np.testing.assert_allclose(found.covariances[0], WIDTH * values.T @ values / 500, rtol=1e-9)
+    np.testing.assert_array_equal(found.means, np.zeros((1, 3)))
+    inside = likelihood.standard_normals(empty).covariances[0]
+    np.testing.assert_allclose(inside, WIDTH * np.eye(3))
     assert likelihood.degrees_of_freedom == 5.0
 
 
@@ -74,10 +77,10 @@ def test_priors_that_cannot_be_are_refused():
     with pytest.raises(
         OptionError, match="degrees of freedom: must be more than 3, the columns plus one, but is 3"
     ):
-        ZeroMeanGaussian(3.0, np.eye(2))
+        ZeroMeanGaussian(3.0, np.eye(2), as_they_are(2))
     with pytest.raises(OptionError, match="scale matrix: is not positive definite"):
-        ZeroMeanGaussian(9.0, np.ones((2, 2)))
+        ZeroMeanGaussian(9.0, np.ones((2, 2)), as_they_are(2))
     with pytest.raises(OptionError, match="scale matrix"):
-        ZeroMeanGaussian(9.0, np.array([[1.0, 0.5], [0.0, 1.0]]))
+        ZeroMeanGaussian(9.0, np.array([[1.0, 0.5], [0.0, 1.0]]), as_they_are(2))
     with pytest.raises(OptionError, match="scale matrix"):
-        ZeroMeanGaussian(9.0, np.ones((2, 3)))
+        ZeroMeanGaussian(9.0, np.ones((2, 3)), as_they_are(2))

@@ -32,7 +32,7 @@ from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import RunHooks, train_run
 from toys import toy_command, toy_readers
-from toys.toy_likelihood import Counts, Rates
+from toys.toy_likelihood import Counts, NegativeBinomialScorer
 from toys.toy_model import Equal, Zipf
 from worlds.collections_on_disk import documents_of
 from worlds.vectors_on_disk import ingested, values_of
@@ -77,7 +77,8 @@ def test_a_likelihood_is_a_file_and_a_line(monkeypatch, tmp_path, corpora, seed)
     resume_run(part, laps=8)
 
     run = load_run(whole)
-    found = run.model.estimates.rates[np.argsort(run.model.estimates.rates[:, 2])]
+    rates = run.model.normals.means
+    found = rates[np.argsort(rates[:, 2])]
     assert found == pytest.approx(RATES[np.argsort(RATES[:, 2])], rel=0.2), seed
     owners = run.model.responsibilities(values_of(VectorCorpus.open(corpora / "counts")))
     assert len(set(owners.argmax(axis=1)[:3])) == 3
@@ -136,7 +137,8 @@ def test_an_added_likelihood_goes_with_what_is_there(monkeypatch, tmp_path, corp
     run = load_run(trained(corpora / "counts", tmp_path / "run", options))
 
     values = values_of(VectorCorpus.open(corpora / "counts"))
-    true = mixture_log_densities(Rates(RATES).scorer(), np.full(3, 1 / 3), values)
+    known = NegativeBinomialScorer(1e6 * RATES, np.full(3, 1e6))
+    true = mixture_log_densities(known, np.full(3, 1 / 3), values)
     assert run.model.log_densities(values).mean() > true.mean() - 0.05
     with pytest.raises(OptionError, match="accelerated needs --model dp-mixture with --like"):
         replace(options, n_topics=1, learner="accelerated", moves=None)

@@ -5,18 +5,20 @@ q(λ_kd) = Gamma(c m_d + Σ r x_d, c + N_k). What all components share, Σ log x
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.base.batches import FloatArray, Vectors
+from sparsetopics.base.batches import Batch, FloatArray, Source, Vectors
 from sparsetopics.estimators.mixtures import VectorMixture
 from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, VECTORS, StoredAs
+from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import Normals
-from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, coordinates_of
+from sparsetopics.options.training import TrainingOptions
 
 
 class GammaPosterior(NamedTuple):
@@ -37,13 +39,19 @@ class PoissonScorer(NamedTuple):
         return logs - self.totals
 
 
-class Rates(NamedTuple):
-    """Components with plain rates."""
+class NegativeBinomialScorer(NamedTuple):
+    """The next counts of a component, without Σ log x!."""
 
-    rates: FloatArray  # (n_topics, n_columns)
+    shapes: FloatArray  # (n_topics, n_columns)
+    rates: FloatArray  # (n_topics,)
 
-    def scorer(self) -> PoissonScorer:
-        return PoissonScorer(np.log(self.rates), self.rates.sum(axis=1))
+    def log_densities(self, values: Vectors) -> FloatArray:
+        more = values.astype(np.float64)[:, None] + self.shapes
+        logs = gammaln(more) - gammaln(self.shapes)
+        rates = self.rates[:, None]
+        logs += self.shapes * np.log(rates) - more * np.log1p(rates)
+        found: FloatArray = logs.sum(axis=2)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +60,7 @@ class Poisson(VectorLikelihood):
 
     mean: FloatArray  # (n_columns,)  m
     strength: float  # c, in items
+    coordinates: Coordinates  # the columns as they are: counts cannot be turned
 
     stored = StoredAs(
         GammaPosterior,
@@ -61,15 +70,24 @@ class Poisson(VectorLikelihood):
     )
 
     @classmethod
-    def from_data(cls, values: Vectors) -> Self:
-        return cls(values.mean(axis=0, dtype=np.float64), 0.1)
+    def coordinates_for(cls, values: FloatArray) -> Coordinates:
+        return Coordinates.shifted(np.zeros(values.shape[1]))
+
+    @classmethod
+    def in_coordinates(cls, coordinates: Coordinates) -> Self:
+        return cls(np.ones(coordinates.n_axes), 0.1, coordinates)
+
+    @classmethod
+    def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
+        own = cls.in_coordinates(coordinates_of(source))
+        return replace(own, mean=sample.mean(axis=0, dtype=np.float64))
 
     @property
     def n_columns(self) -> int:
         return len(self.mean)
 
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros(n_topics, np.zeros(self.n_columns))
+        return Moments.zeros(n_topics, self.n_columns)
 
     def posterior(self, moments: Moments) -> GammaPosterior:
         return GammaPosterior(
@@ -78,8 +96,7 @@ class Poisson(VectorLikelihood):
 
     def components_of(self, posterior: GammaPosterior) -> Moments:
         sums = posterior.shapes - self.strength * self.mean
-        origin = np.zeros(self.n_columns)
-        return Moments(posterior.rates - self.strength, sums, np.zeros_like(sums), origin)
+        return Moments(posterior.rates - self.strength, sums, np.zeros_like(sums))
 
     def log_evidence(self, moments: Moments) -> FloatArray:
         """Σ_d [log Γ(a_kd) − log Γ(a_d) + a_d log c − a_kd log(c + N_k)], (n_topics,)."""
@@ -99,11 +116,11 @@ class Poisson(VectorLikelihood):
         log_rates = psi(shapes) - np.log(rates)[:, None]
         return PoissonScorer(log_rates, shapes.sum(axis=1) / rates)
 
-    def point_estimates(self, posterior: GammaPosterior) -> Rates:
-        return Rates(posterior.shapes / posterior.rates[:, None])
+    def predictive(self, components: Moments) -> NegativeBinomialScorer:
+        return NegativeBinomialScorer(*self.posterior(components))
 
-    def normals(self, posterior: GammaPosterior) -> Normals:
-        rates = self.point_estimates(posterior).rates
+    def standard_normals(self, posterior: GammaPosterior) -> Normals:
+        rates = posterior.shapes / posterior.rates[:, None]
         return Normals(rates, rates)
 
 

@@ -10,6 +10,7 @@ from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.options.registry import VECTOR_LIKELIHOODS, imported
 from sparsetopics.runs.run import save_run
+from worlds.gaussian_worlds import standard
 
 LIKELIHOODS = {name: imported(kind.where) for name, kind in VECTOR_LIKELIHOODS.items()}
 LIKELIHOOD_NAMES = tuple(LIKELIHOODS)
@@ -46,9 +47,9 @@ def mixture_of(clumps, likelihood_name, name="dp-mixture"):
     """The posterior if every clump is a component; the larger come first."""
     _, first = np.unique(clumps.kinds, return_inverse=True)
     order = np.argsort(np.argsort(-np.bincount(first), kind="stable"))
-    likelihood = LIKELIHOODS[likelihood_name].from_data(clumps.values)
+    likelihood, values = standard(LIKELIHOODS[likelihood_name], clumps.values)
     zeros = likelihood.zeros(len(order))
-    moments = zeros.sum_items(clumps.values, hard(order[first]), Executor())
+    moments = zeros.sum_items(values, hard(order[first]), Executor())
     kind = DPMixture if name == "dp-mixture" else FiniteMixture
     mixture = kind(moments.counts, 10.0)
     return MixturePosterior(

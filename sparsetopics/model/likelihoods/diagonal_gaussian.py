@@ -205,18 +205,22 @@ class IsotropicGaussian(VectorLikelihood):
 
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
-        """Columns from the mean of most items, as wide as they are."""
-        return Coordinates.shifted(usual_items(values)[1].mean)
+        """Columns from the mean of most items, in the same unit, so that spheres are spheres."""
+        kept, spread = usual_items(values)
+        width, n_columns = float(np.sqrt(values[kept].var(axis=0).mean())), values.shape[1]
+        do_differ = np.full(n_columns, float(width > 0.0))
+        return Coordinates(spread.mean, np.full(n_columns, width or 1.0), do_differ)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
         """σ² is by default the mean variance of columns, or ``effective_variance`` for points."""
-        variance, at_modes = options.variance, options.learner_kind.at_modes
-        if variance is None:
+        coordinates, at_modes = coordinates_of(source), options.learner_kind.at_modes
+        if options.variance is not None:  # of columns
+            variance = options.variance / float(coordinates.scales[0]) ** 2
+        else:
             rows = sample.astype(np.float64)
             rows = rows[usual_items(rows)[0]]
             variance = effective_variance(rows) if at_modes else float(rows.var(axis=0).mean())
-        coordinates = coordinates_of(source)
         return replace(cls.in_coordinates(coordinates), variance=variance, at_modes=at_modes)
 
     @property

@@ -15,7 +15,7 @@ from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import Normals
-from sparsetopics.model.likelihoods.scorers import ColumnScorer, NodeScorer, Scorer
+from sparsetopics.model.likelihoods.scorers import ColumnScorer, NodeScorer, Scorer, steady
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.standard_source import StandardSource
 from sparsetopics.options.training import TrainingOptions
@@ -128,8 +128,9 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         nearest = np.full(len(values), np.inf)
         while True:
             seed = self.alone(values, np.array(chosen[-1:]))
-            log_densities = self.prepare(seed).log_densities(values)[:, 0]
-            # Rounding must not give a negative distance, nor the seed itself a positive one.
+            log_densities = steady(self.prepare(seed)).log_densities(values)[:, 0]
+            # Rounding must not give a negative distance, nor the seed itself a positive one. Items
+            # like the seed have none either: steady scorers round them as they round the seed.
             nearest = np.minimum(nearest, np.maximum(own - log_densities, 0.0))
             nearest[chosen[-1]] = 0.0
             total = nearest.sum()
@@ -142,7 +143,7 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         found = np.empty(len(values))
         for low in range(0, len(values), ITEMS_AT_ONCE):
             some = slice(low, low + ITEMS_AT_ONCE)
-            scorer = self.prepare(self.alone(values, some))
+            scorer = steady(self.prepare(self.alone(values, some)))
             found[some] = np.diag(scorer.log_densities(values[some]))
         return found
 
