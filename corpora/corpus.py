@@ -404,10 +404,10 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         (n_items,), items have running numbers.
 
         Values become float32 if that holds every number of their type exactly, as for float16 and
-        16-bit integers, and float64 otherwise. An array of float32 or float64 by rows is not
-        copied. Raises ShapeError if it is not of two
-        dimensions, has no items or columns, or holds anything but finite real numbers, or if the
-        number of names is not that of the items.
+        16-bit integers, and float64 otherwise. An array of float32 or float64 is not copied if its
+        rows are contiguous. Raises ShapeError if it is not of two dimensions, has no items or
+        columns, or holds anything but finite real numbers, or if the number of names is not that of
+        the items.
         """
         from sparsetopics.corpora.memory_arrays import labels_of, names_of, vectors_of
 

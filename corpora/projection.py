@@ -148,7 +148,8 @@ def fit_projection(
         most = min(n_inputs, n_rows - 1)
         raise OptionError("pca", f"must be at most {most} for {data}, but is {n_components}")
     mean = sample.mean(axis=0, dtype=np.float64)
-    covariance = _covariance(sample, mean)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+        covariance = _covariance(sample, mean)
     if not np.isfinite(covariance).all():
         raise SourceError("items", "values are too large for principal components")
     variances, vectors = np.linalg.eigh(covariance)

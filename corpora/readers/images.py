@@ -36,7 +36,7 @@ def read_images(file: SourceFile, options: VectorReadOptions) -> Iterator[Pendin
     grey = read_grey(file.path)
     if options.patches is None:
         names = pa.array([file.name], pa.string()), _labels(file.name, 1)
-        yield partial(VectorBlock, str(file.path), *names, grey.reshape(1, -1), None)
+        yield partial(VectorBlock, str(file.path), *names, grey.reshape(1, -1), None, {})
     else:
         yield from _patch_blocks(file, grey, options.patches, options.stride)
 

@@ -95,7 +95,7 @@ def test_a_table_is_documents_unless_told_otherwise(table, tmp_path):
     assert Corpus.open(tmp_path / "documents").n_docs > 100
     chosen, whole = (VectorCorpus.open(tmp_path / name) for name in ("chosen", "all"))
     assert (chosen.columns, whole.columns) == (("b", "a"), ("a", "b"))
-    np.testing.assert_array_equal(values_of(chosen), VECTORS[:, 1::-1])
+    np.testing.assert_array_equal(values_of(chosen).astype(np.float32), VECTORS[:, 1::-1])
     assert labels_of(whole) == TEXTS
 
 
