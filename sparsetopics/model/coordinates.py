@@ -13,7 +13,7 @@ directions after any affine map of the items.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +72,11 @@ class Coordinates:
         if turned is not None and np.abs(turned.T @ turned - np.eye(len(turned))).max() > 1e-6:
             return "expected orthonormal directions"
         return ""
+
+    def equals(self, other: Coordinates) -> bool:
+        """Whether both give the same numbers for any item."""
+        pairs = ((getattr(each, field.name) for each in (self, other)) for field in fields(self))
+        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
     @property
     def n_columns(self) -> int:

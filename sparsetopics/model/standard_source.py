@@ -63,6 +63,7 @@ def standard_source(
 ) -> StandardSource:
     """``source`` in the coordinates that ``coordinates_for`` a sample finds.
 
+    Steps of values are found here, unless the coordinates have some: those of counts are zero.
     Warns of columns that say nothing, and of values that may stand for missing ones. Raises
     ShapeError if no two items differ, or if values are too large to be squared.
     """
@@ -73,7 +74,9 @@ def standard_source(
         problem = f"values must be at most {LARGEST_VALUE:g}, but one is {largest.max():g}"
         raise ShapeError(where, problem, "Scale the column.")
     raw = replace(Coordinates.shifted(np.zeros(len(names))), steps=steps_of(values))
-    coordinates = replace(coordinates_for(raw.between_steps(values, rng)), steps=raw.steps)
+    coordinates = coordinates_for(raw.between_steps(values, rng))
+    if coordinates.steps is None:
+        coordinates = replace(coordinates, steps=raw.steps)
     if not coordinates.n_axes:
         raise ShapeError("items", "no two differ, so there is nothing to learn")
     for sentence in _remarks(values, coordinates, names):

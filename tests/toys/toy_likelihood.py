@@ -71,7 +71,8 @@ class Poisson(VectorLikelihood):
 
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
-        return Coordinates.shifted(np.zeros(values.shape[1]))
+        nothing, own = np.zeros(values.shape[1]), np.ones(values.shape[1])
+        return Coordinates(nothing, own, own, steps=nothing)  # a count stands for itself
 
     @classmethod
     def in_coordinates(cls, coordinates: Coordinates) -> Self:

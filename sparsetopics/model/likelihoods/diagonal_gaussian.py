@@ -205,11 +205,15 @@ class IsotropicGaussian(VectorLikelihood):
 
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
-        """Columns from the mean of most items, in the same unit, so that spheres are spheres."""
+        """Columns from the mean of most items, in the same unit, so that spheres are spheres.
+
+        The unit is a power of two, which rounds no variance.
+        """
         kept, spread = usual_items(values)
-        width, n_columns = float(np.sqrt(values[kept].var(axis=0).mean())), values.shape[1]
-        do_differ = np.full(n_columns, float(width > 0.0))
-        return Coordinates(spread.mean, np.full(n_columns, width or 1.0), do_differ)
+        variance, n_columns = float(values[kept].var(axis=0).mean()), values.shape[1]
+        unit = np.exp2(np.round(0.5 * np.log2(variance))) if variance > 0.0 else 1.0
+        do_differ = np.full(n_columns, float(variance > 0.0))
+        return Coordinates(spread.mean, np.full(n_columns, unit), do_differ)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
