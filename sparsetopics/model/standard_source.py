@@ -32,16 +32,22 @@ class StandardSource:
     Values are at random places within their steps, the same ones whenever a batch is read.
     """
 
-    def __init__(self, source: VectorSource, coordinates: Coordinates, seed: int) -> None:
-        self.coordinates, self._source, self._seed = coordinates, source, seed
+    def __init__(
+        self, source: VectorSource, coordinates: Coordinates, rng: np.random.Generator
+    ) -> None:
+        self.coordinates, self._source = coordinates, source
+        self._seed = int(rng.integers(2**63))
         self.n_batches, self.n_docs = source.n_batches, source.n_docs
         self.n_columns, self.n_tokens = coordinates.n_axes, source.n_tokens
-        self.is_resident, self.read = source.is_resident, self._turned
-        if source.is_resident:
-            self.read = [self._turned(n) for n in range(self.n_batches)].__getitem__
+        self.is_resident = source.is_resident
+        self._kept: list[VectorBatch] = []
+        if self.is_resident:
+            self._kept = [self.read(n) for n in range(self.n_batches)]
             del self._source
 
-    def _turned(self, batch_id: int) -> VectorBatch:
+    def read(self, batch_id: int) -> VectorBatch:
+        if batch_id < len(self._kept):
+            return self._kept[batch_id]
         rng = np.random.default_rng([self._seed, batch_id])
         values = self.coordinates.between_steps(self._source.read(batch_id).values, rng)
         return VectorBatch(self.coordinates(values))
@@ -73,12 +79,7 @@ def standard_source(
         raise ShapeError("items", "no two differ, so there is nothing to learn")
     for sentence in _remarks(values, coordinates, names):
         warn_user(sentence)
-    return StandardSource(source, coordinates, seed_from(rng))
-
-
-def seed_from(rng: np.random.Generator) -> int:
-    """A seed for the places of values within their steps."""
-    return int(rng.integers(2**63))
+    return StandardSource(source, coordinates, rng)
 
 
 def _remarks(values: FloatArray, coordinates: Coordinates, names: Sequence[str]) -> Iterator[str]:
