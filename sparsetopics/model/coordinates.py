@@ -14,7 +14,6 @@ directions after any affine map of the items.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ from sparsetopics.kernels import items as item_kernels
 FAR = 20.0  # robust standard deviations; a cluster as far away as that has no say either
 NARROW = 1e-3  # standard deviation in directions in which items do not differ, in column widths
 RANK = 1e-10  # relative length of a direction in which items do not differ
-FINE = 1e-3  # of a standard deviation: a finer step does not matter
+ROUNDING = 1e-12  # of the largest value of a column: closer ones are the same
 ROUNDS = 20  # of leaving out far items
 FEWEST_PER_COLUMN = 3  # items, for coordinates that are not columns
 SD_OF_MAD = 1.4826  # standard deviation of a normal distribution in median absolute deviations,
@@ -35,7 +34,6 @@ SD_OF_MEAN = 1.2533  # and in mean absolute deviations
 LARGEST = 1e5  # length of an item in training: sums of its squares leave digits for the others
 LARGEST_SCORED = 1e15  # and elsewhere: its square is within float32
 LOG_NARROW = float(np.log(NARROW) + 0.5 * np.log(3.0 * np.pi) + gammaln(1.5))
-Numbers = NDArray[np.float32] | NDArray[np.float64]
 Kept = NDArray[np.bool_]
 
 
@@ -50,10 +48,8 @@ class Coordinates:
     origin: FloatArray  # (n_columns,)  m
     scales: FloatArray  # (n_columns,)  s, positive
     widths: FloatArray  # (n_columns,)  of the axes, in scaled columns; 0 where items do not differ
+    steps: FloatArray  # (n_columns,)  between values of a column; 0 where they do not matter
     directions: FloatArray | None = None  # (n_columns, n_columns)  orthonormal axes, one a column
-    steps: FloatArray | None = (
-        None  # (n_columns,)  between values of columns; 0: too fine to matter
-    )
 
     def __repr__(self) -> str:
         return short_repr(self, "n_columns", "n_axes")
@@ -61,7 +57,7 @@ class Coordinates:
     @classmethod
     def shifted(cls, origin: FloatArray) -> Coordinates:
         """Columns measured from ``origin`` (n_columns,), as wide as they are."""
-        return cls(origin, np.ones(len(origin)), np.ones(len(origin)))
+        return cls(origin, np.ones(len(origin)), np.ones(len(origin)), np.zeros(len(origin)))
 
     @property
     def problem(self) -> str:
@@ -99,7 +95,7 @@ class Coordinates:
 
         Items (n_items, n_columns) farther than ``largest`` from the origin are moved there.
         """
-        found = self._along(values, self.widths > 0.0)
+        found = self.along(values, self.widths > 0.0)
         lengths = np.sqrt(np.einsum("nd,nd->n", found, found))
         if (lengths > largest).any():
             found *= (largest / np.maximum(lengths, largest))[:, None]
@@ -110,7 +106,7 @@ class Coordinates:
 
         There, densities are Student-t with 3 degrees of freedom, as those of single items are.
         """
-        left_out = self._along(values, self.widths <= 0.0)
+        left_out = self.along(values, self.widths <= 0.0)
         lost: FloatArray = 2.0 * np.log1p(left_out**2 / 3.0).sum(axis=1)
         return lost
 
@@ -121,119 +117,94 @@ class Coordinates:
         of that would decide which components are joined. So a value stands for its step.
         """
         found = values.astype(np.float64)
-        if self.steps is not None:
-            coarse = np.flatnonzero(self.steps)
-            found[:, coarse] += self.steps[coarse] * (rng.random((len(found), len(coarse))) - 0.5)
+        coarse = np.flatnonzero(self.steps)
+        found[:, coarse] += self.steps[coarse] * (rng.random((len(found), len(coarse))) - 0.5)
         return found
 
-    def _along(self, values: Vectors, axes: Kept) -> FloatArray:
-        widths = np.where(self.widths > 0.0, self.widths, NARROW)
+    def along(self, values: Vectors, axes: Kept) -> FloatArray:
+        """Items (n_items, n_columns) along some axes, in their widths or in ``NARROW``."""
         scaled = (np.asarray(values, np.float64) - self.origin) / self.scales
         if self.directions is None:
-            # A choice of columns lies column by column, and sums over them would be rounded otherwise
-            own: FloatArray = np.ascontiguousarray(scaled[:, axes] / widths[axes])
-            return own
-        found = np.empty((len(scaled), int(axes.sum())))
-        item_kernels.multiply(
-            scaled, np.ascontiguousarray((self.directions / widths)[:, axes]), found
-        )
+            # A choice of columns lies column by column: sums over them would be rounded otherwise.
+            return np.ascontiguousarray(scaled[:, axes] / self._filled_widths[axes])
+        found, turned = np.empty((len(scaled), int(axes.sum()))), self.directions[:, axes]
+        turned = np.ascontiguousarray(turned / self._filled_widths[axes])
+        item_kernels.multiply(scaled, turned, found)
         return found
 
     def points_of(self, standard: FloatArray) -> FloatArray:
         """Points with standard coordinates ``standard``, (.., n_axes), as (.., n_columns)."""
-        along = np.zeros((*standard.shape[:-1], self.n_columns))
-        along[..., self.widths > 0.0] = standard
-        along *= self.widths
-        turned = along if self.directions is None else along @ self.directions.T
-        points: FloatArray = self.origin + self.scales * turned
+        points: FloatArray = self.origin + standard @ self._axes[:, self.widths > 0.0].T
         return points
 
     def variances_of(self, standard: FloatArray) -> FloatArray:
         """Variances of columns from those along axes that are not rotated, likewise."""
-        variances = np.full((*standard.shape[:-1], self.n_columns), NARROW**2)
+        variances = np.ones((*standard.shape[:-1], self.n_columns))
         variances[..., self.widths > 0.0] = standard
-        variances *= np.where(self.widths > 0.0, self.widths * self.scales, self.scales) ** 2
-        return variances
+        return variances * np.diag(self._axes) ** 2
 
     def covariances_of(self, standard: FloatArray) -> FloatArray:
         """Covariances of columns, (.., n_columns, n_columns), from (.., n_axes, n_axes)."""
-        axes = np.flatnonzero(self.widths > 0.0)
-        along = np.zeros((*standard.shape[:-2], self.n_columns, self.n_columns))
-        along[..., axes[:, None], axes] = standard
-        widths = np.where(self.widths > 0.0, self.widths, NARROW)
-        others = np.flatnonzero(self.widths <= 0.0)
-        along[..., others, others] = 1.0
-        turned = np.diag(widths) if self.directions is None else self.directions * widths
-        turned = self.scales[:, None] * turned
-        covariances: FloatArray = turned @ along @ turned.T
+        own = np.flatnonzero(self.widths > 0.0)
+        along = np.tile(np.eye(self.n_columns), (*standard.shape[:-2], 1, 1))
+        along[..., own[:, None], own] = standard
+        covariances: FloatArray = self._axes @ along @ self._axes.T
         return covariances
+
+    @property
+    def _axes(self) -> FloatArray:
+        """One standard deviation along each axis, (n_columns, n_columns), an axis a column."""
+        turned = np.eye(self.n_columns) if self.directions is None else self.directions
+        axes: FloatArray = self.scales[:, None] * turned * self._filled_widths
+        return axes
+
+    @property
+    def _filled_widths(self) -> FloatArray:
+        return np.where(self.widths > 0.0, self.widths, NARROW)
 
 
 def steps_of(values: FloatArray) -> FloatArray:
-    """The least difference of two values of each column, (n_columns,); 0 where it is negligible."""
+    """The least difference of two values of each column, (n_columns,); 0 if there is none."""
     gaps = np.diff(np.sort(values, axis=0), axis=0, prepend=np.inf)
-    steps: FloatArray = np.where(gaps > 0.0, gaps, np.inf).min(axis=0)
-    steps[(steps < FINE * values.std(axis=0)) | np.isinf(steps)] = 0.0
-    return steps
+    steps = np.where(gaps > ROUNDING * np.abs(values).max(axis=0), gaps, np.inf).min(axis=0)
+    return np.where(np.isinf(steps), 0.0, steps)
 
 
-class Spread(NamedTuple):
-    """Where some items lie, and how far they spread along their principal axes."""
+def principal_axes(values: FloatArray, *, has_mean: bool = True) -> Coordinates:
+    """Axes along which items (n_items, n_columns) are uncorrelated, in order of falling width.
 
-    mean: FloatArray  # (n_columns,)
-    scales: FloatArray  # (n_columns,)  standard deviations; 1 for columns without any
-    widths: FloatArray  # (n_columns,)  of the axes, in scaled columns, falling
-    directions: FloatArray  # (n_columns, n_columns)  the axes, one a column
-
-    @property
-    def rank(self) -> int:
-        return int((self.widths > 0.0).sum())
-
-    def of(self, values: FloatArray) -> FloatArray:
-        """Items along the axes that have a width, in widths, (n_items, rank)."""
-        axes = (self.directions / np.maximum(self.widths, RANK))[:, : self.rank]
-        along: FloatArray = (values - self.mean) / self.scales @ axes
-        return along
-
-
-def spread_of(values: FloatArray, *, has_mean: bool = True) -> Spread:
-    """The spread of items (n_items, n_columns); about zero without ``has_mean``.
-
-    Triangular factors keep directions apart whose widths differ by a factor of 10⁸; a covariance
-    matrix would lose half of these digits.
+    Without ``has_mean``, they are so about zero. Triangular factors keep directions apart whose
+    widths differ by a factor of 10⁸; a covariance matrix would lose half of these digits.
     """
     mean = values.mean(axis=0) if has_mean else np.zeros(values.shape[1])
-    centred = values - mean
-    scales = np.sqrt(np.mean(centred**2, axis=0))
+    scales = np.sqrt(np.mean((values - mean) ** 2, axis=0))
     scales[scales == 0.0] = 1.0
-    factor = np.linalg.qr(centred / scales, mode="r")
+    factor = np.linalg.qr((values - mean) / scales, mode="r")
     _, lengths, axes = np.linalg.svd(factor)
     widths = np.zeros(values.shape[1])
     widths[: len(lengths)] = lengths / np.sqrt(len(values))
     widths[widths <= RANK * widths[0]] = 0.0
-    return Spread(mean, scales, widths, axes.T)
+    return Coordinates(mean, scales, widths, np.zeros(len(mean)), axes.T)
 
 
-def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Spread]:
-    """Which items (n_items, n_columns) are not far from most others, and their spread."""
+def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Coordinates]:
+    """Which items (n_items, n_columns) are not far from most others, and their principal axes."""
     kept = np.ones(len(values), bool)
-    spread = spread_of(values, has_mean=has_mean)
+    axes = principal_axes(values, has_mean=has_mean)
     for _ in range(ROUNDS):
-        if not spread.rank:
-            break
-        distances = _robust_distances(_invariant(values, kept, spread), kept, has_mean)
+        distances = _robust_distances(_invariant(values, kept, axes), kept, has_mean)
         found: Kept = np.logical_not((distances > FAR).any(axis=1))
         if 2 * found.sum() < len(found) or np.array_equal(found, kept):
             break
-        kept, spread = found, spread_of(values[found], has_mean=has_mean)
-    return kept, spread
+        kept, axes = found, principal_axes(values[found], has_mean=has_mean)
+    return kept, axes
 
 
-def _invariant(values: FloatArray, kept: Kept, spread: Spread) -> FloatArray:
-    """Items along invariant coordinates, (n_items, rank); too few items have columns instead."""
+def _invariant(values: FloatArray, kept: Kept, axes: Coordinates) -> FloatArray:
+    """Items along invariant coordinates, (n_items, n_axes); too few items have columns instead."""
     if len(values) < FEWEST_PER_COLUMN * values.shape[1]:
-        return (values - spread.mean) / spread.scales
-    along = spread.of(values)
+        return (values - axes.origin) / axes.scales
+    along = axes.along(values, axes.widths > 0.0)
     squares = np.einsum("nd,nd->n", along[kept], along[kept])
     fourth = (along[kept] * squares[:, None]).T @ along[kept]
     turned: FloatArray = along @ np.linalg.eigh(fourth)[1]

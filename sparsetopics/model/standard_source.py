@@ -13,13 +13,14 @@ from sparsetopics.base.wording import listed, quantity
 from sparsetopics.model.coordinates import (
     Coordinates,
     far_from_most,
-    spread_of,
+    principal_axes,
     steps_of,
     usual_items,
 )
 
 MOST_PRODUCTS = 2e9  # of columns: a few seconds
 MOST_SAMPLED = 100_000
+FINE = 1e-3  # of the scale of a column: a finer step does not matter
 LARGEST_VALUE = 1e140
 MOST_NAMED = 5  # columns in a sentence
 FEWEST_ALIKE = 3  # items with the same value far from all others that are worth a sentence
@@ -31,28 +32,25 @@ class StandardSource:
     Values are at random places within their steps, the same ones whenever a batch is read.
     """
 
-    def __init__(self, source: VectorSource, coordinates: Coordinates, seed: int) -> None:
-        self.coordinates, self._source, self._seed = coordinates, source, seed
-        self.n_batches, self.n_docs, self.n_tokens = (
-            source.n_batches,
-            source.n_docs,
-            source.n_tokens,
-        )
-        self.n_columns, self.is_resident = coordinates.n_axes, source.is_resident
-        self._batches: Sequence[VectorBatch] = ()
-        if source.is_resident:
-            self._batches = [self._turned(n) for n in range(self.n_batches)]
+    def __init__(
+        self, source: VectorSource, coordinates: Coordinates, rng: np.random.Generator
+    ) -> None:
+        self.coordinates, self._source = coordinates, source
+        self._seed = int(rng.integers(2**63))
+        self.n_batches, self.n_docs = source.n_batches, source.n_docs
+        self.n_columns, self.n_tokens = coordinates.n_axes, source.n_tokens
+        self.is_resident = source.is_resident
+        self._kept: list[VectorBatch] = []
+        if self.is_resident:
+            self._kept = [self.read(n) for n in range(self.n_batches)]
             del self._source
 
     def read(self, batch_id: int) -> VectorBatch:
-        return self._batches[batch_id] if self._batches else self._turned(batch_id)
-
-    def _turned(self, batch_id: int) -> VectorBatch:
-        values, rng = (
-            self._source.read(batch_id).values,
-            np.random.default_rng([self._seed, batch_id]),
-        )
-        return VectorBatch(self.coordinates(self.coordinates.between_steps(values, rng)))
+        if batch_id < len(self._kept):
+            return self._kept[batch_id]
+        rng = np.random.default_rng([self._seed, batch_id])
+        values = self.coordinates.between_steps(self._source.read(batch_id).values, rng)
+        return VectorBatch(self.coordinates(values))
 
 
 def standard_source(
@@ -60,10 +58,12 @@ def standard_source(
     coordinates_for: Callable[[FloatArray], Coordinates],
     names: Sequence[str],  # of the columns
     rng: np.random.Generator,
+    *,
+    has_steps: bool = True,
 ) -> StandardSource:
     """``source`` in the coordinates that ``coordinates_for`` a sample finds.
 
-    Steps of values are found here, unless the coordinates have some: those of counts are zero.
+    Without ``has_steps``, values stand for themselves alone, and not for all up to the next ones.
     Warns of columns that say nothing, and of values that may stand for missing ones. Raises
     ShapeError if no two items differ, or if values are too large to be squared.
     """
@@ -73,26 +73,21 @@ def standard_source(
         where = f"column {names[int(largest.argmax())]}"
         problem = f"values must be at most {LARGEST_VALUE:g}, but one is {largest.max():g}"
         raise ShapeError(where, problem, "Scale the column.")
-    raw = replace(Coordinates.shifted(np.zeros(len(names))), steps=steps_of(values))
+    steps = steps_of(values) * has_steps
+    raw = replace(Coordinates.shifted(np.zeros(len(names))), steps=steps)
     coordinates = coordinates_for(raw.between_steps(values, rng))
-    if coordinates.steps is None:
-        coordinates = replace(coordinates, steps=raw.steps)
+    steps[steps < FINE * coordinates.scales] = 0.0
+    coordinates = replace(coordinates, steps=steps)
     if not coordinates.n_axes:
         raise ShapeError("items", "no two differ, so there is nothing to learn")
     for sentence in _remarks(values, coordinates, names):
         warn_user(sentence)
-    return StandardSource(source, coordinates, seed_from(rng))
-
-
-def seed_from(rng: np.random.Generator) -> int:
-    """A seed for the places of values within their steps."""
-    return int(rng.integers(2**63))
+    return StandardSource(source, coordinates, rng)
 
 
 def _remarks(values: FloatArray, coordinates: Coordinates, names: Sequence[str]) -> Iterator[str]:
-    n_axes = spread_of(values).rank
-    if n_axes < coordinates.n_columns:  # or one huge item hides how all others differ
-        n_axes = max(n_axes, usual_items(values)[1].rank)
+    # Without the usual items, one huge item could hide how all others differ.
+    n_axes = max(principal_axes(values).n_axes, usual_items(values)[1].n_axes)
     if n_axes < coordinates.n_columns:
         constant = [names[d] for d in np.flatnonzero(np.ptp(values, axis=0) == 0.0)[:MOST_NAMED]]
         never = "column {} never changes" if len(constant) == 1 else "columns {} never change"

@@ -8,7 +8,6 @@ columns, or to correlations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,8 +40,6 @@ def stored_vectors(
         if form.in_columns:
             stored[STANDARD + name] = arrays[name]
             stored[name] = getattr(coordinates, form.in_columns)(arrays[name])
-    if coordinates.steps is None:  # as in runs of earlier versions
-        coordinates = replace(coordinates, steps=np.zeros(coordinates.n_columns))
     return stored | {COORDINATES + name: getattr(coordinates, name) for name in _own(formats)}
 
 

@@ -33,7 +33,7 @@ from sparsetopics.measures.completion import document_completion, unigram_probab
 from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.standard_source import StandardSource, seed_from, standard_source
+from sparsetopics.model.standard_source import StandardSource, standard_source
 from sparsetopics.options.registry import LIKELIHOODS, imported, models_of
 from sparsetopics.options.table import RESIDENT_PAIRS
 from sparsetopics.options.training import TrainingOptions
@@ -112,11 +112,13 @@ def source_of(
             n_batches = max(1, min(usual, corpus.n_items // FEWEST_ITEMS))
         batches = plan_vector_batches(corpus, n_batches, rng)
         if coordinates is not None:
-            return StandardSource(batches, coordinates, seed_from(rng))
+            return StandardSource(batches, coordinates, rng)
         kind = imported(LIKELIHOODS[options.likelihood_name].where)
         names = corpus.columns or [*map(str, range(corpus.n_columns))]
         with open_executor(1):  # bits depend on the threads of linear algebra
-            return standard_source(batches, kind.coordinates_for, names, rng)
+            return standard_source(
+                batches, kind.coordinates_for, names, rng, has_steps=kind.has_steps
+            )
     source = plan_batches(corpus, n_batches, rng, resident_pairs=resident_pairs)
     return DocumentItemSource(source) if options.model_kind.of_items else source
 

@@ -62,6 +62,8 @@ class Poisson(VectorLikelihood):
     strength: float  # c, in items
     coordinates: Coordinates  # the columns as they are: counts cannot be turned
 
+    has_steps = False
+
     stored = StoredAs(
         GammaPosterior,
         (VECTORS, COMPONENTS),
@@ -71,8 +73,7 @@ class Poisson(VectorLikelihood):
 
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
-        nothing, own = np.zeros(values.shape[1]), np.ones(values.shape[1])
-        return Coordinates(nothing, own, own, steps=nothing)  # a count stands for itself
+        return Coordinates.shifted(np.zeros(values.shape[1]))
 
     @classmethod
     def in_coordinates(cls, coordinates: Coordinates) -> Self:

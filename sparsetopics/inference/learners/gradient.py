@@ -95,7 +95,7 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         """What the step adds to the points."""
         step, rule = self.options.step_size, self.options.rule
         ascent = self.gradient(state.points, batch)
-        ascent = ascent._replace(means=ascent.means * self.prior.variance)
+        ascent = ascent._replace(means=ascent.means * self.prior.standard_variance)
         if rule == "fisher":
             ascent = _divided(ascent, self.fisher(state.points, batch))
         kept = self.options.momentum if rule == "momentum" else 0.0
@@ -110,7 +110,7 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         taken, left = _shares(components.counts, n_here)
         spare = left + (self.concentration - 1.0) / self.n_items
         return Ascent(
-            (residuals / n_here - pull) / self.prior.variance,
+            (residuals / n_here - pull) / self.prior.standard_variance,
             taken / points.sticks - spare / (1.0 - points.sticks),
         )
 
@@ -122,7 +122,7 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         components, n_here = batch.components, batch.terms.n_docs
         counts = components.counts[:, None]
         squares = components.squares - 2.0 * points.means * components.sums
-        squares = np.maximum(squares + counts * points.means**2, 0.0) / self.prior.variance
+        squares = np.maximum(squares + counts * points.means**2, 0.0) / self.prior.standard_variance
         taken, left = _shares(components.counts, n_here)
         return Ascent(
             (squares + self.options.step_size * counts) / n_here,

@@ -87,9 +87,9 @@ class DiagonalGaussian(VectorLikelihood):
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
         """Columns from the mean of most items, in their standard deviations."""
-        kept, spread = usual_items(values)
+        kept, axes = usual_items(values)
         differ = values[kept].min(axis=0) < values[kept].max(axis=0)
-        return Coordinates(spread.mean, spread.scales, differ.astype(np.float64))
+        return replace(axes, widths=differ.astype(np.float64), directions=None)
 
     @property
     def n_columns(self) -> int:
@@ -182,7 +182,7 @@ class NormalPosterior(NamedTuple):
 class IsotropicGaussian(VectorLikelihood):
     """The prior of means; raises ``OptionError`` unless σ² and λ are positive."""
 
-    variance: float  # σ²
+    variance: float  # σ², of columns
     mean_precision: float  # λ, in items
     coordinates: Coordinates
     at_modes: bool = False  # means are points
@@ -200,8 +200,8 @@ class IsotropicGaussian(VectorLikelihood):
 
     @classmethod
     def in_coordinates(cls, coordinates: Coordinates) -> Self:
-        """A variance of one; λ leaves means free."""
-        return cls(1.0, MEAN_PRECISION, coordinates)
+        """The mean variance of most items; λ leaves means free."""
+        return cls(float(coordinates.scales[0]) ** 2, MEAN_PRECISION, coordinates)
 
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
@@ -209,20 +209,19 @@ class IsotropicGaussian(VectorLikelihood):
 
         The unit is a power of two, which rounds no variance.
         """
-        kept, spread = usual_items(values)
-        variance, n_columns = float(values[kept].var(axis=0).mean()), values.shape[1]
+        kept, axes = usual_items(values)
+        variance = float(values[kept].var(axis=0).mean())
         unit = np.exp2(np.round(0.5 * np.log2(variance))) if variance > 0.0 else 1.0
-        do_differ = np.full(n_columns, float(variance > 0.0))
-        return Coordinates(spread.mean, np.full(n_columns, unit), do_differ)
+        scales, differ = np.full_like(axes.scales, unit), np.full_like(axes.scales, variance > 0.0)
+        return replace(axes, scales=scales, widths=differ, directions=None)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
         """σ² is by default the mean variance of columns, or ``effective_variance`` for points."""
-        coordinates, at_modes = coordinates_of(source), options.learner_kind.at_modes
-        if options.variance is not None:  # of columns
-            variance = options.variance / float(coordinates.scales[0]) ** 2
-        else:
-            rows = sample.astype(np.float64)
+        variance, at_modes = options.variance, options.learner_kind.at_modes
+        coordinates = coordinates_of(source)
+        if variance is None:
+            rows = coordinates.points_of(sample.astype(np.float64))
             rows = rows[usual_items(rows)[0]]
             variance = effective_variance(rows) if at_modes else float(rows.var(axis=0).mean())
         return replace(cls.in_coordinates(coordinates), variance=variance, at_modes=at_modes)
@@ -230,6 +229,11 @@ class IsotropicGaussian(VectorLikelihood):
     @property
     def n_columns(self) -> int:
         return self.coordinates.n_axes
+
+    @property
+    def standard_variance(self) -> float:
+        """σ² in standard coordinates, whose unit all columns share."""
+        return self.variance / float(self.coordinates.scales[0]) ** 2
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros(n_topics, self.n_columns)
@@ -251,7 +255,9 @@ class IsotropicGaussian(VectorLikelihood):
         """
         means, mean_precisions = self.posterior(moments)
         distances = moments.squares.sum(axis=1) - mean_precisions * (means**2).sum(axis=1)
-        evidence: FloatArray = moments.counts * self._normaliser - 0.5 * distances / self.variance
+        evidence: FloatArray = (
+            moments.counts * self._normaliser - 0.5 * distances / self.standard_variance
+        )
         if not self.at_modes:
             evidence += 0.5 * self.n_columns * np.log(self.mean_precision / mean_precisions)
         return evidence
@@ -260,32 +266,34 @@ class IsotropicGaussian(VectorLikelihood):
         posterior = self.posterior(posterior_moments)
         scatter = moments.squares - 2.0 * posterior.means * moments.sums
         scatter += moments.counts[:, None] * posterior.means**2
-        distances = 0.5 * scatter.sum(axis=1) / self.variance
+        distances = 0.5 * scatter.sum(axis=1) / self.standard_variance
         expected: FloatArray = moments.counts * self._constants(posterior) - distances
         return expected
 
     def prepare(self, moments: Moments) -> scorers.SphereScorer:
         posterior = self.posterior(moments)
         means, constants = posterior.means, self._constants(posterior)
-        return scorers.SphereScorer.of(means, self.variance, constants)
+        return scorers.SphereScorer.of(means, self.standard_variance, constants)
 
     def predictive(self, components: Moments) -> scorers.DiagonalScorer:
         means, mean_precisions = self.posterior(components)
         is_point = (components.counts > 0.0) & self.at_modes
-        variances = self.variance * np.where(is_point, 1.0, 1.0 + 1.0 / mean_precisions)
+        variances = self.standard_variance * np.where(is_point, 1.0, 1.0 + 1.0 / mean_precisions)
         constants = -0.5 * self.n_columns * (LOG_TWO_PI + np.log(variances))
         precisions = np.broadcast_to(1.0 / variances[:, None], means.shape)
         return scorers.diagonal_scorer(means, precisions, constants)
 
     def prepare_nodes(self, moments: Moments) -> scorers.NodeScorer:
         posterior = self.posterior(moments)
-        linear = posterior.means / self.variance
+        linear = posterior.means / self.standard_variance
         constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
-        return scorers.node_scorer(linear, np.full_like(linear, -0.5 / self.variance), constants)
+        return scorers.node_scorer(
+            linear, np.full_like(linear, -0.5 / self.standard_variance), constants
+        )
 
     @property
     def _normaliser(self) -> float:
-        return -0.5 * self.n_columns * (LOG_TWO_PI + float(np.log(self.variance)))
+        return -0.5 * self.n_columns * (LOG_TWO_PI + float(np.log(self.standard_variance)))
 
     def _constants(self, posterior: NormalPosterior) -> FloatArray:
         """−D/2 (log 2πσ² + 1/κ_k), (n_topics,); without 1/κ_k for points."""
@@ -296,7 +304,7 @@ class IsotropicGaussian(VectorLikelihood):
     def standard_normals(self, posterior: Posterior) -> Normals:
         """m_k and σ² in every column."""
         means, _ = posterior
-        return Normals(means, np.full(means.shape, self.variance))
+        return Normals(means, np.full(means.shape, self.standard_variance))
 
 
 def effective_variance(values: FloatArray) -> float:

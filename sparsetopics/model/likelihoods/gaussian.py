@@ -186,8 +186,7 @@ class Gaussian(WishartLikelihood):
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
         """Axes along which most items are uncorrelated."""
-        spread = usual_items(values)[1]
-        return Coordinates(spread.mean, spread.scales, spread.widths, spread.directions)
+        return usual_items(values)[1]
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros(n_topics, self.n_columns, in_pairs=True)
@@ -250,8 +249,7 @@ class ZeroMeanGaussian(WishartLikelihood):
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
         """Axes along which most items are uncorrelated about zero."""
-        spread = usual_items(values, has_mean=False)[1]
-        return Coordinates(spread.mean, spread.scales, spread.widths, spread.directions)
+        return usual_items(values, has_mean=False)[1]
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros(n_topics, self.n_columns, in_pairs=True, with_sums=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
     """
 
     word_concentration = None  # of documents
+    has_steps: ClassVar[bool] = True  # a value stands for all up to the next ones; not of counts
     coordinates: Coordinates  # a field of every subclass; items are in them
 
     def __repr__(self) -> str:
