@@ -25,7 +25,7 @@ from sparsetopics.kernels import items as item_kernels
 
 FAR = 20.0  # robust standard deviations; a cluster as far away as that has no say either
 NARROW = 1e-3  # standard deviation in directions in which items do not differ, in column widths
-RANK = 1e-10  # relative length of a direction in which items do not differ
+RANK = 1e-10  # relative length of a direction in which items do not differ, if not rounded more
 ROUNDING = 1e-12  # of the largest value of a column: closer ones are the same
 ROUNDS = 20  # of leaving out far items
 FEWEST_PER_COLUMN = 3  # items, for coordinates that are not columns
@@ -183,8 +183,16 @@ def principal_axes(values: FloatArray, *, has_mean: bool = True) -> Coordinates:
     _, lengths, axes = np.linalg.svd(factor)
     widths = np.zeros(values.shape[1])
     widths[: len(lengths)] = lengths / np.sqrt(len(values))
-    widths[widths <= RANK * widths[0]] = 0.0
+    widths[widths <= max(RANK * widths[0], _rounding(values, scales))] = 0.0
     return Coordinates(mean, scales, widths, np.zeros(len(mean)), axes.T)
+
+
+def _rounding(values: FloatArray, scales: FloatArray) -> float:
+    """The width, in scaled columns, of directions in which values differ by rounding alone."""
+    with np.errstate(over="ignore"):
+        are_single = (values == values.astype(np.float32)).all(axis=0)
+    digits = np.where(are_single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
+    return float(np.linalg.norm(digits * np.abs(values).max(axis=0) / scales))
 
 
 def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Coordinates]:

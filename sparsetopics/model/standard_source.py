@@ -74,6 +74,8 @@ def standard_source(
         problem = f"values must be at most {LARGEST_VALUE:g}, but one is {largest.max():g}"
         raise ShapeError(where, problem, "Scale the column.")
     steps = steps_of(values) * has_steps
+    away = np.abs(values - np.median(values, axis=0))
+    steps[steps < FINE * np.median(away, axis=0)] = 0.0  # or noise would hide what columns share
     raw = replace(Coordinates.shifted(np.zeros(len(names))), steps=steps)
     coordinates = coordinates_for(raw.between_steps(values, rng))
     steps[steps < FINE * coordinates.scales] = 0.0

@@ -221,9 +221,10 @@ class IsotropicGaussian(VectorLikelihood):
         variance, at_modes = options.variance, options.learner_kind.at_modes
         coordinates = coordinates_of(source)
         if variance is None:
-            rows = coordinates.points_of(sample.astype(np.float64))
+            rows = sample.astype(np.float64)
             rows = rows[usual_items(rows)[0]]
             variance = effective_variance(rows) if at_modes else float(rows.var(axis=0).mean())
+            variance *= float(coordinates.scales[0]) ** 2
         return replace(cls.in_coordinates(coordinates), variance=variance, at_modes=at_modes)
 
     @property
