@@ -22,6 +22,7 @@ from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.model.allocations.mixture import ItemAllocation
 from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.allocations.nested import NestedAllocation
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, coordinates_of
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo, StoredArrays
 from sparsetopics.model.statistics import C, P, Statistics, T
@@ -201,6 +202,9 @@ def _check_parameters(
     require(type(likelihood) is wanted, "the likelihood of another model")
     found, n_columns = likelihood.n_columns, source.n_columns
     require(found == n_columns, f"data of {found} words or columns, not {n_columns}")
+    if isinstance(likelihood, VectorLikelihood):
+        own = coordinates_of(source)
+        require(likelihood.coordinates.equals(own), "items in other coordinates")
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")
     sharing = type(allocation.mixture if isinstance(allocation, ItemAllocation) else allocation)

@@ -13,7 +13,7 @@ directions after any affine map of the items.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,11 @@ class Coordinates:
             return "expected orthonormal directions"
         return ""
 
+    def equals(self, other: Coordinates) -> bool:
+        """Whether both give the same numbers for any item."""
+        pairs = ((getattr(each, field.name) for each in (self, other)) for field in fields(self))
+        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+
     @property
     def n_columns(self) -> int:
         return len(self.origin)
@@ -120,7 +125,8 @@ class Coordinates:
         """Items (n_items, n_columns) along some axes, in their widths or in ``NARROW``."""
         scaled = (np.asarray(values, np.float64) - self.origin) / self.scales
         if self.directions is None:
-            return np.asarray(scaled[:, axes] / self._filled_widths[axes])
+            # A choice of columns lies column by column, and sums over them would be rounded otherwise
+            return np.ascontiguousarray(scaled[:, axes] / self._filled_widths[axes])
         found, turned = np.empty((len(scaled), int(axes.sum()))), self.directions[:, axes]
         turned = np.ascontiguousarray(turned / self._filled_widths[axes])
         item_kernels.multiply(scaled, turned, found)

@@ -58,6 +58,8 @@ def standard_source(
     coordinates_for: Callable[[FloatArray], Coordinates],
     names: Sequence[str],  # of the columns
     rng: np.random.Generator,
+    *,
+    has_steps: bool = True,  # values stand for their steps, unlike counts
 ) -> StandardSource:
     """``source`` in the coordinates that ``coordinates_for`` a sample finds.
 
@@ -70,7 +72,7 @@ def standard_source(
         where = f"column {names[int(largest.argmax())]}"
         problem = f"values must be at most {LARGEST_VALUE:g}, but one is {largest.max():g}"
         raise ShapeError(where, problem, "Scale the column.")
-    steps = steps_of(values)
+    steps = steps_of(values) if has_steps else np.zeros(len(names))
     raw = replace(Coordinates.shifted(np.zeros(len(names))), steps=steps)
     coordinates = coordinates_for(raw.between_steps(values, rng))
     steps[steps < FINE * coordinates.scales] = 0.0

@@ -116,7 +116,9 @@ def source_of(
         kind = imported(LIKELIHOODS[options.likelihood_name].where)
         names = corpus.columns or [*map(str, range(corpus.n_columns))]
         with open_executor(1):  # bits depend on the threads of linear algebra
-            return standard_source(batches, kind.coordinates_for, names, rng)
+            return standard_source(
+                batches, kind.coordinates_for, names, rng, has_steps=kind.has_steps
+            )
     source = plan_batches(corpus, n_batches, rng, resident_pairs=resident_pairs)
     return DocumentItemSource(source) if options.model_kind.of_items else source
 

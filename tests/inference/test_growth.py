@@ -446,6 +446,7 @@ def test_other_likelihoods_grow_too(tmp_path, name):
     assert course[-1].elbo_per_token > course[0].elbo_per_token - 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:The 2 columns vary in 1 direction only")
 def test_items_that_are_all_alike_but_one_make_one_component(tmp_path):
     values = np.zeros((50, 2), np.float32)
     values[0] = 1.0

@@ -244,20 +244,17 @@ def test_combinations_that_do_not_work_are_refused(others, message):
         TrainingOptions(3, **{"model": "dp-mixture", "local": local} | others)
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("likelihood", ["gaussian", "diagonal-gaussian"])
 def test_a_constant_column_changes_nothing(likelihood):
     """It is named, and left out of distances."""
     values = clusters(0)
     more = np.insert(values, 1, 2.5, axis=1)
     options = options_of(5, likelihood=likelihood, laps=10)
 
-    if likelihood == "zero-mean-gaussian":  # about zero, it is a direction like others
-        fit(more, options)
-        return
     with pytest.warns(SparsetopicsWarning, match=r"4 columns vary in 3 .*column 1 never changes"):
-        model, course = fit(more, options)
+        model = fit(more, options)[0]
 
-    without, shorter = fit(values, options)
+    without = fit(values, options)[0]
     np.testing.assert_allclose(model.weights, without.weights, rtol=1e-6)
     found, expected = (each.responsibilities(x) for each, x in ((model, more), (without, values)))
     np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -20,6 +20,7 @@ from sparsetopics.runs.checkpoints import TREE, read_checkpoint, write_checkpoin
 MEMO_FILE = "memo-00000001.npz"
 RUN = "0" * 32
 STORED_NAMES = [
+    "coordinates",
     "course",
     "document-counts",
     "document-lengths",

@@ -619,7 +619,16 @@ EDITS = [
     ("lda full", "learner.total.components.seen", None, lambda a: a[:, :2], "has shape"),
     ("lda stochastic", "learner.components.seen", 0, 2.0, "the ELBO does not add up"),
     ("gaussian", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of"),
-    ("gaussian", "learner.total.components.origin", 0, 9.0, "another origin"),
+    ("gaussian", "parameters.likelihood.coordinates.origin", 0, 9.0, "other coordinates"),
+    ("gaussian", "parameters.likelihood.coordinates.widths", 0, 0.0, "other coordinates"),
+    ("gaussian", "parameters.likelihood.coordinates.directions", 0, 0.5, "other coordinates"),
+    (
+        "gaussian",
+        "parameters.likelihood.coordinates.scales",
+        None,
+        lambda a: a[1:],
+        "other coordinates",
+    ),
     ("finite memoized", f"{OF_BATCH}.stored.counts", 0, -1.0, "below zero"),
     (
         "zero-mean",

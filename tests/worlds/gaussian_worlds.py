@@ -4,7 +4,6 @@ Means of priors are zero: likelihoods measure items from there.
 """
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +58,6 @@ def as_they_are(n_columns):
 def standard(kind, values):
     """The weak prior in the coordinates that suit the values, and the values in these."""
     coordinates = kind.coordinates_for(np.asarray(values, np.float64))
-    coordinates = replace(coordinates, steps=np.zeros(coordinates.n_columns))
     return kind.in_coordinates(coordinates), coordinates(values)
 
 

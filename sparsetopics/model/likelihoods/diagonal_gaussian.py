@@ -205,14 +205,15 @@ class IsotropicGaussian(VectorLikelihood):
 
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
-        """Columns from the mean of most items, in the same unit, so that spheres are spheres."""
+        """Columns from the mean of most items, in the same unit, so that spheres are spheres.
+
+        The unit is a power of two, which rounds no variance.
+        """
         kept, axes = usual_items(values)
-        width = float(np.sqrt(values[kept].var(axis=0).mean()))
-        scales, differ = (
-            np.full_like(axes.scales, width or 1.0),
-            np.full_like(axes.scales, width > 0.0),
-        )
-        return replace(axes, scales=scales, widths=differ, directions=None)
+        variance = float(values[kept].var(axis=0).mean())
+        unit = np.exp2(np.round(0.5 * np.log2(variance))) if variance > 0.0 else 1.0
+        scales, differ = np.full(len(axes.scales), unit), np.full(len(axes.scales), variance > 0.0)
+        return replace(axes, scales=scales, widths=differ.astype(np.float64), directions=None)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:

@@ -33,6 +33,7 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
     """
 
     word_concentration = None  # of documents
+    has_steps = True  # values are rounded ones; those of counts are not
     coordinates: Coordinates  # a field of every subclass; items are in them
 
     def __repr__(self) -> str:
