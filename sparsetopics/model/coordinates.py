@@ -125,7 +125,7 @@ class Coordinates:
         """Items (n_items, n_columns) along some axes, in their widths or in ``NARROW``."""
         scaled = (np.asarray(values, np.float64) - self.origin) / self.scales
         if self.directions is None:
-            # A choice of columns lies column by column, and sums over them would be rounded otherwise
+            # A choice of columns lies column by column, which changes how sums are rounded.
             return np.ascontiguousarray(scaled[:, axes] / self._filled_widths[axes])
         found, turned = np.empty((len(scaled), int(axes.sum()))), self.directions[:, axes]
         turned = np.ascontiguousarray(turned / self._filled_widths[axes])
