@@ -26,7 +26,7 @@ from sparsetopics.kernels import items as item_kernels
 FAR = 20.0  # robust standard deviations; a cluster as far away as that has no say either
 NARROW = 1e-3  # standard deviation in directions in which items do not differ, in column widths
 RANK = 1e-10  # relative length of a direction in which items do not differ, if not rounded more
-ROUNDING = 1e-12  # of the largest value of a column: closer ones are the same
+ROUNDING = 1e-12  # relative to a value: closer ones are the same
 ROUNDS = 20  # of leaving out far items
 FEWEST_PER_COLUMN = 3  # items, for coordinates that are not columns
 SD_OF_MAD = 1.4826  # standard deviation of a normal distribution in median absolute deviations,
@@ -125,7 +125,7 @@ class Coordinates:
         """Items (n_items, n_columns) along some axes, in their widths or in ``NARROW``."""
         scaled = (np.asarray(values, np.float64) - self.origin) / self.scales
         if self.directions is None:
-            # A choice of columns lies column by column: sums over them would be rounded otherwise.
+            # A choice of columns lies column by column, which changes how sums are rounded.
             return np.ascontiguousarray(scaled[:, axes] / self._filled_widths[axes])
         found, turned = np.empty((len(scaled), int(axes.sum()))), self.directions[:, axes]
         turned = np.ascontiguousarray(turned / self._filled_widths[axes])
@@ -165,8 +165,9 @@ class Coordinates:
 
 def steps_of(values: FloatArray) -> FloatArray:
     """The least difference of two values of each column, (n_columns,); 0 if there is none."""
-    gaps = np.diff(np.sort(values, axis=0), axis=0, prepend=np.inf)
-    steps = np.where(gaps > ROUNDING * np.abs(values).max(axis=0), gaps, np.inf).min(axis=0)
+    ordered = np.sort(values, axis=0)
+    gaps = np.diff(ordered, axis=0, prepend=np.inf)
+    steps = np.where(gaps > ROUNDING * np.abs(ordered), gaps, np.inf).min(axis=0)
     return np.where(np.isinf(steps), 0.0, steps)
 
 

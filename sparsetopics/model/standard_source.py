@@ -59,11 +59,10 @@ def standard_source(
     names: Sequence[str],  # of the columns
     rng: np.random.Generator,
     *,
-    has_steps: bool = True,
+    has_steps: bool = True,  # values stand for their steps, unlike counts
 ) -> StandardSource:
     """``source`` in the coordinates that ``coordinates_for`` a sample finds.
 
-    Without ``has_steps``, values stand for themselves alone, and not for all up to the next ones.
     Warns of columns that say nothing, and of values that may stand for missing ones. Raises
     ShapeError if no two items differ, or if values are too large to be squared.
     """
@@ -73,7 +72,7 @@ def standard_source(
         where = f"column {names[int(largest.argmax())]}"
         problem = f"values must be at most {LARGEST_VALUE:g}, but one is {largest.max():g}"
         raise ShapeError(where, problem, "Scale the column.")
-    steps = steps_of(values) * has_steps
+    steps = steps_of(values) if has_steps else np.zeros(len(names))
     away = np.abs(values - np.median(values, axis=0))
     steps[steps < FINE * np.median(away, axis=0)] = 0.0  # or noise would hide what columns share
     raw = replace(Coordinates.shifted(np.zeros(len(names))), steps=steps)

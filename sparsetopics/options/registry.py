@@ -237,7 +237,9 @@ TRIMS: dict[str, MoveKind] = {  # from a ``Standing`` to ``Made``, made in this 
     "delete": MoveKind("sparsetopics.inference.moves.delete:delete_topics", "deletes"),
 }
 RIVALS: dict[str, MoveKind] = {  # from a ``Standing`` to a ``RivalPlan`` or None
-    "birth": MoveKind("sparsetopics.inference.moves.rival_plans:plan_birth", "births"),
+    "birth": MoveKind(  # once, and ``rival_plans.FURTHER_BIRTHS`` times where topics are few
+        "sparsetopics.inference.moves.rival_plans:plan_birth", "births", most_refusals=6
+    ),
     "cull": MoveKind(  # as often as ``rival_plans.CULL_SHARES`` has shares to try
         "sparsetopics.inference.moves.rival_plans:plan_cull",
         "deletes",

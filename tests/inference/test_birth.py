@@ -126,7 +126,23 @@ def test_a_rival_of_more_topics_is_wanted(tmp_path):
 
     course = planned(standing).course
 
-    assert [n for n in range(1, 9) if course.allows(n)] == [4, 5, 6, 7, 8]
+    assert course.fewest == 4
+    assert course.allows(10**6)
+
+
+@pytest.mark.parametrize(("n_topics", "n_children"), [(1, 2), (9, 2), (10, None)])
+def test_after_a_refusal_few_topics_have_two_children_each(tmp_path, n_topics, n_children):
+    standing = grown(tmp_path, WORLDS["simulated"](), n_topics)
+    refused = standing._replace(ledger=standing.ledger.refused("birth", n_topics))
+
+    candidate = planned(refused)
+
+    if n_children is None:
+        assert candidate is None
+    else:
+        n_kept = np.bincount(parents_of(candidate, refused), minlength=n_topics)
+        assert set(n_kept) <= {1, n_children}
+        assert n_kept.max() == n_children
 
 
 @pytest.mark.parametrize("seed", range(4))

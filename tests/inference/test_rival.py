@@ -11,8 +11,10 @@ from sparsetopics.inference.moves.rival import REACH, Rival, RivalRules
 from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
 from sparsetopics.inference.moves.standing import MoveTally, Standing
 from sparsetopics.model.memo import Memo
+from sparsetopics.options.table import DEFAULT_MOVES
 from sparsetopics.options.training import LocalOptions
 from worlds.moved_collections import WORLDS, assert_sound, bytes_of, grown, next_lap, with_tools
+from worlds.simulated_documents import as_source, simulate
 
 UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
 CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])
@@ -83,9 +85,11 @@ def test_a_rival_that_is_adopted_is_verified_if_asked(tmp_path, monkeypatch, ver
 def test_a_worse_rival_leaves_no_trace(tmp_path, kind, update, criterion):
     """Bytes are those of a collection never challenged, whatever the rival does beside it."""
     n_topics = {"birth": 6, "cull": 3}[kind]  # of four true ones
-    standing, rival = challenged(
+    standing, _ = challenged(
         tmp_path, kind, LocalOptions(update), n_topics, "simulated", laps=9, criterion=criterion
     )
+    standing = trimming.trim_topics(standing, DEFAULT_MOVES)[0]  # no more than are of use
+    rival = Rival.entered(standing, kind, PLANS[kind][0](standing))
     before = bytes_of(standing)
     for _ in range(20):
         verdict = rival.advanced(standing)
@@ -197,8 +201,23 @@ def test_topics_form_before_they_are_trimmed(tmp_path, monkeypatch):
     assert made == [1, 2, 3, "trim", 4, "trim", 5, "trim"]
 
 
-def test_a_course_allows_its_fewest_and_its_most():
-    assert [n for n in range(9) if RivalRules(3, 5, 1, 1).allows(n)] == [3, 4, 5]
+def test_a_course_allows_its_most():
+    assert [n for n in range(9) if RivalRules(3, 5, 1, 1).allows(n)] == [0, 1, 2, 3, 4, 5]
+    assert RivalRules(3, None, 1, 1).allows(10**6)
+
+
+@pytest.mark.parametrize("fewest", [1, 3])
+def test_merges_and_deletes_leave_the_fewest(tmp_path, fewest):
+    """Of one true topic, all ten children but one are superfluous."""
+    source = as_source(simulate(np.random.default_rng(0), n_topics=1), 30, 4)
+    standing = grown(tmp_path, source, 1)
+    plan = plan_birth(standing)
+    course = plan.course._replace(fewest=fewest, trimmed_from=1)
+
+    trimmed = Rival.entered(standing, "birth", plan._replace(course=course))._grown(standing)
+
+    assert trimmed.n_topics == fewest
+    assert trimmed.tools == standing.tools
 
 
 def test_a_rival_that_is_no_longer_what_was_meant_is_given_up(tmp_path, monkeypatch):

@@ -622,7 +622,13 @@ EDITS = [
     ("gaussian", "parameters.likelihood.coordinates.origin", 0, 9.0, "other coordinates"),
     ("gaussian", "parameters.likelihood.coordinates.widths", 0, 0.0, "other coordinates"),
     ("gaussian", "parameters.likelihood.coordinates.directions", 0, 0.5, "other coordinates"),
-    ("gaussian", "parameters.likelihood.coordinates.scales", 0, 9.0, "other coordinates"),
+    (
+        "gaussian",
+        "parameters.likelihood.coordinates.scales",
+        None,
+        lambda a: a[1:],
+        "other coordinates",
+    ),
     ("finite memoized", f"{OF_BATCH}.stored.counts", 0, -1.0, "below zero"),
     (
         "zero-mean",

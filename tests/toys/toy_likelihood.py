@@ -61,7 +61,6 @@ class Poisson(VectorLikelihood):
     mean: FloatArray  # (n_columns,)  m
     strength: float  # c, in items
     coordinates: Coordinates  # the columns as they are: counts cannot be turned
-
     has_steps = False
 
     stored = StoredAs(

@@ -55,16 +55,16 @@ def _challenged(
     standing: Standing[B, C, P, T], names: tuple[str, ...]
 ) -> tuple[Standing[B, C, P, T], Rival[B, C, P, T] | None]:
     """Enter a rival of the kind that last succeeded, or of another if that was refused."""
-    ledger = standing.ledger
-    for kind in sorted(RIVALS, key=lambda kind: kind != ledger.preferred):
-        if not _may_challenge(kind, ledger, names):
-            continue
-        planned: RivalPlan[B, C, T] | None = imported(RIVALS[kind].where)(standing)
-        if planned is None:
-            return standing._replace(ledger=ledger.refused(kind, standing.n_topics)), None
-        if ledger.lap + planned.course.judged_from - 1 > standing.tools.last_lap:
-            return standing, None  # training ends before the scores could be compared
-        return standing, Rival.entered(standing, kind, planned)
+    preferred = standing.ledger.preferred
+    for kind in sorted(RIVALS, key=lambda kind: kind != preferred):
+        while _may_challenge(kind, ledger := standing.ledger, names):
+            planned: RivalPlan[B, C, T] | None = imported(RIVALS[kind].where)(standing)
+            if planned is None:
+                standing = standing._replace(ledger=ledger.refused(kind, standing.n_topics))
+                continue
+            if ledger.lap + planned.course.judged_from - 1 > standing.tools.last_lap:
+                return standing, None  # training ends before the scores could be compared
+            return standing, Rival.entered(standing, kind, planned)
     return standing, None
 
 

@@ -27,13 +27,13 @@ REACH = 6  # laps
 class RivalRules(NamedTuple):
     """The rules for a rival. Numbers alone, so that checkpoints can hold them."""
 
-    fewest: int  # topics; a rival with fewer or with more than ``most`` is abandoned
-    most: int | None  # None: no limit
+    fewest: int  # topics that merges and deletes leave
+    most: int | None  # topics; a rival with more is abandoned; None: no limit
     trimmed_from: int  # lap; before it the topics form
     judged_from: int  # lap, no earlier than ``trimmed_from``; compared at its end and every later
 
     def allows(self, n_topics: int) -> bool:
-        return self.fewest <= n_topics and (self.most is None or n_topics <= self.most)
+        return self.most is None or n_topics <= self.most
 
 
 class RivalPlan(NamedTuple, Generic[B, C, T]):
@@ -112,7 +112,10 @@ class Rival(NamedTuple, Generic[B, C, P, T]):
             grown = grown.refreshed()
         if not is_trimmed:
             return grown
-        return trim_topics(grown, DEFAULT_MOVES)[0]  # whichever moves the options name
+        # Young topics are alike, and in short documents all would be merged again.
+        grown = grown._replace(tools=tools._replace(fewest=self.course.fewest))
+        grown = trim_topics(grown, DEFAULT_MOVES)[0]  # whichever moves the options name
+        return grown._replace(tools=tools)
 
     def _adopted(
         self, standing: Standing[B, C, P, T], grown: Standing[B, C, P, T]

@@ -11,11 +11,13 @@ import numpy as np
 from sparsetopics.base.batches import IntArray
 from sparsetopics.inference.moves.rival import RivalPlan, RivalRules
 from sparsetopics.inference.moves.standing import Standing, TopicUse
+from sparsetopics.model.allocations.allocation import is_of_documents
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import B, C, P, T
 
 BIRTH_CHILDREN = 4  # of a topic, itself among them
 FEWEST_BIRTHS = 10  # topics to try at least: where topics are few, each has more children
+FURTHER_BIRTHS = 5  # where there are fewer: tries with other seeds, two children of each topic
 MOST_BORN = 200  # in a lap
 FIRST_BIRTH_TRIM = 4  # lap; before it, the new topics form
 
@@ -24,14 +26,21 @@ FIRST_CULL_TRIM = 2  # lap
 
 
 def plan_birth(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
-    """Split the largest topics into children; None if no topic has enough documents.
+    """Split the largest topics into children; None if that was refused or there are no documents.
 
     A child that is born small beside grown topics attracts hardly any words, and a split that is
     judged on a sample of the topic's own words is hardly ever accepted. Therefore whole families
     take part in laps over all documents, where children compete as equals.
+
+    Few short documents may have topics that many children, or other seeds, do not find. So where
+    documents have fewer than ``FEWEST_BIRTHS`` topics, a refusal is not the last word.
     """
     n_topics = standing.n_topics
     n_children = max(BIRTH_CHILDREN, -(-FEWEST_BIRTHS // n_topics))
+    if standing.ledger.n_refusals("birth") > 0:
+        if n_topics >= FEWEST_BIRTHS or not is_of_documents(standing.allocation):
+            return None
+        n_children = 2
     n_split = max(1, MOST_BORN // (n_children - 1))
     samples = _sample(standing, np.argsort(-standing.sizes, kind="stable")[:n_split])
     rng = standing.tools.laps.rng

@@ -212,8 +212,8 @@ class IsotropicGaussian(VectorLikelihood):
         kept, axes = usual_items(values)
         variance = float(values[kept].var(axis=0).mean())
         unit = np.exp2(np.round(0.5 * np.log2(variance))) if variance > 0.0 else 1.0
-        scales, differ = np.full_like(axes.scales, unit), np.full_like(axes.scales, variance > 0.0)
-        return replace(axes, scales=scales, widths=differ, directions=None)
+        scales, differ = np.full(len(axes.scales), unit), np.full(len(axes.scales), variance > 0.0)
+        return replace(axes, scales=scales, widths=differ.astype(np.float64), directions=None)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
     """
 
     word_concentration = None  # of documents
-    has_steps: ClassVar[bool] = True  # a value stands for all up to the next ones; not of counts
+    has_steps = True  # values are rounded ones; those of counts are not
     coordinates: Coordinates  # a field of every subclass; items are in them
 
     def __repr__(self) -> str:

@@ -1,0 +1,48 @@
+"""The collapsed criterion of any topic model that training ends with, LDA's too."""
+
+import numpy as np
+
+from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.moves.word_evidence import WordEvidence
+from sparsetopics.inference.training import train
+from sparsetopics.model.allocations import documents
+from sparsetopics.model.statistics import added
+from sparsetopics.model.variances import CountVariances
+from sparsetopics.options.training import MoveOptions, TrainingOptions
+
+ALL = ("merge", "delete", "birth")
+
+
+def trained_with_criterion(source, folder, options, seed):
+    """The model, and the criterion in nats per token."""
+    found = []
+
+    def at_end(statistics, parameters, kept):
+        visits = [kept(batch_id) for batch_id in range(source.n_batches)]
+        found.append(_criterion(statistics.components, parameters, visits) / source.n_tokens)
+
+    rng = np.random.default_rng(seed)
+    model = train(source, options, folder, Executor(), rng, hooks=Hooks(on_end=at_end))
+    return model, found[0]
+
+
+def without_moves(model, n_topics):
+    return TrainingOptions(n_topics, model=model, moves=MoveOptions(()) if model == "hdp" else None)
+
+
+def from_one_topic():
+    return TrainingOptions(1, model="hdp", moves=MoveOptions(ALL))
+
+
+def _criterion(components, parameters, visits):
+    """In nats, with θ_dk = N_dk + α_k and an HDP's weights at their optimum for that."""
+    allocation, likelihood = parameters
+    alpha = np.array(allocation.doc_concentration)
+    spread, terms = CountVariances.zeros(*components.table.shape), allocation.zero_terms()
+    for batch, found in visits:
+        own = documents.sum_terms(batch, found, alpha, allocation.tail, Executor())
+        terms = added(terms, own)
+        spread.add(batch, found, alpha)
+    evidence = WordEvidence.of(components, likelihood, spread)
+    return float(evidence.by_topic.sum()) + allocation.updated(terms).elbo(terms)
