@@ -13,7 +13,7 @@ directions after any affine map of the items.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ FAR = 20.0  # robust standard deviations; a cluster as far away as that has no s
 NARROW = 1e-3  # standard deviation in directions in which items do not differ, in column widths
 RANK = 1e-10  # relative length of a direction in which items do not differ, if not rounded more
 ROUNDING = 1e-12  # relative to a value: closer ones are the same
+SUMS = 4.0  # roundings of a column that is made of others
 ROUNDS = 20  # of leaving out far items
 FEWEST_PER_COLUMN = 3  # items, for coordinates that are not columns
 SD_OF_MAD = 1.4826  # standard deviation of a normal distribution in median absolute deviations,
@@ -193,7 +194,7 @@ def _rounding(values: FloatArray, scales: FloatArray) -> float:
     with np.errstate(over="ignore"):
         are_single = (values == values.astype(np.float32)).all(axis=0)
     digits = np.where(are_single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
-    return float(np.linalg.norm(digits * np.abs(values).max(axis=0) / scales))
+    return SUMS * float(np.linalg.norm(digits * np.abs(values).max(axis=0) / scales))
 
 
 def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Coordinates]:
@@ -201,7 +202,8 @@ def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Coo
     kept = np.ones(len(values), bool)
     axes = principal_axes(values, has_mean=has_mean)
     for _ in range(ROUNDS):
-        distances = _robust_distances(_invariant(values, kept, axes), kept, has_mean)
+        invariant = _invariant(values, kept, axes, has_mean)
+        distances = _robust_distances(invariant, kept, has_mean)
         found: Kept = np.logical_not((distances > FAR).any(axis=1))
         if 2 * found.sum() < len(found) or np.array_equal(found, kept):
             break
@@ -209,13 +211,16 @@ def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Coo
     return kept, axes
 
 
-def _invariant(values: FloatArray, kept: Kept, axes: Coordinates) -> FloatArray:
+def _invariant(values: FloatArray, kept: Kept, axes: Coordinates, has_mean: bool) -> FloatArray:
     """Items along invariant coordinates, (n_items, n_axes); too few items have columns instead."""
+    # Distances from the mean would have no digits for most items if it is between huge ones.
+    middle = np.median(values[kept], axis=0) if has_mean else axes.origin
     if len(values) < FEWEST_PER_COLUMN * values.shape[1]:
-        return (values - axes.origin) / axes.scales
-    along = axes.along(values, axes.widths > 0.0)
-    squares = np.einsum("nd,nd->n", along[kept], along[kept])
-    fourth = (along[kept] * squares[:, None]).T @ along[kept]
+        return (values - middle) / axes.scales
+    along = axes.along(values[kept], axes.widths > 0.0)
+    squares = np.einsum("nd,nd->n", along, along)
+    fourth = (along * squares[:, None]).T @ along
+    along = replace(axes, origin=middle).along(values, axes.widths > 0.0)
     turned: FloatArray = along @ np.linalg.eigh(fourth)[1]
     return turned
 
