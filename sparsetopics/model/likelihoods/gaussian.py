@@ -40,7 +40,7 @@ from sparsetopics.model.likelihoods.vector_likelihood import (
 )
 from sparsetopics.options.training import TrainingOptions
 
-WIDTH = 0.1  # expected covariance of a component, in that of most items
+VOLUME = 0.01  # of a component: determinant of its expected covariance, in that of most items
 
 
 class NormalWishartPosterior(NamedTuple):
@@ -279,8 +279,12 @@ class ZeroMeanGaussian(WishartLikelihood):
 
 
 def weak_prior(n_columns: int) -> tuple[float, FloatArray]:
-    """ν = D + 2 and B = 0.1 I, which is then also the expected covariance."""
-    return n_columns + 2.0, WIDTH * np.eye(n_columns)
+    """ν = D + 2, and B = s I, which is then also the expected covariance, with s^D = ``VOLUME``.
+
+    In a few columns, clusters are much smaller than the whole; among many columns, they are as wide
+    as the whole in most directions.
+    """
+    return n_columns + 2.0, VOLUME ** (1.0 / n_columns) * np.eye(n_columns)
 
 
 def log_normalizers(degrees_of_freedom: FloatArray, scale_matrices: FloatArray) -> FloatArray:
