@@ -150,7 +150,8 @@ class Coordinates:
         along = np.tile(np.eye(self.n_columns), (*standard.shape[:-2], 1, 1))
         along[..., own[:, None], own] = standard
         covariances: FloatArray = self._axes @ along @ self._axes.T
-        return covariances
+        # Rounding must not make them asymmetric: then they are no covariances for other programs.
+        return 0.5 * (covariances + np.swapaxes(covariances, -1, -2))
 
     @property
     def _axes(self) -> FloatArray:

@@ -8,6 +8,7 @@ columns, or to correlations.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def read_vectors(reader: StoredReader, formats: Formats) -> dict[str, Any]:
     coordinates = Coordinates(**{name: own[COORDINATES + name] for name in _own(formats)})
     if (problem := coordinates.problem) or coordinates.n_axes != n_axes:
         problem = problem or f"expected {n_axes:,} axes, but found {coordinates.n_axes:,}"
-        raise reader.refusal.of(f"{reader.arrays_file}, {COORDINATES}widths", problem)
+        raise reader.refusal.of(f"{reader.arrays_file}, coordinates", problem)
     names = {STANDARD + name if form.in_columns else name: name for name, form in formats.items()}
     found = reader.arrays({stored: formats[name].standard for stored, name in names.items()})
     arrays = {names[stored]: array for stored, array in found.items()}
@@ -74,4 +75,7 @@ def _read_earlier(reader: StoredReader, formats: Formats) -> dict[str, Any]:
         (mean,) = reader.arrays({PRIOR + "mean": MEAN}).values()
         origin = mean.astype(np.float32).astype(np.float64)
         found["means"] = found["means"] - origin
-    return {**found, PRIOR + "coordinates": Coordinates.shifted(origin)}
+    coordinates = Coordinates.shifted(origin)
+    if "directions" in _own(formats):
+        coordinates = replace(coordinates, directions=np.eye(len(origin)))
+    return {**found, PRIOR + "coordinates": coordinates}
