@@ -172,7 +172,7 @@ class Gaussian(WishartLikelihood):
 
     @classmethod
     def in_coordinates(cls, coordinates: Coordinates) -> Self:
-        """Expected covariances like that of most items; κ leaves means free."""
+        """``weak_prior``, with a κ that leaves means free."""
         return cls(*weak_prior(coordinates.n_axes), MEAN_PRECISION, coordinates)
 
     @classmethod
@@ -235,7 +235,7 @@ class ZeroMeanGaussian(WishartLikelihood):
 
     @classmethod
     def in_coordinates(cls, coordinates: Coordinates) -> Self:
-        """Expected covariances like that of most items about zero."""
+        """``weak_prior``."""
         return cls(*weak_prior(coordinates.n_axes), coordinates)
 
     @classmethod
