@@ -85,6 +85,11 @@ class Coordinates:
         return int((self.widths > 0.0).sum())
 
     @property
+    def axis_widths(self) -> FloatArray:
+        """Widths of the axes of ``z``, (n_axes,), in scaled columns."""
+        return self.widths[self.widths > 0.0]
+
+    @property
     def log_volume(self) -> float:
         """log p(z) − log p(x), in nats, of an item that differs from others along axes only."""
         is_axis = self.widths > 0.0

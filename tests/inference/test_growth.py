@@ -55,7 +55,7 @@ each_likelihood = pytest.mark.parametrize("name", NAMES)
 
 def tree_source(values, likelihood, n_nodes):
     zero = likelihood.zeros(1)
-    tree = KdTree(values.copy(), in_pairs=zero.squares.ndim == 3)
+    tree = KdTree(values.copy(), np.ones(values.shape[1]), in_pairs=zero.squares.ndim == 3)
     return NodeSource(tree, n_nodes, len(values))
 
 
