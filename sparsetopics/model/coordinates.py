@@ -25,10 +25,12 @@ from sparsetopics.kernels import items as item_kernels
 
 FAR = 20.0  # robust standard deviations; a cluster as far away as that has no say either
 NARROW = 1e-3  # standard deviation in directions in which items do not differ, in column widths
+MOST_BAD = 0.1  # share of items that are far along a coordinate; more are a cluster
 RANK = 1e-10  # relative length of a direction in which items do not differ, if not rounded more
 ROUNDING = 1e-12  # relative to a value: closer ones are the same
 SUMS = 4.0  # roundings of a column that is made of others
 ROUNDS = 20  # of leaving out far items
+KURTOSIS_STEPS = 10  # towards axes of extreme kurtosis (Hyvärinen & Oja 1997)
 FEWEST_PER_COLUMN = 3  # items, for coordinates that are not columns
 SD_OF_MAD = 1.4826  # standard deviation of a normal distribution in median absolute deviations,
 SD_OF_MEAN = 1.2533  # and in mean absolute deviations
@@ -207,8 +209,9 @@ def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Coo
     axes = principal_axes(values, has_mean=has_mean)
     for _ in range(ROUNDS):
         invariant = _invariant(values, kept, axes, has_mean)
-        distances = _robust_distances(invariant, kept, has_mean)
-        found: Kept = np.logical_not((distances > FAR).any(axis=1))
+        is_far = _robust_distances(invariant, kept, has_mean) > FAR
+        is_far[:, is_far.mean(axis=0) > MOST_BAD] = False
+        found: Kept = np.logical_not(is_far.any(axis=1))
         if 2 * found.sum() < len(found) or np.array_equal(found, kept):
             break
         kept, axes = found, principal_axes(values[found], has_mean=has_mean)
@@ -221,12 +224,16 @@ def _invariant(values: FloatArray, kept: Kept, axes: Coordinates, has_mean: bool
     middle = np.median(values[kept], axis=0) if has_mean else axes.origin
     if len(values) < FEWEST_PER_COLUMN * values.shape[1]:
         return (values - middle) / axes.scales
-    along = axes.along(values[kept], axes.widths > 0.0)
-    squares = np.einsum("nd,nd->n", along, along)
-    fourth = (along * squares[:, None]).T @ along
+    own = axes.along(values[kept], axes.widths > 0.0)
     along = replace(axes, origin=middle).along(values, axes.widths > 0.0)
-    turned: FloatArray = along @ np.linalg.eigh(fourth)[1]
-    return turned
+    squares = np.einsum("nd,nd->n", own, own)
+    extreme = turned = np.linalg.eigh((own * squares[:, None]).T @ own)[1]
+    # Bad items can be as far from the mean as all others, but not along the axis where they differ.
+    for _ in range(KURTOSIS_STEPS):
+        extreme = own.T @ (own @ extreme) ** 3 / len(own) - 3.0 * extreme
+        extreme /= np.maximum(np.linalg.norm(extreme, axis=0), np.finfo(float).tiny)
+    coordinates: FloatArray = along @ np.hstack([turned, extreme])
+    return coordinates
 
 
 def _robust_distances(along: FloatArray, kept: Kept, has_mean: bool) -> FloatArray:

@@ -20,7 +20,7 @@ from sparsetopics.model.coordinates import (
 )
 
 MOST_PRODUCTS = 2e9  # of columns: a few seconds
-MOST_SAMPLED = 100_000
+MOST_SAMPLED = 20_000
 FINE = 1e-3  # of the scale of a column: a finer step does not matter
 LARGEST_VALUE = 1e140
 MOST_NAMED = 5  # columns in a sentence

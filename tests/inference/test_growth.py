@@ -227,7 +227,7 @@ def test_halves_together_are_the_whole(name, axis):
     _, _, current = world(name, 3)
     whole = current.components.take(np.array([0]))
 
-    pair = halves(whole, axis)
+    pair = halves(whole, axis, current.likelihood.coordinates.axis_widths)
 
     for both, one in zip(pair[:3], whole[:3], strict=True):
         np.testing.assert_allclose(both.sum(axis=0), one[0], rtol=1e-9, atol=1e-9)
@@ -386,7 +386,7 @@ def test_a_finer_tree_has_the_higher_bound(tmp_path):
         grown(cloud, tmp_path, tree_tolerance=tolerance)[1][-1].elbo_per_token
         for tolerance in (0.1, 0.01, 0.001, 0.0)
     ]
-    assert bounds == sorted(bounds)
+    assert (np.diff(bounds) >= -1e-12).all()
     assert bounds[0] < bounds[-1] - 1e-3
 
 
@@ -415,10 +415,9 @@ def test_few_items_need_no_tree(tmp_path):
     assert said == [
         "200 items of 8 values are too few for a kd-tree to pay: growth uses all items."
     ]
-    assert model.n_topics >= 1
+    assert model.n_topics == 2
 
 
-@pytest.mark.xfail(reason="items along standard axes have no principal axis to divide them along")
 @pytest.mark.parametrize("seed", range(3))
 def test_two_clusters_far_apart_are_found(tmp_path, seed):
     cloud = c_separated(np.random.default_rng(seed), 1_000, 8, 4.0, n_components=2)

@@ -179,13 +179,7 @@ def test_standard_items_are_the_same_up_to_a_rotation(seed, n_columns):
     np.testing.assert_allclose(*gaps, atol=1e-3)
 
 
-# Where one value in 20 is bad and there are about as many columns, all items are equally far from
-# the mean in the metric of their covariance, so that kurtosis does not tell them apart.
-HIDDEN = pytest.mark.xfail(reason="bad rows are as far as others")
-SPOILT = [
-    pytest.param(*case, marks=HIDDEN if 15 <= case[0] <= 19 and case[1] and case[2] < 1e20 else ())
-    for case in itertools.product(range(1, 31), (False, True), (9999.0, -999.0, 1e20))
-]
+SPOILT = [*itertools.product(range(1, 31), (False, True), (9999.0, -999.0, 1e20))]
 
 
 @pytest.mark.parametrize(("n_columns", "are_many", "value"), SPOILT)

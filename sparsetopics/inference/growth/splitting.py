@@ -169,7 +169,8 @@ def fit_pairs(
     gamma = allocation.top_concentration
     n_components = whole.n_topics
     one_by_one = (whole.take(np.array([k])) for k in range(n_components))
-    pairs = Moments.joined([halves(component, axis) for component in one_by_one])
+    widths = likelihood.coordinates.axis_widths
+    pairs = Moments.joined([halves(component, axis, widths) for component in one_by_one])
     log_weights, sparsity = np.zeros(2 * n_components), 1
     sizes, former = own.sums(own.weights), np.full(n_components, np.inf)
     for _ in range(ROUNDS):
@@ -213,21 +214,23 @@ def terms_of_children(own: OwnNodes, trial: Trial, terms: ItemTerms) -> FloatArr
     return np.stack([trial.children.counts, entropies])
 
 
-def halves(whole: Moments, axis: int) -> Moments:
+def halves(whole: Moments, axis: int, widths: FloatArray) -> Moments:
     """Two components like the halves of the component ``whole``, cut across a principal axis.
 
-    If means are known to be zero, one is narrower and the other wider along that axis.
+    That is an axis of columns times ``widths`` (n_columns,), since all axes of a component of most
+    items are as long as each other. If means are known to be zero, one is narrower and the other
+    wider along that axis.
     """
     count = max(whole.counts[0], FEWEST)  # a component that lost its items has no mean
     mean = whole.sums[0] / count
     squares = whole.squares[0] / count
     if len(mean) == 0:
-        direction = _principal_axis(squares, axis)
+        direction = _principal_axis(squares, axis, widths)
         means, step = np.zeros((2, 0)), 0.5 * np.outer(direction, direction)
     else:
         is_full = squares.ndim == 2
         spread = squares - (np.outer(mean, mean) if is_full else mean**2)
-        shift = HALF_NORMAL_MEAN * _principal_axis(spread, axis)
+        shift = HALF_NORMAL_MEAN * _principal_axis(spread, axis, widths)
         means = np.stack([mean + shift, mean - shift])
         step = np.outer(mean, shift) + np.outer(shift, mean) if is_full else 2.0 * mean * shift
     half = 0.5 * whole.counts[0]
@@ -235,13 +238,13 @@ def halves(whole: Moments, axis: int) -> Moments:
     return Moments(np.full(2, half), half * means, half * both)
 
 
-def _principal_axis(spread: FloatArray, axis: int) -> FloatArray:
+def _principal_axis(spread: FloatArray, axis: int, widths: FloatArray) -> FloatArray:
     """The principal axis number ``axis``, as long as its standard deviation, (n_columns,)."""
     if spread.ndim == 1:
-        column = np.argsort(-spread, kind="stable")[axis]
+        column = np.argsort(-spread * widths**2, kind="stable")[axis]
         alone: FloatArray = np.where(np.arange(len(spread)) == column, spread, 0.0)
         return np.sqrt(np.maximum(alone, 0.0))
-    variances, directions = np.linalg.eigh(spread)
+    variances, directions = np.linalg.eigh(spread * np.outer(widths, widths))
     length = np.sqrt(max(variances[-1 - axis], 0.0))
-    direction: FloatArray = length * directions[:, -1 - axis]
+    direction: FloatArray = length * directions[:, -1 - axis] / widths
     return direction
