@@ -80,9 +80,10 @@ def main(shared: Path, folder: Path, data: str, documents: int, seeds: int) -> N
                 values.append((value, score, cpu))
             lowest, means = np.min(values, axis=0), np.mean(values, axis=0)
             highest = np.max(values, axis=0)[0]
+            topics = " ".join(map(str, numbers))
             click.echo(
                 f"  {title:<12}criterion {lowest[0]:.4f} to {highest:.4f}, "
-                f"held out {means[1]:.4f}, {means[2]:.1f} CPU s, topics {' '.join(map(str, numbers))}"
+                f"held out {means[1]:.4f}, {means[2]:.1f} CPU s, topics {topics}"
             )
 
 
