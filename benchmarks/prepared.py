@@ -29,6 +29,7 @@ SOURCES = {
     "acl": ["jsonl", "acl_abstracts/acl_abstracts.jsonl.gz"],
     "dblp": ["jsonl", "dblp/dblp.jsonl.gz"],
     "m10": ["jsonl", "m10/m10.jsonl.gz"],
+    "reddit": ["jsonl", "reddit1m/reddit1m-00.jsonl.gz"],
     "synth": ["synth"],
 }
 

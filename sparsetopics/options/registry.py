@@ -237,8 +237,8 @@ TRIMS: dict[str, MoveKind] = {  # from a ``Standing`` to ``Made``, made in this 
     "delete": MoveKind("sparsetopics.inference.moves.delete:delete_topics", "deletes"),
 }
 RIVALS: dict[str, MoveKind] = {  # from a ``Standing`` to a ``RivalPlan`` or None
-    "birth": MoveKind(  # once, and ``rival_plans.FURTHER_BIRTHS`` times where topics are few
-        "sparsetopics.inference.moves.rival_plans:plan_birth", "births", most_refusals=6
+    "birth": MoveKind(  # ``rival_plans.FEWEST_BIRTHS`` times from one topic
+        "sparsetopics.inference.moves.rival_plans:plan_birth", "births", most_refusals=10
     ),
     "cull": MoveKind(  # as often as ``rival_plans.CULL_SHARES`` has shares to try
         "sparsetopics.inference.moves.rival_plans:plan_cull",

@@ -5,6 +5,7 @@ import pytest
 from sparsetopics.inference.local_step import Parameters, elbo
 from sparsetopics.inference.mover import FIRST_LAP, Mover
 from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.options.registry import RIVALS
 from sparsetopics.options.training import LocalOptions, MoveOptions
 from worlds.moved_collections import ETA, WORLDS, make_tools, setting_of, trained
 
@@ -63,7 +64,8 @@ def test_it_is_exhausted_only_without_a_rival(tmp_path):
 
     for _ in moved_laps(mover, 1):
         assert mover.rival is not None
-    mover.ledger = mover.ledger.refused("birth", 4.0)
+    for _ in range(RIVALS["birth"].most_refusals):
+        mover.ledger = mover.ledger.refused("birth", 4.0)
 
     assert not mover.is_exhausted
     mover.rival = None

@@ -271,7 +271,7 @@ def test_the_kind_that_was_right_is_tried_again(scene):
 
 
 def test_after_a_refusal_the_other_kind_is_tried_until_none_is_left(scene):
-    scene.outcomes += [False] * 20
+    scene.outcomes += [False] * 2 * BIRTHS
     kinds = []
     while not is_exhausted(scene.standing.ledger, ALL):
         kinds += [name for name in scene.phase() if name.startswith("lap")]

@@ -382,4 +382,4 @@ def test_every_line_leads_somewhere():
     assert all(callable(writer(RUN_TARGETS[target].where)) for target in RUN_TARGETS)
     assert all(callable(writer(CORPUS_TARGETS[target])) for target in CORPUS_TARGETS)
     assert kinds.RIVALS["cull"].most_refusals == len(rival_plans.CULL_SHARES)
-    assert kinds.RIVALS["birth"].most_refusals == 1 + rival_plans.FURTHER_BIRTHS
+    assert kinds.RIVALS["birth"].most_refusals == rival_plans.FEWEST_BIRTHS

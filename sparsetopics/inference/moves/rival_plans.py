@@ -17,7 +17,6 @@ from sparsetopics.model.statistics import B, C, P, T
 
 BIRTH_CHILDREN = 4  # of a topic, itself among them
 FEWEST_BIRTHS = 10  # topics to try at least: where topics are few, each has more children
-FURTHER_BIRTHS = 5  # where there are fewer: tries with other seeds, two children of each topic
 MOST_BORN = 200  # in a lap
 FIRST_BIRTH_TRIM = 4  # lap; before it, the new topics form
 
@@ -32,13 +31,13 @@ def plan_birth(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     judged on a sample of the topic's own words is hardly ever accepted. Therefore whole families
     take part in laps over all documents, where children compete as equals.
 
-    Few short documents may have topics that many children, or other seeds, do not find. So where
-    documents have fewer than ``FEWEST_BIRTHS`` topics, a refusal is not the last word.
+    Few short documents may have topics that many children, or other seeds, do not find. After a
+    refusal, topics of documents get two children each, more often the fewer topics there are.
     """
     n_topics = standing.n_topics
     n_children = max(BIRTH_CHILDREN, -(-FEWEST_BIRTHS // n_topics))
-    if standing.ledger.n_refusals("birth") > 0:
-        if n_topics >= FEWEST_BIRTHS or not is_of_documents(standing.allocation):
+    if n_refusals := standing.ledger.n_refusals("birth"):
+        if n_refusals * n_topics >= FEWEST_BIRTHS or not is_of_documents(standing.allocation):
             return None
         n_children = 2
     n_split = max(1, MOST_BORN // (n_children - 1))
