@@ -193,10 +193,8 @@ class MixturePosterior:
         found: dict[str, Any] = {**numbers, PRIOR + "n_words": reader.settings.get("n_words")}
         found[PRIOR + AT_MODES] = at_modes
         try:
-            if issubclass(kind, VectorLikelihood):
-                found |= read_vectors(reader, form.arrays)
-            else:
-                found |= reader.arrays(form.arrays)
+            has_vectors = issubclass(kind, VectorLikelihood)
+            found |= (read_vectors if has_vectors else StoredReader.arrays)(reader, form.arrays)
             (counts,) = reader.arrays({"component_counts": _COUNTS}).values()
             posterior = cls(
                 name,

@@ -53,7 +53,7 @@ def test_evidence_is_a_chain_of_student_predictives(n_columns, n_items):
 
 def test_evidence_in_one_dimension_is_the_integral():
     values = np.array([0.5, -1.25, 2.0])
-    likelihood = Gaussian(3.5, np.array([[1.8]]), 0.7, as_they_are(1))
+    likelihood = Gaussian(3.5, np.array([[1.8]]), as_they_are(1), 0.7)
 
     (found,) = likelihood.log_evidence(moments_of_all(likelihood, values[:, None]))
 
@@ -103,6 +103,6 @@ def test_weak_prior_expects_the_covariance_and_the_mean():
 
 def test_priors_that_cannot_be_are_refused():
     with pytest.raises(OptionError, match="degrees of freedom"):
-        Gaussian(3.0, np.eye(2), 1.0, as_they_are(2))
+        Gaussian(3.0, np.eye(2), as_they_are(2), 1.0)
     with pytest.raises(OptionError, match="mean precision: must be positive, but is 0"):
-        Gaussian(9.0, np.eye(2), 0.0, as_they_are(2))
+        Gaussian(9.0, np.eye(2), as_they_are(2), 0.0)

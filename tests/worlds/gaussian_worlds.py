@@ -47,7 +47,7 @@ def likelihood_of(prior):
     scale_matrix = np.asarray(prior["B"])
     own = as_they_are(len(scale_matrix))
     if "m" in prior:
-        return Gaussian(prior["nu"], scale_matrix, prior["kappa"], own)
+        return Gaussian(prior["nu"], scale_matrix, own, prior["kappa"])
     return ZeroMeanGaussian(prior["nu"], scale_matrix, own)
 
 
