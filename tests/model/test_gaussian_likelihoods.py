@@ -325,8 +325,8 @@ def test_coordinate_ascent_never_lowers_the_bound(name, kind, seed, sparsity, sh
         scorer = likelihood.prepare(moments)
         found, _ = assign(values, scorer, allocation.expected_log_weights, sparsity, SERIAL)
         moments = sum_items(likelihood, values, found, 6)
-        allocation = allocation.updated(moments.counts)
+        allocation = allocation.with_counts(moments.counts)
         bound = likelihood.elbo(moments, moments)
-        bound += allocation.elbo(moments.counts, reference_gaussian.entropies(dense_of(found, 6)))
+        bound += allocation.bound(moments.counts, reference_gaussian.entropies(dense_of(found, 6)))
         assert bound >= before - 1e-9 * abs(bound), (seed, sparsity)
         before = bound

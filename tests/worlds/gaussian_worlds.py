@@ -116,7 +116,7 @@ def plain_components(model):
             if hasattr(likelihood, "variance"):
                 plain["variance"] = likelihood.variance
             found.append(reference_gaussian.in_columns(plain, own.origin, axes))
-    weights = model.mixture.mean_weights
+    weights = model.mixture.weights
     return np.append(weights, max(1.0 - weights.sum(), 0.0)), found
 
 

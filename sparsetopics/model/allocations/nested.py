@@ -21,7 +21,7 @@ from scipy.special import betaln, psi
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.soundness import require
-from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
+from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.mixture_weights import DPMixture, expected_logs, later
 from sparsetopics.model.statistics import DocumentLengths
 
@@ -40,9 +40,9 @@ class NestedAllocation:
         """T, without the tail."""
         return len(self.counts) - 1
 
-    def without_tail(self) -> ItemAllocation:
+    def without_tail(self) -> DPMixture:
         """Only the T components, without the items of the tail."""
-        return ItemAllocation(DPMixture(self.counts[:-1], self.top_concentration))
+        return DPMixture(self.counts[:-1], self.top_concentration)
 
     @property
     def expected_log_weights(self) -> FloatArray:
@@ -60,7 +60,7 @@ class NestedAllocation:
         return ItemTerms.zeros(len(self.counts))
 
     def elbo(self, terms: ItemTerms) -> float:
-        """Σ_k H_k, the sticks' part for k ≤ T as in ``DPMixture.elbo``, and the tail's weight."""
+        """Σ_k H_k, the sticks' part for k ≤ T as in ``DPMixture.bound``, and the tail's weight."""
         taken, left = self._sticks
         log_taken, log_left = expected_logs(taken, left)
         bound = betaln(taken, left) - betaln(1.0, self.top_concentration)
