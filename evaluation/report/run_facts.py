@@ -73,7 +73,7 @@ def mixture_facts(run: MixtureRun, n_empty: int) -> dict[str, Fact]:
         columns: f"{model.n_columns:,}",
         "learner": _in_words(_entry(options, "learner"), _words_of(LEARNERS)),
         "moves": _moves(options),
-        "γ, for the weights of components": _concentration(model.mixture.concentration),
+        "γ, for the weights of components": _concentration(model.mixture.top_concentration),
         **_closing_facts(run),
     }
 

@@ -16,7 +16,6 @@ from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import NOTHING, Former, Globals, LocalInfo, LocalResult
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms, sum_item_terms
-from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.item_assignment import assign, assign_batch
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V, V_contra
@@ -66,7 +65,7 @@ def fit_items(
     ``former`` is not used: the step is exact from any start.
     """
     components, allocation = current.components, current.allocation
-    assert isinstance(allocation, ItemAllocation | NestedAllocation), "of items"
+    assert isinstance(allocation, ItemAllocation), "of items"
     likelihood = cast("ItemLikelihood[V, C, P]", current.likelihood)
     log_weights = allocation.expected_log_weights
     n_slots = options.n_slots(len(log_weights))

@@ -67,7 +67,7 @@ def begin_mixture(
         nested = NestedAllocation(components.counts, options.prior.gamma)
         return Statistics(components, nested.zero_terms()), Parameters(nested, likelihood)
     kind = sharing_of(options.model, at_modes=options.learner_kind.at_modes)
-    allocation = ItemAllocation(kind(components.counts, options.prior.gamma))
+    allocation = kind(components.counts, options.prior.gamma)
     return Statistics(components, allocation.zero_terms()), Parameters(allocation, likelihood)
 
 
@@ -93,11 +93,11 @@ def make_mixture_model(
         components = components.take(np.arange(allocation.n_topics))
         allocation = allocation.without_tail()
     assert isinstance(allocation, ItemAllocation), "a mixture"
-    order = np.argsort(-allocation.mixture.counts, kind="stable")
+    order = np.argsort(-allocation.counts, kind="stable")
     return MixturePosterior(
         options.model,
         options.likelihood_name,
         likelihood,
-        allocation.reordered(order).mixture,
+        allocation.reordered(order),
         likelihood.posterior(components.take(order)),
     )

@@ -19,7 +19,6 @@ from sparsetopics.inference.learners.learner import Learner, S
 from sparsetopics.inference.local_step import D, Parameters, elbo
 from sparsetopics.inference.moves.rival_plans import MOST_BORN
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.model.allocations.mixture import ItemAllocation
 from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, coordinates_of
@@ -207,10 +206,9 @@ def _check_parameters(
         require(likelihood.coordinates.equals(own), "items in other coordinates")
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")
-    sharing = type(allocation.mixture if isinstance(allocation, ItemAllocation) else allocation)
     ours: type = sharing_of(options.model, at_modes=options.learner_kind.at_modes)
     ours = NestedAllocation if options.grows else ours
-    require(sharing is ours, "the weights of another model")
+    require(type(allocation) is ours, "the weights of another model")
     allocation.check()
     n_topics = allocation.n_topics
     # Moves cannot have added more; a file that says so would exhaust the memory.

@@ -65,8 +65,6 @@ class Coordinates:
     @property
     def problem(self) -> str:
         """What is wrong with axes from a file, whose numbers are finite; empty if nothing is."""
-        if not (self.widths > 0.0).any():
-            return "expected at least one axis with a width"
         turned = self.directions
         if turned is not None and np.abs(turned.T @ turned - np.eye(len(turned))).max() > 1e-6:
             return "expected orthonormal directions"

@@ -11,7 +11,8 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
 from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.showing import short_repr
-from sparsetopics.model.allocations.mixture_weights import DPModes, MixtureWeights, sharing_of
+from sparsetopics.model.allocations.mixture import ItemAllocation
+from sparsetopics.model.allocations.mixture_weights import DPModes, sharing_of
 from sparsetopics.model.array_formats import (
     COMPONENTS,
     N_AXES,
@@ -44,7 +45,7 @@ class MixturePosterior:
     name: str  # of its kind, in ``registry.MODELS``
     likelihood_name: str
     likelihood: AnyItemLikelihood  # the prior
-    mixture: MixtureWeights
+    mixture: ItemAllocation
     posterior: tuple[FloatArray, ...]  # the NamedTuple of the likelihood: WishartPosterior, ...
     smoothing = None  # only topics have one
 
@@ -74,7 +75,7 @@ class MixturePosterior:
     @cached_property
     def weights(self) -> FloatArray:
         """E[w_k], (n_topics,), scaled to sum to one."""
-        weights = self.mixture.mean_weights
+        weights = self.mixture.weights
         shares: FloatArray = weights / weights.sum()
         return shares
 
@@ -123,7 +124,7 @@ class MixturePosterior:
         weight that a Dirichlet process leaves to components that are not known (Kurihara, Welling
         & Vlassis 2006, eq. 7).
         """
-        known = self.mixture.mean_weights
+        known = self.mixture.weights
         weights = np.append(known, max(1.0 - known.sum(), 0.0))
         return mixture_log_densities(self._predictive, weights, values)
 
@@ -161,7 +162,7 @@ class MixturePosterior:
             "likelihood": self.likelihood_name,
             "n_topics": self.n_topics,
             "n_columns": self.n_columns,
-            "top_concentration": float(self.mixture.concentration),
+            "top_concentration": float(self.mixture.top_concentration),
         }
         for name in form.prior_numbers:
             settings[PRIOR + name] = float(getattr(self.likelihood, name))
@@ -193,10 +194,8 @@ class MixturePosterior:
         found: dict[str, Any] = {**numbers, PRIOR + "n_words": reader.settings.get("n_words")}
         found[PRIOR + AT_MODES] = at_modes
         try:
-            if issubclass(kind, VectorLikelihood):
-                found |= read_vectors(reader, form.arrays)
-            else:
-                found |= reader.arrays(form.arrays)
+            has_vectors = issubclass(kind, VectorLikelihood)
+            found |= (read_vectors if has_vectors else StoredReader.arrays)(reader, form.arrays)
             (counts,) = reader.arrays({"component_counts": _COUNTS}).values()
             posterior = cls(
                 name,

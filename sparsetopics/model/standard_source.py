@@ -125,5 +125,4 @@ def sample_vectors(source: VectorSource) -> FloatArray:
             break
     values = np.concatenate(found)
     rows = np.linspace(0, len(values) - 1, min(n_items, len(values))).astype(int)
-    sample: FloatArray = values[rows]
-    return sample
+    return values.take(rows, axis=0)

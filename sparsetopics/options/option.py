@@ -314,9 +314,8 @@ class Option:
         """Raise OptionError if the option is one of other learners."""
         able = learners_with(self.name)
         if learner not in able:
-            refuse(
-                self.name, f"needs --learner {listed(able, 'or')}, but found --learner {learner}"
-            )
+            problem = f"needs --learner {listed(able, 'or')}, but found --learner {learner}"
+            refuse(self.name, problem)
 
     def check(self, value: object) -> None:  # whatever users' Python code passes
         """Raise OptionError for a value other than None that the option does not take, whatever

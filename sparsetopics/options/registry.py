@@ -20,7 +20,7 @@ class ModelKind(NamedTuple):
 
     begin: str  # module:function of type ``training.Begin``
     finish: str  # module:function of type ``training.Finish``
-    sharing: str  # module:class, how data share topics: an ``Allocation`` or ``MixtureWeights``
+    sharing: str  # module:class, how data share topics: an ``Allocation``
     posterior: str  # module:class of the model that runs hold, with ``stored`` and ``from_stored``
     shares: str  # module:function of type ``proportions.SharesOf``
     lap_score: str  # module:function of type ``data.LapScore``

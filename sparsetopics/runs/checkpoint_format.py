@@ -31,7 +31,7 @@ from sparsetopics.inference.training_state import LapInfo, PathMemory, TrainingS
 from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
-from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
+from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.mixture_weights import DPMixture, DPModes, FiniteMixture
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.assignments import Patch, TopicChange
@@ -98,7 +98,7 @@ CLASSES: Mapping[str, type] = {
     **{"word-counts": WordCounts, "moments": Moments, "coordinates": Coordinates},
     **{"document-counts": DocumentCounts, "document-terms": DocumentTerms},
     **{"document-lengths": DocumentLengths, "item-terms": ItemTerms},
-    **{"lda": LDAAllocation, "hdp": HDPAllocation, "sticks": Sticks, "items": ItemAllocation},
+    **{"lda": LDAAllocation, "hdp": HDPAllocation, "sticks": Sticks},
     **{"nested": NestedAllocation, "dp-mixture": DPMixture, "dp-modes": DPModes},
     **{"finite-mixture": FiniteMixture, "topic-prior": TopicPrior, "step-sizes": StepSizes},
     **{"training-options": TrainingOptions, "local-options": LocalOptions},

@@ -149,7 +149,7 @@ def test_options_reach_the_run(train, tmp_path):
 
     settings = load_run(tmp_path / "run").settings
     assert settings["seed"] == 7
-    assert load_run(tmp_path / "run").model.mixture.concentration == 3.0
+    assert load_run(tmp_path / "run").model.mixture.top_concentration == 3.0
     assert settings["likelihood"] == "diagonal-gaussian"
     assert settings["corpus"]["n_items"] == 160
     kept = settings["options"]

@@ -38,7 +38,7 @@ def test_the_kinds_of_documents_are_found(fitted):
 
 def test_probabilities_and_scores_follow_from_weights_and_components(fitted):
     """And from the weight that the process leaves to components without documents."""
-    weights = fitted.model_.mixture.mean_weights
+    weights = fitted.model_.mixture.weights
     np.testing.assert_allclose(fitted.weights_, weights / weights.sum())
     components = np.vstack([fitted.components_, np.full((1, 30), 1 / 30)])
     logs = COUNTS @ np.log(components).T

@@ -15,7 +15,7 @@ from sparsetopics.inference.learners.full import FullLearner
 from sparsetopics.inference.learners.gradient import Ascent, GradientLearner, moved
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.local_step import Globals, elbo
-from sparsetopics.model.allocations.mixture import ItemAllocation, sum_item_terms
+from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.allocations.mixture_weights import DPModes
 from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian
 from sparsetopics.model.statistics import Statistics, Summary
@@ -68,7 +68,7 @@ class World:
         return Statistics(zeros.components, zeros.terms)
 
     def globals_of(self, counts, components):
-        allocation = ItemAllocation(DPModes(counts, self.plain["gamma"]))
+        allocation = DPModes(counts, self.plain["gamma"])
         return Globals(components, allocation, self.likelihood)
 
 
@@ -266,7 +266,7 @@ def test_the_full_learner_at_modes_is_mm(seed, n_topics, gamma):
         np.testing.assert_array_equal(found.responsibilities.topics, owners, f"{seed}")
         posterior = world.likelihood.posterior(learner.components(state))
         np.testing.assert_allclose(posterior.means, means, rtol=1e-6, atol=1e-6)
-        logs = current.allocation.mixture.expected_log_weights
+        logs = current.allocation.expected_log_weights
         expected = reference_gradient.log_weights(sticks)
         held = np.bincount(owners, minlength=n_topics) > 0
         np.testing.assert_allclose(logs[held], expected[held], rtol=1e-9, atol=1e-9)

@@ -16,7 +16,7 @@ from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.training import train
-from sparsetopics.model.allocations.mixture import ItemAllocation, sum_item_terms
+from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 from worlds.dense_responsibilities import sparse_of
@@ -145,7 +145,7 @@ def greedily_merged(values, model, number):
         found = own.renumbered(number)
         moments = model.likelihood.zeros(n_left).sum_items(values, found, Executor())
         terms = sum_item_terms(VectorBatch(values), found, n_left)
-        weights = ItemAllocation(DPMixture(terms.counts, 10.0))
+        weights = DPMixture(terms.counts, 10.0)
         return model.likelihood.log_evidence(moments).sum() + weights.elbo(terms), number
 
     best, merged = judged(np.arange(n_topics), n_topics)

@@ -7,7 +7,7 @@ from scipy.stats import gamma, norm
 import reference_gaussian
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.allocations.mixture_weights import DPMixture
-from sparsetopics.model.likelihoods.gaussian import Gaussian, weak_prior
+from sparsetopics.model.likelihoods.gaussian import VOLUME, Gaussian
 from sparsetopics.model.likelihoods.vector_likelihood import MEAN_PRECISION
 from sparsetopics.model.responsibilities import Responsibilities
 from worlds.gaussian_worlds import (
@@ -32,7 +32,7 @@ def test_bound_of_a_dp_mixture_is_the_known_one():
     likelihood, moments, entropies, concentration, bound = oracle_world("gaussian")
     allocation = DPMixture(moments.counts, concentration)
 
-    found = likelihood.log_evidence(moments).sum() + allocation.elbo(moments.counts, entropies)
+    found = likelihood.log_evidence(moments).sum() + allocation.bound(moments.counts, entropies)
 
     np.testing.assert_allclose(found, bound, rtol=1e-12)
 
@@ -53,7 +53,7 @@ def test_evidence_is_a_chain_of_student_predictives(n_columns, n_items):
 
 def test_evidence_in_one_dimension_is_the_integral():
     values = np.array([0.5, -1.25, 2.0])
-    likelihood = Gaussian(3.5, np.array([[1.8]]), 0.7, as_they_are(1))
+    likelihood = Gaussian(3.5, np.array([[1.8]]), as_they_are(1), 0.7)
 
     (found,) = likelihood.log_evidence(moments_of_all(likelihood, values[:, None]))
 
@@ -95,16 +95,16 @@ def test_weak_prior_expects_the_covariance_and_the_mean():
     empty = likelihood.posterior(likelihood.zeros(1))
     found, inside = likelihood.normals(empty), likelihood.standard_normals(empty)
     np.testing.assert_allclose(
-        found.covariances[0], weak_prior(3)[1][0, 0] * np.cov(values.T, bias=True), rtol=1e-9
+        found.covariances[0], VOLUME ** (1 / 3) * np.cov(values.T, bias=True), rtol=1e-9
     )
     np.testing.assert_allclose(found.means[0], values.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(inside.covariances[0], weak_prior(3)[1])
+    np.testing.assert_allclose(inside.covariances[0], VOLUME ** (1 / 3) * np.eye(3))
     np.testing.assert_array_equal(inside.means, np.zeros((1, 3)))
     assert (likelihood.degrees_of_freedom, likelihood.mean_precision) == (5.0, MEAN_PRECISION)
 
 
 def test_priors_that_cannot_be_are_refused():
     with pytest.raises(OptionError, match="degrees of freedom"):
-        Gaussian(3.0, np.eye(2), 1.0, as_they_are(2))
+        Gaussian(3.0, np.eye(2), as_they_are(2), 1.0)
     with pytest.raises(OptionError, match="mean precision: must be positive, but is 0"):
-        Gaussian(9.0, np.eye(2), 0.0, as_they_are(2))
+        Gaussian(9.0, np.eye(2), as_they_are(2), 0.0)

@@ -62,7 +62,7 @@ def test_a_saved_mixture_comes_back(folder_of, likelihood, name):
     assert (found.name, found.likelihood_name) == (name, likelihood)
     assert type(found.mixture) is type(saved.mixture)
     assert type(found.posterior) is type(saved.posterior)
-    assert found.mixture.concentration == saved.mixture.concentration
+    assert found.mixture.top_concentration == saved.mixture.top_concentration
     np.testing.assert_array_equal(found.mixture.counts, saved.mixture.counts)
     for mine, theirs in zip(found.posterior, saved.posterior, strict=True):
         np.testing.assert_array_equal(mine, theirs)

@@ -645,7 +645,7 @@ EDITS = [
     ("accelerated", "mover.nodes.divided", -1, FAR, "divided nodes has 50000000"),
     ("gradient fisher", "learner.points.sticks", 0, 1.0, "sticks out of range"),
     ("gradient fisher", "learner.velocity.means", None, lambda a: a[1:], "has shape"),
-    ("alternating", "parameters.allocation.mixture.counts", 0, -1.0, "below zero"),
+    ("alternating", "parameters.allocation.counts", 0, -1.0, "below zero"),
 ]
 
 

@@ -83,13 +83,6 @@ class Poisson(VectorLikelihood):
         own = cls.in_coordinates(coordinates_of(source))
         return replace(own, mean=sample.mean(axis=0, dtype=np.float64))
 
-    @property
-    def n_columns(self) -> int:
-        return len(self.mean)
-
-    def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros(n_topics, self.n_columns)
-
     def posterior(self, moments: Moments) -> GammaPosterior:
         return GammaPosterior(
             self.strength * self.mean + moments.sums, self.strength + moments.counts
@@ -107,10 +100,9 @@ class Poisson(VectorLikelihood):
         evidence: FloatArray = by_column.sum(axis=1) - shapes.sum(axis=1) * np.log(rates)
         return evidence
 
-    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        log_rates, totals = self.prepare(posterior_moments)
-        expected: FloatArray = (moments.sums * log_rates).sum(axis=1) - moments.counts * totals
-        return expected
+    def expected_log_evidence(self, batch: Moments, components: Moments) -> float:
+        log_rates, totals = self.prepare(components)
+        return float((batch.sums * log_rates).sum() - (batch.counts * totals).sum())
 
     def prepare(self, moments: Moments) -> PoissonScorer:
         shapes, rates = self.posterior(moments)

@@ -15,7 +15,7 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.estimators.mixtures import VectorMixture
 from sparsetopics.estimators.topics import TopicEstimator
 from sparsetopics.model.allocations.lda import LDAAllocation
-from sparsetopics.model.allocations.mixture_weights import MixtureWeights
+from sparsetopics.model.allocations.mixture import ItemAllocation
 from sparsetopics.options.training import TopicPrior
 
 
@@ -40,7 +40,7 @@ class Zipf(TopicEstimator):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EqualWeights(MixtureWeights):
+class EqualWeights(ItemAllocation):
     """Weights that are known."""
 
     @property
@@ -48,10 +48,10 @@ class EqualWeights(MixtureWeights):
         return np.full(self.n_topics, -np.log(self.n_topics))
 
     @property
-    def mean_weights(self) -> FloatArray:
+    def weights(self) -> FloatArray:
         return np.full(self.n_topics, 1.0 / self.n_topics)
 
-    def elbo(self, counts: FloatArray, entropies: FloatArray) -> float:
+    def bound(self, counts: FloatArray, entropies: FloatArray) -> float:
         return float(entropies.sum() - counts.sum() * np.log(self.n_topics))
 
 

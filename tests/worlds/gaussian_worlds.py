@@ -46,7 +46,7 @@ def likelihood_of(prior):
     scale_matrix = np.asarray(prior["B"])
     own = as_they_are(len(scale_matrix))
     if "m" in prior:
-        return Gaussian(prior["nu"], scale_matrix, prior["kappa"], own)
+        return Gaussian(prior["nu"], scale_matrix, own, prior["kappa"])
     return ZeroMeanGaussian(prior["nu"], scale_matrix, own)
 
 
@@ -114,7 +114,7 @@ def plain_components(model):
             if hasattr(likelihood, "variance"):
                 plain["variance"] = likelihood.standard_variance
             found.append(reference_gaussian.in_columns(plain, own.origin, axes))
-    weights = model.mixture.mean_weights
+    weights = model.mixture.weights
     return np.append(weights, max(1.0 - weights.sum(), 0.0)), found
 
 

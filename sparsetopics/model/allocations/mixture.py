@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from sparsetopics.base.batches import Batch, FloatArray, IntArray
+from sparsetopics.base.showing import short_repr
 from sparsetopics.base.soundness import require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
-from sparsetopics.model.allocations.mixture_weights import MixtureWeights
 from sparsetopics.model.allocations.pair_gains import item_pair_gains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.responsibilities import Responsibilities
@@ -58,30 +59,38 @@ def sum_item_terms(batch: Batch, found: Responsibilities, n_topics: int) -> Item
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ItemAllocation:
-    """The rule of a finite or a Dirichlet process mixture."""
+class ItemAllocation(ABC):
+    """How items share the components of a mixture; no method changes the object."""
 
-    mixture: MixtureWeights
+    counts: FloatArray  # (n_topics,)  N_k, from which the weights follow
+    top_concentration: float  # γ, in total
 
     total_concentration = None
 
+    def __repr__(self) -> str:
+        return short_repr(self, "n_topics", "top_concentration")
+
     @property
     def n_topics(self) -> int:
-        return self.mixture.n_topics
+        return len(self.counts)
 
     @property
+    @abstractmethod
     def weights(self) -> FloatArray:
         """E[w_k], (n_topics,)."""
-        return self.mixture.mean_weights
 
     @property
+    @abstractmethod
     def expected_log_weights(self) -> FloatArray:
         """E[log w_k], (n_topics,)."""
-        return self.mixture.expected_log_weights
 
-    @property
-    def top_concentration(self) -> float:
-        return self.mixture.concentration
+    @abstractmethod
+    def bound(self, counts: FloatArray, entropies: FloatArray) -> float:
+        """The ELBO in nats without the data's part, for items with these N_k and H_k."""
+
+    def with_counts(self, counts: FloatArray) -> Self:
+        """Weights at their optimum for N_k, of any number of components."""
+        return replace(self, counts=counts)
 
     @property
     def reference(self) -> FloatArray:
@@ -89,7 +98,9 @@ class ItemAllocation:
         return np.zeros(self.n_topics)
 
     def check(self) -> None:
-        self.mixture.check()
+        require(self.counts.ndim == 1 and len(self.counts) > 0, "no items of components")
+        require(self.counts.min() >= 0.0, "items of components below zero")
+        require(self.top_concentration > 0.0, "a concentration that is not positive")
 
     def zero_terms(self) -> ItemTerms:
         return ItemTerms.zeros(self.n_topics)
@@ -100,12 +111,12 @@ class ItemAllocation:
         return sum_item_terms(*assignments, len(reference))
 
     def elbo(self, terms: ItemTerms) -> float:
-        return self.mixture.elbo(terms.counts, terms.assignment_entropy)
+        return self.bound(terms.counts, terms.assignment_entropy)
 
-    def updated(self, terms: ItemTerms) -> ItemAllocation:
-        return self._of(terms.counts)
+    def updated(self, terms: ItemTerms) -> Self:
+        return self.with_counts(terms.counts)
 
-    def learned(self, terms: ItemTerms, lengths: DocumentLengths) -> ItemAllocation:
+    def learned(self, terms: ItemTerms, lengths: DocumentLengths) -> Self:
         """This rule itself: γ is not learned."""
         return self
 
@@ -114,25 +125,22 @@ class ItemAllocation:
     ) -> tuple[FloatArray, FloatArray]:
         return item_pair_gains(batches, terms.counts)
 
-    def joined(self, new_topics: IntArray, n_topics: int) -> ItemAllocation:
+    def joined(self, new_topics: IntArray, n_topics: int) -> Self:
         """Component k becomes part of ``new_topics[k]``, which takes its items."""
-        return self._of(np.bincount(new_topics, self.mixture.counts, n_topics).astype(np.float64))
+        return self.with_counts(np.bincount(new_topics, self.counts, n_topics).astype(np.float64))
 
-    def restricted(self, kept: IntArray) -> ItemAllocation:
+    def restricted(self, kept: IntArray) -> Self:
         """Only the components that are ``kept``, which share out the items of the others."""
-        counts = self.mixture.counts
+        counts = self.counts
         left = counts[kept]
         total = left.sum()
         if total == 0.0:
-            return self._of(np.full(len(kept), counts.sum() / len(kept)))
-        return self._of(left * (counts.sum() / total))
+            return self.with_counts(np.full(len(kept), counts.sum() / len(kept)))
+        return self.with_counts(left * (counts.sum() / total))
 
-    def branched(self, parents: IntArray) -> ItemAllocation:
+    def branched(self, parents: IntArray) -> Self:
         """Children share the items of their parent equally."""
-        return self._of(self.mixture.counts[parents] / np.bincount(parents)[parents])
+        return self.with_counts(self.counts[parents] / np.bincount(parents)[parents])
 
-    def reordered(self, order: IntArray) -> ItemAllocation:
-        return self._of(self.mixture.counts[order])
-
-    def _of(self, counts: FloatArray) -> ItemAllocation:
-        return ItemAllocation(self.mixture.updated(counts))
+    def reordered(self, order: IntArray) -> Self:
+        return self.with_counts(self.counts[order])

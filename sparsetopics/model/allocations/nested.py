@@ -14,35 +14,32 @@ here. Its posterior is the prior, whatever items it has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betaln, psi
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.soundness import require
-from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
+from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.mixture_weights import DPMixture, expected_logs, later
-from sparsetopics.model.statistics import DocumentLengths
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NestedAllocation:
-    """w_k = v_k Π_{l<k} (1 − v_l), v_k ~ Beta(1, γ); v_k for k ≤ T is learned."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class NestedAllocation(DPMixture):
+    """w_k = v_k Π_{l<k} (1 − v_l), v_k ~ Beta(1, γ); v_k for k ≤ T is learned.
 
-    counts: FloatArray  # (T + 1,)  N_k from which q(v) follows, the tail's last
-    top_concentration: float  # γ
-
-    total_concentration = None
+    ``counts`` (T + 1,) end with that of the tail.
+    """
 
     @property
     def n_topics(self) -> int:
         """T, without the tail."""
         return len(self.counts) - 1
 
-    def without_tail(self) -> ItemAllocation:
+    def without_tail(self) -> DPMixture:
         """Only the T components, without the items of the tail."""
-        return ItemAllocation(DPMixture(self.counts[:-1], self.top_concentration))
+        return DPMixture(self.counts[:-1], self.top_concentration)
 
     @property
     def expected_log_weights(self) -> FloatArray:
@@ -59,25 +56,15 @@ class NestedAllocation:
     def zero_terms(self) -> ItemTerms:
         return ItemTerms.zeros(len(self.counts))
 
-    def elbo(self, terms: ItemTerms) -> float:
-        """Σ_k H_k, the sticks' part for k ≤ T as in ``DPMixture.elbo``, and the tail's weight."""
+    def bound(self, counts: FloatArray, entropies: FloatArray) -> float:
+        """Σ_k H_k, the sticks' part for k ≤ T as in ``DPMixture.bound``, and the tail's weight."""
         taken, left = self._sticks
         log_taken, log_left = expected_logs(taken, left)
         bound = betaln(taken, left) - betaln(1.0, self.top_concentration)
-        bound += (terms.counts[:-1] + 1.0 - taken) * log_taken
-        bound += (later(terms.counts)[:-1] + self.top_concentration - left) * log_left
-        of_tail = terms.counts[-1] * self._tail_weight
-        return float(bound.sum() + terms.assignment_entropy.sum() + of_tail)
-
-    def updated(self, terms: ItemTerms) -> NestedAllocation:
-        return replace(self, counts=terms.counts)
-
-    def learned(self, terms: ItemTerms, lengths: DocumentLengths) -> NestedAllocation:
-        """This rule itself: γ is not learned."""
-        return self
-
-    def reordered(self, order: IntArray) -> NestedAllocation:
-        return replace(self, counts=self.counts[order])
+        bound += (counts[:-1] + 1.0 - taken) * log_taken
+        bound += (later(counts)[:-1] + self.top_concentration - left) * log_left
+        of_tail = counts[-1] * self._tail_weight
+        return float(bound.sum() + entropies.sum() + of_tail)
 
     @property
     def _sticks(self) -> tuple[FloatArray, FloatArray]:

@@ -119,12 +119,11 @@ class DiagonalGaussian(VectorLikelihood):
         evidence: FloatArray = self.n_columns * alike + logs.sum(axis=1)
         return evidence
 
-    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        posterior = self.posterior(posterior_moments)
+    def expected_log_evidence(self, batch: Moments, components: Moments) -> float:
+        posterior = self.posterior(components)
         shapes, rates, means, _ = posterior
-        distances = (shapes[:, None] / rates * moments.scatter(means)).sum(axis=1)
-        expected: FloatArray = moments.counts * self._constants(posterior) - 0.5 * distances
-        return expected
+        distances = (shapes[:, None] / rates * batch.scatter(means)).sum(axis=1)
+        return float((batch.counts * self._constants(posterior) - 0.5 * distances).sum())
 
     def prepare(self, moments: Moments) -> scorers.DiagonalScorer:
         posterior = self.posterior(moments)
@@ -246,17 +245,18 @@ class IsotropicGaussian(VectorLikelihood):
             evidence += 0.5 * self.n_columns * np.log(self.mean_precision / mean_precisions)
         return evidence
 
-    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        posterior = self.posterior(posterior_moments)
-        scatter = moments.scatter(posterior.means)
+    def expected_log_evidence(self, batch: Moments, components: Moments) -> float:
+        posterior = self.posterior(components)
+        scatter = batch.scatter(posterior.means)
         distances = 0.5 * scatter.sum(axis=1) / self.standard_variance
-        expected: FloatArray = moments.counts * self._constants(posterior) - distances
-        return expected
+        return float((batch.counts * self._constants(posterior) - distances).sum())
 
     def prepare(self, moments: Moments) -> scorers.SphereScorer:
         posterior = self.posterior(moments)
-        means, constants = posterior.means, self._constants(posterior)
-        return scorers.SphereScorer.of(means, self.standard_variance, constants)
+        means, variance = posterior.means, self.standard_variance
+        squares = np.einsum("kd,kd->k", means, means)
+        constants = self._constants(posterior) - 0.5 * squares / variance
+        return scorers.SphereScorer(means / variance, constants, 1.0 / variance)
 
     def predictive(self, components: Moments) -> scorers.DiagonalScorer:
         means, mean_precisions = self.posterior(components)

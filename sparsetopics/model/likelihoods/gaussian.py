@@ -64,6 +64,7 @@ class WishartLikelihood(VectorLikelihood):
 
     degrees_of_freedom: float  # ν
     scale_matrix: FloatArray  # (n_columns, n_columns)  B
+    coordinates: Coordinates
 
     def __post_init__(self) -> None:
         dof, n_columns = self.degrees_of_freedom, self.n_columns
@@ -76,6 +77,17 @@ class WishartLikelihood(VectorLikelihood):
         if matrix.shape != (n_columns, n_columns) or not np.array_equal(matrix, matrix.T):
             raise OptionError("scale matrix", "must be square and symmetric")
         normals.cholesky_factors(matrix)
+
+    @classmethod
+    def in_coordinates(cls, coordinates: Coordinates) -> Self:
+        """ν = D + 2, and B = s I, which is then also the expected covariance; s^D is ``VOLUME``.
+
+        In a few columns, clusters are much smaller than the whole; among many columns, they are as
+        wide as the whole in most directions.
+        """
+        n_columns = coordinates.n_axes
+        share = VOLUME ** (1.0 / n_columns)
+        return cls(n_columns + 2.0, share * np.eye(n_columns), coordinates)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
@@ -91,14 +103,13 @@ class WishartLikelihood(VectorLikelihood):
     def _with_means(self, moments: Moments) -> NormalWishartPosterior:
         """The posterior; where means are known, m_k is 0 and κ_k is ∞."""
 
-    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        posterior = self._with_means(posterior_moments)
+    def expected_log_evidence(self, batch: Moments, components: Moments) -> float:
+        posterior = self._with_means(components)
         dof, scale_matrices, means, _ = posterior
-        products = np.linalg.solve(scale_matrices, moments.scatter(means))
+        products = np.linalg.solve(scale_matrices, batch.scatter(means))
         traces = np.trace(products, axis1=1, axis2=2)
         constants = self._constants(posterior, normals.cholesky_factors(scale_matrices))
-        expected: FloatArray = moments.counts * constants - 0.5 * dof * traces
-        return expected
+        return float((batch.counts * constants - 0.5 * dof * traces).sum())
 
     def prepare(self, moments: Moments) -> scorers.TriangularScorer:
         posterior = self._with_means(moments)
@@ -155,8 +166,7 @@ class Gaussian(WishartLikelihood):
     Raises ``OptionError`` as ``WishartLikelihood`` does, and unless κ > 0.
     """
 
-    mean_precision: float  # κ
-    coordinates: Coordinates
+    mean_precision: float = MEAN_PRECISION  # κ; by default, it leaves means free
 
     stored = StoredAs(
         NormalWishartPosterior,
@@ -169,11 +179,6 @@ class Gaussian(WishartLikelihood):
         # Not super(): a dataclass with slots is another class than the one that was defined here.
         WishartLikelihood.__post_init__(self)
         check_mean_precision(self.mean_precision)
-
-    @classmethod
-    def in_coordinates(cls, coordinates: Coordinates) -> Self:
-        """``weak_prior``, with a κ that leaves means free."""
-        return cls(*weak_prior(coordinates.n_axes), MEAN_PRECISION, coordinates)
 
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
@@ -227,16 +232,9 @@ class WishartPosterior(NamedTuple):
 class ZeroMeanGaussian(WishartLikelihood):
     """The prior W(ν, B⁻¹), as in ``WishartLikelihood``."""
 
-    coordinates: Coordinates
-
     stored = StoredAs(
         WishartPosterior, (COMPONENTS, MATRICES), {"scale_matrix": MATRIX}, ("degrees_of_freedom",)
     )
-
-    @classmethod
-    def in_coordinates(cls, coordinates: Coordinates) -> Self:
-        """``weak_prior``."""
-        return cls(*weak_prior(coordinates.n_axes), coordinates)
 
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
@@ -268,15 +266,6 @@ class ZeroMeanGaussian(WishartLikelihood):
             - log_normalizers(*self.posterior(self.zeros(1)))
             - 0.5 * self.n_columns * LOG_TWO_PI * moments.counts
         )
-
-
-def weak_prior(n_columns: int) -> tuple[float, FloatArray]:
-    """ν = D + 2, and B = s I, which is then also the expected covariance, with s^D = ``VOLUME``.
-
-    In a few columns, clusters are much smaller than the whole; among many columns, they are as wide
-    as the whole in most directions.
-    """
-    return n_columns + 2.0, VOLUME ** (1.0 / n_columns) * np.eye(n_columns)
 
 
 def log_normalizers(degrees_of_freedom: FloatArray, scale_matrices: FloatArray) -> FloatArray:

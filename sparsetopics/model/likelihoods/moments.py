@@ -119,7 +119,11 @@ class Moments(NamedTuple):
 
     def renumbered(self, new_topics: IntArray, n_topics: int) -> Moments:
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""
-        return Moments(*(_renumbered(values, new_topics, n_topics) for values in self))
+        kept = np.flatnonzero(new_topics >= 0)
+        moved = Moments(*(np.zeros((n_topics, *values.shape[1:])) for values in self))
+        for mine, theirs in zip(self, moved, strict=True):
+            np.add.at(theirs, new_topics[kept], mine[kept])
+        return moved
 
     def scatter(self, points: FloatArray) -> FloatArray:
         """Σ_n r_nk (x_n − m_k)(x_n − m_k)ᵀ for ``points`` m (n_topics, n_columns), or its diagonal.
@@ -208,10 +212,3 @@ class Moments(NamedTuple):
 def outer_products(points: FloatArray) -> FloatArray:
     """m_k m_kᵀ, (n_topics, n_columns, n_columns)."""
     return points[:, :, None] * points[:, None, :]
-
-
-def _renumbered(values: FloatArray, new_topics: IntArray, n_topics: int) -> FloatArray:
-    moved = np.zeros((n_topics, *values.shape[1:]))
-    kept = new_topics >= 0
-    np.add.at(moved, new_topics[kept], values[kept])
-    return moved

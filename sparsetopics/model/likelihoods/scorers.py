@@ -109,17 +109,6 @@ class SphereScorer(NamedTuple):
     precision: float  # 1 / σ²
     is_steady: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        means: FloatArray,  # (n_topics, n_columns)
-        variance: float,
-        constants: FloatArray,  # (n_topics,)
-    ) -> SphereScorer:
-        squares = np.einsum("kd,kd->k", means, means)
-        constants = constants - 0.5 * squares / variance
-        return cls(means / variance, constants, 1.0 / variance)
-
     def log_densities(self, values: Vectors) -> FloatArray:
         """(n_items, n_topics)."""
         away = values.astype(np.float64)

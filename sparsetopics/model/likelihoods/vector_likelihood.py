@@ -56,10 +56,6 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
     def in_coordinates(cls, coordinates: Coordinates) -> Self:
         """A weak prior for items in these coordinates."""
 
-    @abstractmethod
-    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        """Σ_n r_nk E[log p(x_n|φ_k)] in nats, (n_topics,), under the posterior of other moments."""
-
     def prepare_nodes(self, moments: Moments) -> NodeScorer:
         """``prepare`` for nodes of a kd-tree; only growth needs it."""
         raise NotImplementedError(f"{type(self).__name__} cannot score nodes of a kd-tree")
@@ -94,11 +90,8 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         bound -= self.coordinates.log_volume * components.counts.sum()
         if components is not posterior:
             difference = components.minus(posterior)
-            bound += self.expected_log_likelihood(difference, posterior).sum()
+            bound += self.expected_log_evidence(difference, posterior)
         return float(bound)
-
-    def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
-        return float(self.expected_log_likelihood(batch, posterior).sum())
 
     def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
         """log M(s_a + s_b) − log M(s_a) − log M(s_b), (n_pairs,); MEMO13, eq. 12."""
