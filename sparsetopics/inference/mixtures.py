@@ -76,11 +76,10 @@ def warn_of_one_component(current: Globals[C, P, T]) -> None:
     sizes, likelihood = current.components.sizes, current.likelihood
     assert isinstance(likelihood, IsotropicGaussian), "of points"
     share = float(sizes.max() / sizes.sum())
-    variance = likelihood.variance * float(likelihood.coordinates.scales[0]) ** 2  # of columns
     if len(sizes) > 1 and share > NEARLY_ALL:
         warn_user(
             f"{share:.0%} of the items are in one component. If there are more clusters, try a "
-            f"known variance (--variance) below {variance:.3g}."
+            f"known variance (--variance) below {likelihood.variance:.3g}."
         )
 
 

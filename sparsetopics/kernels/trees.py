@@ -14,6 +14,7 @@ from sparsetopics.kernels.types import Float32Array, SparseShares, kernel
 @kernel
 def divide(
     values: Float32Array,  # (n_items, n_columns)  rows of the range change places
+    widths: FloatArray,  # (n_columns,)  units of the columns
     first: int,
     last: int,
 ) -> int:
@@ -30,7 +31,7 @@ def divide(
             sums[d] += difference
             squares[d] += difference * difference
     sums /= last - first
-    column = np.argmax(squares / (last - first) - sums * sums)
+    column = np.argmax((squares / (last - first) - sums * sums) * widths * widths)
     mean = np.float64(values[first, column]) + sums[column]
     low, high = first, last - 1
     while low <= high:
@@ -48,6 +49,7 @@ def divide(
 @kernel
 def build(
     values: Float32Array,  # (n_items, n_columns)  rows change places
+    widths: FloatArray,  # (n_columns,)  units of the columns
     few: int,
     bounds: IntArray,  # (2 n_items, 2)  overwritten
     children: IntArray,  # (2 n_items,)  overwritten: the left child, before the right one; or -1
@@ -59,7 +61,7 @@ def build(
         first, last = bounds[node]
         children[node] = -1
         if last - first > few:
-            middle = divide(values, first, last)
+            middle = divide(values, widths, first, last)
             if middle > first:
                 children[node] = n_nodes
                 bounds[n_nodes, 0], bounds[n_nodes, 1] = first, middle

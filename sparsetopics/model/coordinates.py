@@ -13,7 +13,7 @@ directions after any affine map of the items.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,9 @@ from sparsetopics.kernels import items as item_kernels
 
 FAR = 20.0  # robust standard deviations; a cluster as far away as that has no say either
 NARROW = 1e-3  # standard deviation in directions in which items do not differ, in column widths
-RANK = 1e-10  # relative length of a direction in which items do not differ
-ROUNDING = 1e-12  # of the largest value of a column: closer ones are the same
+RANK = 1e-10  # relative length of a direction in which items do not differ, if not rounded more
+ROUNDING = 1e-12  # relative to a value: closer ones are the same
+SUMS = 4.0  # roundings of a column that is made of others
 ROUNDS = 20  # of leaving out far items
 FEWEST_PER_COLUMN = 3  # items, for coordinates that are not columns
 SD_OF_MAD = 1.4826  # standard deviation of a normal distribution in median absolute deviations,
@@ -84,6 +85,11 @@ class Coordinates:
         return int((self.widths > 0.0).sum())
 
     @property
+    def axis_widths(self) -> FloatArray:
+        """Widths of the axes of ``z``, (n_axes,), in scaled columns."""
+        return self.widths[self.widths > 0.0]
+
+    @property
     def log_volume(self) -> float:
         """log p(z) − log p(x), in nats, of an item that differs from others along axes only."""
         is_axis = self.widths > 0.0
@@ -134,8 +140,7 @@ class Coordinates:
 
     def points_of(self, standard: FloatArray) -> FloatArray:
         """Points with standard coordinates ``standard``, (.., n_axes), as (.., n_columns)."""
-        points: FloatArray = self.origin + standard @ self._axes[:, self.widths > 0.0].T
-        return points
+        return self.origin + standard @ self._axes[:, self.widths > 0.0].T
 
     def variances_of(self, standard: FloatArray) -> FloatArray:
         """Variances of columns from those along axes that are not rotated, likewise."""
@@ -149,14 +154,14 @@ class Coordinates:
         along = np.tile(np.eye(self.n_columns), (*standard.shape[:-2], 1, 1))
         along[..., own[:, None], own] = standard
         covariances: FloatArray = self._axes @ along @ self._axes.T
-        return covariances
+        # Rounding must not make them asymmetric: then they are no covariances for other programs.
+        return 0.5 * (covariances + np.swapaxes(covariances, -1, -2))
 
     @property
     def _axes(self) -> FloatArray:
         """One standard deviation along each axis, (n_columns, n_columns), an axis a column."""
         turned = np.eye(self.n_columns) if self.directions is None else self.directions
-        axes: FloatArray = self.scales[:, None] * turned * self._filled_widths
-        return axes
+        return self.scales[:, None] * turned * self._filled_widths
 
     @property
     def _filled_widths(self) -> FloatArray:
@@ -165,8 +170,9 @@ class Coordinates:
 
 def steps_of(values: FloatArray) -> FloatArray:
     """The least difference of two values of each column, (n_columns,); 0 if there is none."""
-    gaps = np.diff(np.sort(values, axis=0), axis=0, prepend=np.inf)
-    steps = np.where(gaps > ROUNDING * np.abs(values).max(axis=0), gaps, np.inf).min(axis=0)
+    ordered = np.sort(values, axis=0)
+    gaps = np.diff(ordered, axis=0, prepend=np.inf)
+    steps = np.where(gaps > ROUNDING * np.abs(ordered), gaps, np.inf).min(axis=0)
     return np.where(np.isinf(steps), 0.0, steps)
 
 
@@ -183,8 +189,16 @@ def principal_axes(values: FloatArray, *, has_mean: bool = True) -> Coordinates:
     _, lengths, axes = np.linalg.svd(factor)
     widths = np.zeros(values.shape[1])
     widths[: len(lengths)] = lengths / np.sqrt(len(values))
-    widths[widths <= RANK * widths[0]] = 0.0
+    widths[widths <= max(RANK * widths[0], _rounding(values, scales))] = 0.0
     return Coordinates(mean, scales, widths, np.zeros(len(mean)), axes.T)
+
+
+def _rounding(values: FloatArray, scales: FloatArray) -> float:
+    """The width, in scaled columns, of directions in which values differ by rounding alone."""
+    with np.errstate(over="ignore"):
+        are_single = (values == values.astype(np.float32)).all(axis=0)
+    digits = np.where(are_single, np.finfo(np.float32).eps, np.finfo(np.float64).eps)
+    return SUMS * float(np.linalg.norm(digits * np.abs(values).max(axis=0) / scales))
 
 
 def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Coordinates]:
@@ -192,7 +206,8 @@ def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Coo
     kept = np.ones(len(values), bool)
     axes = principal_axes(values, has_mean=has_mean)
     for _ in range(ROUNDS):
-        distances = _robust_distances(_invariant(values, kept, axes), kept, has_mean)
+        invariant = _invariant(values, kept, axes, has_mean)
+        distances = _robust_distances(invariant, kept, has_mean)
         found: Kept = np.logical_not((distances > FAR).any(axis=1))
         if 2 * found.sum() < len(found) or np.array_equal(found, kept):
             break
@@ -200,13 +215,16 @@ def usual_items(values: FloatArray, *, has_mean: bool = True) -> tuple[Kept, Coo
     return kept, axes
 
 
-def _invariant(values: FloatArray, kept: Kept, axes: Coordinates) -> FloatArray:
+def _invariant(values: FloatArray, kept: Kept, axes: Coordinates, has_mean: bool) -> FloatArray:
     """Items along invariant coordinates, (n_items, n_axes); too few items have columns instead."""
+    # Distances from the mean would have no digits for most items if it is between huge ones.
+    middle = np.median(values[kept], axis=0) if has_mean else axes.origin
     if len(values) < FEWEST_PER_COLUMN * values.shape[1]:
-        return (values - axes.origin) / axes.scales
-    along = axes.along(values, axes.widths > 0.0)
-    squares = np.einsum("nd,nd->n", along[kept], along[kept])
-    fourth = (along[kept] * squares[:, None]).T @ along[kept]
+        return (values - middle) / axes.scales
+    along = axes.along(values[kept], axes.widths > 0.0)
+    squares = np.einsum("nd,nd->n", along, along)
+    fourth = (along * squares[:, None]).T @ along
+    along = replace(axes, origin=middle).along(values, axes.widths > 0.0)
     turned: FloatArray = along @ np.linalg.eigh(fourth)[1]
     return turned
 

@@ -46,17 +46,18 @@ def n_products(n_columns: int, *, in_pairs: bool) -> int:
 class KdTree:
     """Nodes are numbers; the root is 0, and children come after their parents.
 
-    The tree reorders the rows of ``values`` (n_items, n_columns) in place. With ``in_pairs``,
-    nodes sum the products of all pairs of columns.
+    The tree reorders the rows of ``values`` (n_items, n_columns) in place. Its columns are as wide
+    as ``widths`` (n_columns,) times their values. With ``in_pairs``, nodes sum the products of all
+    pairs of columns.
     """
 
-    def __init__(self, values: Vectors, *, in_pairs: bool) -> None:
+    def __init__(self, values: Vectors, widths: FloatArray, *, in_pairs: bool) -> None:
         n_items, n_columns = values.shape
-        self._values = np.asarray(values, np.float32)
+        self._values, self._widths = np.asarray(values, np.float32), widths
         self._n_products = n_products(n_columns, in_pairs=in_pairs)
         few = max(FEWEST_ITEMS, ITEMS_PER_COLUMN * n_columns)
         bounds, children = np.empty((2 * n_items, 2), np.int64), np.empty(2 * n_items, np.int64)
-        n_nodes = tree_kernels.build(self._values, few, bounds, children)
+        n_nodes = tree_kernels.build(self._values, widths, few, bounds, children)
         self._bounds, self._children = bounds[:n_nodes].copy(), children[:n_nodes].copy()
         self._sums = self._sum(self._bounds, self._children, int(ROOM * n_nodes))
 
@@ -128,7 +129,8 @@ class KdTree:
         require((np.cumsum(n_above[:-1]) == 1).all(), "outer nodes leave items out")
 
     def _divide(self, nodes: IntArray) -> None:
-        middles = np.array([tree_kernels.divide(self._values, *self._bounds[n]) for n in nodes])
+        own = self._values, self._widths
+        middles = np.array([tree_kernels.divide(*own, *self._bounds[n]) for n in nodes])
         first, last = self._bounds[nodes].T
         made = middles > first
         bounds = np.stack([first, middles, middles, last], axis=1)[made].reshape(-1, 2)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsetopics.base.batches import FloatArray, VectorBatch, VectorSource
 from sparsetopics.base.errors import ShapeError, warn_user
@@ -73,29 +74,37 @@ def standard_source(
         problem = f"values must be at most {LARGEST_VALUE:g}, but one is {largest.max():g}"
         raise ShapeError(where, problem, "Scale the column.")
     steps = steps_of(values) if has_steps else np.zeros(len(names))
+    away = np.abs(values - np.median(values, axis=0))
+    steps[steps < FINE * np.median(away, axis=0)] = 0.0  # or noise would hide what columns share
     raw = replace(Coordinates.shifted(np.zeros(len(names))), steps=steps)
-    coordinates = coordinates_for(raw.between_steps(values, rng))
+    within_steps = raw.between_steps(values, rng)
+    coordinates = coordinates_for(within_steps)
     steps[steps < FINE * coordinates.scales] = 0.0
     coordinates = replace(coordinates, steps=steps)
     if not coordinates.n_axes:
         raise ShapeError("items", "no two differ, so there is nothing to learn")
-    for sentence in _remarks(values, coordinates, names):
+    for sentence in _remarks(values, far_from_most(within_steps), names):
         warn_user(sentence)
     return StandardSource(source, coordinates, rng)
 
 
-def _remarks(values: FloatArray, coordinates: Coordinates, names: Sequence[str]) -> Iterator[str]:
+def _remarks(
+    values: FloatArray,  # (n_items, n_columns)
+    are_far: NDArray[np.bool_],  # which of them are far from the others of their column
+    names: Sequence[str],
+) -> Iterator[str]:
+    n_columns = len(names)
     # Without the usual items, one huge item could hide how all others differ.
     n_axes = max(principal_axes(values).n_axes, usual_items(values)[1].n_axes)
-    if n_axes < coordinates.n_columns:
+    if n_axes < n_columns:
         constant = [names[d] for d in np.flatnonzero(np.ptp(values, axis=0) == 0.0)[:MOST_NAMED]]
         never = "column {} never changes" if len(constant) == 1 else "columns {} never change"
         alike = f" ({never.format(listed(constant))})" if constant else ""
         yield (
-            f"The {quantity(coordinates.n_columns, 'column')} vary in "
+            f"The {quantity(n_columns, 'column')} vary in "
             f"{quantity(n_axes, 'direction')} only{alike}; the others cannot tell items apart."
         )
-    for column, is_far in enumerate(far_from_most(values).T):
+    for column, is_far in enumerate(are_far.T):
         found, counts = np.unique(values[is_far, column], return_counts=True)
         for value, count in zip(found, counts, strict=True):
             if count >= FEWEST_ALIKE:

@@ -145,7 +145,9 @@ def _source(options: TrainingOptions, *, is_streamed: bool) -> Source:
             read=batches.__getitem__,
         )
         kind = LIKELIHOODS[options.likelihood_name]
-        return StandardSource(in_columns, kind.coordinates_for(values.astype(float)), seed=0)
+        return StandardSource(
+            in_columns, kind.coordinates_for(values.astype(float)), np.random.default_rng(0)
+        )
     return Streamed(source) if is_streamed else source
 
 

@@ -144,7 +144,8 @@ def test_rules_do_what_the_paper_says():
     world = World(5)
     square = world.plain["variance"]
     for rule in RULES:
-        learner = world.learner(rule, step_size=0.02, momentum=0.5)
+        kept = {"momentum": 0.5} if rule == "momentum" else {}
+        learner = world.learner(rule, step_size=0.02, **kept)
         before = learner.init(world.start)
         visits = [Visit(0, world.summary_of(np.roll(world.owners, s)), None, None) for s in (1, 2)]
 

@@ -7,7 +7,7 @@ from scipy.stats import gamma, norm
 import reference_gaussian
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.allocations.mixture_weights import DPMixture
-from sparsetopics.model.likelihoods.gaussian import WIDTH, Gaussian
+from sparsetopics.model.likelihoods.gaussian import Gaussian, weak_prior
 from sparsetopics.model.likelihoods.vector_likelihood import MEAN_PRECISION
 from sparsetopics.model.responsibilities import Responsibilities
 from worlds.gaussian_worlds import (
@@ -86,7 +86,7 @@ def test_posterior_is_that_of_the_uncentred_formulas():
 
 
 def test_weak_prior_expects_the_covariance_and_the_mean():
-    """A tenth of that of all items; in standard coordinates, it is a sphere about zero."""
+    """A share of that of all items; in standard coordinates, it is a sphere about zero."""
     rng = np.random.default_rng(0)
     values = 5.0 + rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3))
 
@@ -94,9 +94,11 @@ def test_weak_prior_expects_the_covariance_and_the_mean():
 
     empty = likelihood.posterior(likelihood.zeros(1))
     found, inside = likelihood.normals(empty), likelihood.standard_normals(empty)
-    np.testing.assert_allclose(found.covariances[0], WIDTH * np.cov(values.T, bias=True), rtol=1e-9)
+    np.testing.assert_allclose(
+        found.covariances[0], weak_prior(3)[1][0, 0] * np.cov(values.T, bias=True), rtol=1e-9
+    )
     np.testing.assert_allclose(found.means[0], values.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(inside.covariances[0], WIDTH * np.eye(3))
+    np.testing.assert_allclose(inside.covariances[0], weak_prior(3)[1])
     np.testing.assert_array_equal(inside.means, np.zeros((1, 3)))
     assert (likelihood.degrees_of_freedom, likelihood.mean_precision) == (5.0, MEAN_PRECISION)
 

@@ -10,7 +10,7 @@ from sparsetopics.model.kd_tree import KdTree
 
 
 def tree_of(values, *, in_pairs=True):
-    return KdTree(values.astype(np.float32), in_pairs=in_pairs)
+    return KdTree(values.astype(np.float32), np.ones(values.shape[1]), in_pairs=in_pairs)
 
 
 def packed(values):

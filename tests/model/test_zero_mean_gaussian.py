@@ -8,7 +8,7 @@ from scipy.stats import gamma, norm
 import reference_gaussian
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.allocations.mixture_weights import DPMixture
-from sparsetopics.model.likelihoods.gaussian import WIDTH, ZeroMeanGaussian
+from sparsetopics.model.likelihoods.gaussian import ZeroMeanGaussian, weak_prior
 from sparsetopics.model.likelihoods.moments import Moments
 from worlds.gaussian_worlds import as_they_are, draw_prior, likelihood_of, oracle_world, standard
 
@@ -58,7 +58,7 @@ def test_evidence_in_one_dimension_is_the_integral():
 
 
 def test_weak_prior_expects_the_mean_products():
-    """A tenth of those of all items; in standard coordinates, that is a sphere."""
+    """A share of those of all items; in standard coordinates, that is a sphere."""
     rng = np.random.default_rng(0)
     values = 2.0 + rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3))
 
@@ -66,10 +66,12 @@ def test_weak_prior_expects_the_mean_products():
 
     empty = likelihood.posterior(likelihood.zeros(1))
     found = likelihood.normals(empty)
-    np.testing.assert_allclose(found.covariances[0], WIDTH * values.T @ values / 500, rtol=1e-9)
+    np.testing.assert_allclose(
+        found.covariances[0], weak_prior(3)[1][0, 0] * values.T @ values / 500, rtol=1e-9
+    )
     np.testing.assert_array_equal(found.means, np.zeros((1, 3)))
     inside = likelihood.standard_normals(empty).covariances[0]
-    np.testing.assert_allclose(inside, WIDTH * np.eye(3))
+    np.testing.assert_allclose(inside, weak_prior(3)[1])
     assert likelihood.degrees_of_freedom == 5.0
 
 

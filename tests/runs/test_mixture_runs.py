@@ -309,7 +309,7 @@ def test_shapes_without_an_expected_variance_are_refused(folder_of, value):
         ({"n_topics": 5}, "degrees_of_freedom: expected shape (5,), but found (4,)"),
         ({"n_columns": 4}, "expected shape"),
         ({"n_columns": None}, "n_columns: expected a whole number, but found None"),
-        ({"n_axes": 2}, "coordinates_widths: expected 2 axes, but found 3"),
+        ({"n_axes": 2}, "coordinates: expected 2 axes, but found 3"),
         ({"n_axes": "3"}, "n_axes: expected a whole number, but found '3'"),
         ({"n_axes": 0}, "n_axes: expected"),
         ({"corpus": []}, "corpus: expected a JSON object, but found []"),

@@ -112,7 +112,7 @@ def plain_components(model):
         for k in range(n_topics):
             plain = {name: values[k] for name, values in fields.items()}
             if hasattr(likelihood, "variance"):
-                plain["variance"] = likelihood.variance
+                plain["variance"] = likelihood.standard_variance
             found.append(reference_gaussian.in_columns(plain, own.origin, axes))
     weights = model.mixture.mean_weights
     return np.append(weights, max(1.0 - weights.sum(), 0.0)), found

@@ -42,6 +42,7 @@ from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.kd_tree import KdTree, n_products
 from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.vector_likelihood import coordinates_of
 from sparsetopics.model.node_batches import LeafSource, NodeRecord, NodeSource
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Statistics, renumbered
@@ -329,7 +330,7 @@ def outer_nodes(
     n_numbers = n_columns + n_products(n_columns, in_pairs=in_pairs)  # of a node
     most_nodes = int(LARGEST_TREE * items.n_docs * n_columns / n_numbers)
     if tolerance > 0.0 and most_nodes >= FEWEST_NODES:
-        tree = KdTree(_all_items(items), in_pairs=in_pairs)
+        tree = KdTree(_all_items(items), coordinates_of(items).axis_widths, in_pairs=in_pairs)
         return NodeSource(tree, min(FIRST_NODES, most_nodes // 2), most_nodes)
     if tolerance > 0.0:
         say(
