@@ -48,14 +48,14 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
         header: Sequence[str] | None = options.header
         if header is None:
             header, _ = next(_csv_rows(first, file.path, n_lines, delimiter), (None, 0))
-        else:
-            record = next(filter(None, csv.reader(first, delimiter=delimiter)), [])
-            if header == (*record,):
-                raise odd_record(record, len(record), str(file.path), options)
-            first.seek(0)
-        if header is None:
-            return
-        fields, rest = _fields_of(header, first, delimiter, file.path, options), b""
+            if header is None:
+                return
+        below = first.tell()
+        record = next(filter(None, csv.reader(first, delimiter=delimiter)), [])
+        if options.header == (*record,):
+            raise odd_record(record, len(record), str(file.path), options)
+        first.seek(below)
+        fields, rest = _fields_of(header, record, delimiter, file.path, options), b""
         for data in chain([first.read().encode()], (block.data for block in lines)):
             rest += data
             found, n_read, is_odd = _columns(delimiter, fields, rest)
@@ -96,13 +96,12 @@ def _beginning(
 
 
 def _fields_of(
-    header: Sequence[str], below: io.StringIO, delimiter: str, path: Place, options: ReadOptions
+    header: Sequence[str], record: list[str], delimiter: str, path: Place, options: ReadOptions
 ) -> Fields:
-    """The columns to read; SourceError if the first record is no header, perhaps because another
-    character separates the columns."""
-    start = below.tell()
-    record = next(filter(None, csv.reader(below, delimiter=delimiter)), [])
-    below.seek(start)
+    """The columns to read, of which the first ``record`` below the header shows the numeric ones.
+
+    SourceError if that header is no header, perhaps because another character separates columns.
+    """
     numeric = {name for name, value in zip(header, record, strict=False) if _NUMBER.match(value)}
     try:
         return find_fields(header, options, str(path), numeric)

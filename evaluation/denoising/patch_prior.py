@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetopics.base.batches import FloatArray, Vectors
-from sparsetopics.model.likelihoods.normals import Normals
-from sparsetopics.model.likelihoods.scorers import Scorer
+from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, cholesky_factors, log_determinants
+from sparsetopics.model.likelihoods.scorers import Scorer, triangular_scorer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,9 @@ class PatchPrior:
     def observed_with(self, variance: float) -> NoisyPatches:
         """Return the model of noisy patches z + e, e ~ N(0, variance · I)."""
         spread = self.eigenvalues + variance
-        scorer = Normals(np.zeros(spread.shape), self._recomposed(spread)).scorer()
+        factors = cholesky_factors(self._recomposed(spread))
+        constants = -0.5 * (log_determinants(factors) + spread.shape[1] * LOG_TWO_PI)
+        scorer = triangular_scorer(np.zeros(spread.shape), factors, constants)
         filters = self._recomposed(self.eigenvalues / spread)
         return NoisyPatches(self.log_weights, scorer, filters)
 

@@ -27,7 +27,7 @@ class MixtureCard:
     """The scores of one run."""
 
     run: MixtureRun
-    log_likelihood_per_item: float  # nats, at the point estimates of the parameters
+    log_likelihood_per_item: float  # nats, predictive
     standard_error: float  # of that mean; NaN for a single item
     heldout: HeldoutScores  # of the items
     n_used_components: int  # components that are the most probable one of some item

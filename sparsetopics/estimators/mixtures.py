@@ -66,8 +66,11 @@ class MixtureEstimator(DensityMixin, FittedEstimator):
     def score_samples(self, X: Data) -> FloatArray:
         """The predictive log density of each item, (n_items,), in nats.
 
-        The probability of a document is that of its words in their order: it has no multinomial
-        coefficient. Raises what ``predict`` raises.
+        It is that of a further item, given the training data: for vectors Student-t for each
+        component (normal for "isotropic-gaussian"), and for Dirichlet processes also the share of
+        components that are not known (Kurihara, Welling & Vlassis 2006). The probability of a
+        document is that of its words in their order: it has no multinomial coefficient. Raises what
+        ``predict`` raises.
         """
         rows = self._more_rows(X)
         found = (self.model_.log_densities(batch.values) for batch in rows.corpus.batches())
@@ -124,14 +127,19 @@ class VectorMixture(MixtureEstimator):
 class GaussianMixture(VectorMixture):
     """A finite mixture of Gaussians with conjugate priors (Bishop 2006, §10.2).
 
-    The weights have the prior w ~ Dir(γ/K). The scale of the priors of the components is made from
-    the data. ``fit`` raises OptionError if an argument is out of range or conflicts with another.
+    The weights have the prior w ~ Dir(γ/K). The priors of the components are made from most items,
+    and depend neither on units and offsets of columns nor, for "gaussian", on their correlations.
+    Values that come in steps, such as whole numbers, are placed at random within their step in
+    training. ``fit`` warns of columns that say nothing and of codes such as 9999. It raises
+    OptionError if an argument is out of range or conflicts with another, and ShapeError for
+    "gaussian" if there are fewer items than columns.
 
     Args:
         n_components: K, the number of components, 10 by default.
         likelihood: "gaussian" (full covariances), "diagonal-gaussian", "zero-mean-gaussian" or
             "isotropic-gaussian" (one known variance).
-        variance: The variance of "isotropic-gaussian". None makes it from the data.
+        variance: The variance of "isotropic-gaussian", in the unit of the columns squared. None
+            makes it from the data.
         sparsity: The number of components that an item may belong to. None stands for 8, or all
             components if there are fewer.
         learner: "memoized" (Hughes & Sudderth 2013), "stochastic" (Hoffman et al. 2013) or "full".

@@ -318,24 +318,6 @@ def group_differences(means: GroupMeans, pairs: IntArray, level: float = 0.95) -
     )
 
 
-def variance_of_means(means: GroupMeans, groups: IntArray) -> FloatArray:
-    """Return how much the true means of ``groups`` vary, (n_topics,), as a variance.
-
-    Groups count by their documents. From the variance of the estimates, its expected value if all
-    true means were equal is subtracted, Σ w_g (1 − w_g) s_g², where w_g is a group's share of the
-    documents and s_g its standard error. So the result is unbiased, and may be negative. Groups of
-    one document, whose errors are not known, are left out.
-    """
-    known = groups[means.n_documents[groups] > 1]
-    if len(known) < 2:
-        return np.zeros(means.mean.shape[1])
-    share = means.n_documents[known, None] / means.n_documents[known].sum()
-    away = means.mean[known] - (share * means.mean[known]).sum(axis=0)
-    noise = (1.0 - share) * means.standard_error[known] ** 2
-    variance: FloatArray = (share * (away**2 - noise)).sum(axis=0)
-    return variance
-
-
 def holm_adjusted(p_values: FloatArray) -> FloatArray:
     """Adjust p-values for their number, (n,), so that the family-wise error rate holds.
 

@@ -135,8 +135,7 @@ class Coordinates:
 
     def points_of(self, standard: FloatArray) -> FloatArray:
         """Points with standard coordinates ``standard``, (.., n_axes), as (.., n_columns)."""
-        points: FloatArray = self.origin + standard @ self._axes[:, self.widths > 0.0].T
-        return points
+        return self.origin + standard @ self._axes[:, self.widths > 0.0].T
 
     def variances_of(self, standard: FloatArray) -> FloatArray:
         """Variances of columns from those along axes that are not rotated, likewise."""
@@ -157,8 +156,7 @@ class Coordinates:
     def _axes(self) -> FloatArray:
         """One standard deviation along each axis, (n_columns, n_columns), an axis a column."""
         turned = np.eye(self.n_columns) if self.directions is None else self.directions
-        axes: FloatArray = self.scales[:, None] * turned * self._filled_widths
-        return axes
+        return self.scales[:, None] * turned * self._filled_widths
 
     @property
     def _filled_widths(self) -> FloatArray:

@@ -19,14 +19,15 @@ from sparsetopics.model.array_formats import (
     Stored,
     StoredAs,
     StoredReader,
+    read_vectors,
+    stored_vectors,
 )
 from sparsetopics.model.item_assignment import BLOCK_ITEMS
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import DirichletPosterior
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
-from sparsetopics.model.likelihoods.scorers import Scorer, steady
+from sparsetopics.model.likelihoods.scorers import ColumnScorer, Scorer, steady
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
-from sparsetopics.model.stored_vectors import read_vectors, stored_vectors
 from sparsetopics.options.registry import LIKELIHOODS, imported
 
 # Components and their sums for a batch are of the likelihood's own types.
@@ -145,7 +146,8 @@ class MixturePosterior:
         own = self.likelihood
         if not isinstance(own, VectorLikelihood):
             return scorer
-        return cast("Scorer[Rows]", own.of_columns(cast("Scorer[Vectors]", scorer)))
+        standard = cast("Scorer[Vectors]", scorer)
+        return cast("Scorer[Rows]", ColumnScorer(own.coordinates, standard))
 
     def sample(self, n_items: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """Draw items (n_items, n_columns) and the component of each (n_items,)."""

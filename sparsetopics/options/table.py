@@ -156,8 +156,8 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "vectors.")),
         Option("variance", VARIANCE, None, "variance", help=(
             "(isotropic-gaussian) Known variance σ² of every component. Default: the mean variance "
-            "of the columns; for the alternating and gradient learners less or more than that, "
-            "by the number of directions that items vary in.")),
+            "of the columns, outliers left out; for the alternating and gradient learners less or "
+            "more than that, by the number of directions that items vary in.")),
         Option("moves", SomeOf(move_options, noun="move"), None, "moves.names", "moves",
                everyday=True, metavar="NAME,NAME|none", help=(
             "(hdp and dp-mixture, memoized learner) Moves that change the number of topics or "
@@ -214,7 +214,8 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "a dp-mixture with isotropic-gaussian, and put every vector into one component.")),
         Option("batches", Interval(1, whole=True), None, "run.n_batches", help=(
             "Number of batches that the corpus is divided into. Default: depends on the size of "
-            "the corpus, at least 10.")),
+            "the corpus, usually at least 10; the gradient learner has at least 64 vectors in "
+            "each.")),
         Option("round", counts_from(1, "batch"), 1, "batches_per_round", None, help=(
             "Number of batches to fit with the same parameters before one update from all of "
             "them. The workers of a cluster share the batches of a round, so give each worker a "

@@ -248,8 +248,12 @@ def test_plug_in_densities_are_those_of_normals(diagonal):
     means, weights = rng.normal(5.0, 3.0, (3, 4)), np.array([0.5, 0.2, 0.3])
     values = draw_items(30, 4, rng)
 
-    given_as = np.diagonal(covariances, axis1=1, axis2=2) if diagonal else covariances
-    scorer = Normals(means, given_as).scorer()
+    constants = -0.5 * np.linalg.slogdet(2.0 * np.pi * covariances)[1]
+    if diagonal:
+        precisions = 1.0 / np.diagonal(covariances, axis1=1, axis2=2)
+        scorer = scorers.diagonal_scorer(means, precisions, constants)
+    else:
+        scorer = scorers.triangular_scorer(means, np.linalg.cholesky(covariances), constants)
 
     logs = np.column_stack(
         [multivariate_normal.logpdf(values, *pair) for pair in zip(means, covariances, strict=True)]
@@ -302,9 +306,9 @@ def test_local_step_has_the_same_bits_for_any_number_of_workers(name, monkeypatc
 
 
 def test_too_many_slots_are_refused():
-    components = Normals(np.zeros((5000, 1)), np.ones((5000, 1)))
+    scorer = scorers.diagonal_scorer(np.zeros((5000, 1)), np.ones((5000, 1)), np.zeros(5000))
     with pytest.raises(OptionError, match="sparsity: must be at most 4,096, but is 5,000"):
-        assign(np.zeros((1, 1), np.float32), components.scorer(), np.zeros(5000), 5000, SERIAL)
+        assign(np.zeros((1, 1), np.float32), scorer, np.zeros(5000), 5000, SERIAL)
 
 
 @each_likelihood

@@ -166,7 +166,7 @@ def fit_pairs(
     What other nodes give a component stays with the first child.
     """
     allocation, likelihood = families_of(parameters)
-    gamma = allocation.concentration
+    gamma = allocation.top_concentration
     n_components = whole.n_topics
     one_by_one = (whole.take(np.array([k])) for k in range(n_components))
     pairs = Moments.joined([halves(component, axis) for component in one_by_one])

@@ -70,7 +70,7 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
     def init(self, start: MomentStatistics) -> GradientState:
         """Begin at the modes of the start's components."""
         components = start.components
-        means = components.sums / (self.prior.mean_precision + components.counts)[:, None]
+        means = self.prior.posterior(components).means
         sticks = sticks_of(components.counts, self.concentration)
         points = Ascent(means, np.clip(sticks, EDGE, 1.0 - EDGE))
         still = Ascent(np.zeros_like(means), np.zeros_like(sticks))
@@ -120,9 +120,8 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         The prior's part, one N-th, is left out.
         """
         components, n_here = batch.components, batch.terms.n_docs
-        counts = components.counts[:, None]
-        squares = components.squares - 2.0 * points.means * components.sums
-        squares = np.maximum(squares + counts * points.means**2, 0.0) / self.prior.standard_variance
+        counts, scatter = components.counts[:, None], components.scatter(points.means)
+        squares = np.maximum(scatter, 0.0) / self.prior.standard_variance
         taken, left = _shares(components.counts, n_here)
         return Ascent(
             (squares + self.options.step_size * counts) / n_here,

@@ -31,7 +31,7 @@ class NestedAllocation:
     """w_k = v_k Π_{l<k} (1 − v_l), v_k ~ Beta(1, γ); v_k for k ≤ T is learned."""
 
     counts: FloatArray  # (T + 1,)  N_k from which q(v) follows, the tail's last
-    concentration: float  # γ
+    top_concentration: float  # γ
 
     total_concentration = None
 
@@ -42,11 +42,7 @@ class NestedAllocation:
 
     def without_tail(self) -> ItemAllocation:
         """Only the T components, without the items of the tail."""
-        return ItemAllocation(DPMixture(self.counts[:-1], self.concentration))
-
-    @property
-    def top_concentration(self) -> float:
-        return self.concentration
+        return ItemAllocation(DPMixture(self.counts[:-1], self.top_concentration))
 
     @property
     def expected_log_weights(self) -> FloatArray:
@@ -67,9 +63,9 @@ class NestedAllocation:
         """Σ_k H_k, the sticks' part for k ≤ T as in ``DPMixture.elbo``, and the tail's weight."""
         taken, left = self._sticks
         log_taken, log_left = expected_logs(taken, left)
-        bound = betaln(taken, left) - betaln(1.0, self.concentration)
+        bound = betaln(taken, left) - betaln(1.0, self.top_concentration)
         bound += (terms.counts[:-1] + 1.0 - taken) * log_taken
-        bound += (later(terms.counts)[:-1] + self.concentration - left) * log_left
+        bound += (later(terms.counts)[:-1] + self.top_concentration - left) * log_left
         of_tail = terms.counts[-1] * self._tail_weight
         return float(bound.sum() + terms.assignment_entropy.sum() + of_tail)
 
@@ -85,10 +81,10 @@ class NestedAllocation:
 
     @property
     def _sticks(self) -> tuple[FloatArray, FloatArray]:
-        return 1.0 + self.counts[:-1], self.concentration + later(self.counts)[:-1]
+        return 1.0 + self.counts[:-1], self.top_concentration + later(self.counts)[:-1]
 
     @property
     def _tail_weight(self) -> float:
         """E_p[log v] − log(1 − exp E_p[log(1 − v)]); that expectation is −1/γ."""
-        gamma = self.concentration
+        gamma = self.top_concentration
         return float(psi(1.0) - psi(1.0 + gamma) - np.log(-np.expm1(-1.0 / gamma)))

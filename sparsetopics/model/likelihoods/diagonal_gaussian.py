@@ -91,13 +91,6 @@ class DiagonalGaussian(VectorLikelihood):
         differ = values[kept].min(axis=0) < values[kept].max(axis=0)
         return replace(axes, widths=differ.astype(np.float64), directions=None)
 
-    @property
-    def n_columns(self) -> int:
-        return len(self.rates)
-
-    def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros(n_topics, self.n_columns)
-
     def posterior(self, moments: Moments) -> NormalGammaPosterior:
         mean_precisions = self.mean_precision + moments.counts
         means = moments.sums / mean_precisions[:, None]
@@ -129,9 +122,7 @@ class DiagonalGaussian(VectorLikelihood):
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
         posterior = self.posterior(posterior_moments)
         shapes, rates, means, _ = posterior
-        scatter = moments.squares - 2.0 * means * moments.sums
-        scatter += moments.counts[:, None] * means**2
-        distances = (shapes[:, None] / rates * scatter).sum(axis=1)
+        distances = (shapes[:, None] / rates * moments.scatter(means)).sum(axis=1)
         expected: FloatArray = moments.counts * self._constants(posterior) - 0.5 * distances
         return expected
 
@@ -228,16 +219,9 @@ class IsotropicGaussian(VectorLikelihood):
         return replace(cls.in_coordinates(coordinates), variance=variance, at_modes=at_modes)
 
     @property
-    def n_columns(self) -> int:
-        return self.coordinates.n_axes
-
-    @property
     def standard_variance(self) -> float:
         """σ² in standard coordinates, whose unit all columns share."""
         return self.variance / float(self.coordinates.scales[0]) ** 2
-
-    def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros(n_topics, self.n_columns)
 
     def posterior(self, moments: Moments) -> NormalPosterior:
         mean_precisions = self.mean_precision + moments.counts
@@ -256,17 +240,15 @@ class IsotropicGaussian(VectorLikelihood):
         """
         means, mean_precisions = self.posterior(moments)
         distances = moments.squares.sum(axis=1) - mean_precisions * (means**2).sum(axis=1)
-        evidence: FloatArray = (
-            moments.counts * self._normaliser - 0.5 * distances / self.standard_variance
-        )
+        distances = 0.5 * distances / self.standard_variance
+        evidence: FloatArray = moments.counts * self._normaliser - distances
         if not self.at_modes:
             evidence += 0.5 * self.n_columns * np.log(self.mean_precision / mean_precisions)
         return evidence
 
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
         posterior = self.posterior(posterior_moments)
-        scatter = moments.squares - 2.0 * posterior.means * moments.sums
-        scatter += moments.counts[:, None] * posterior.means**2
+        scatter = moments.scatter(posterior.means)
         distances = 0.5 * scatter.sum(axis=1) / self.standard_variance
         expected: FloatArray = moments.counts * self._constants(posterior) - distances
         return expected
@@ -288,9 +270,8 @@ class IsotropicGaussian(VectorLikelihood):
         posterior = self.posterior(moments)
         linear = posterior.means / self.standard_variance
         constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
-        return scorers.node_scorer(
-            linear, np.full_like(linear, -0.5 / self.standard_variance), constants
-        )
+        quadratic = np.full_like(linear, -0.5 / self.standard_variance)
+        return scorers.node_scorer(linear, quadratic, constants)
 
     @property
     def _normaliser(self) -> float:

@@ -30,7 +30,7 @@ from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, MEANS
 from sparsetopics.model.coordinates import Coordinates, usual_items
 from sparsetopics.model.likelihoods import normals, scorers
 from sparsetopics.model.likelihoods.likelihood import Posterior
-from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.moments import Moments, outer_products
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.model.likelihoods.vector_likelihood import (
     MEAN_PRECISION,
@@ -77,10 +77,6 @@ class WishartLikelihood(VectorLikelihood):
             raise OptionError("scale matrix", "must be square and symmetric")
         normals.cholesky_factors(matrix)
 
-    @property
-    def n_columns(self) -> int:
-        return len(self.scale_matrix)
-
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
         """``in_coordinates`` of the source; ShapeError if there are fewer items than columns."""
@@ -98,12 +94,8 @@ class WishartLikelihood(VectorLikelihood):
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
         posterior = self._with_means(posterior_moments)
         dof, scale_matrices, means, _ = posterior
-        scatter = moments.squares
-        if moments.sums.shape[1]:  # otherwise the means are known to be zero
-            crossed = moments.sums[:, :, None] * means[:, None, :]
-            scatter = scatter - crossed - crossed.transpose(0, 2, 1)
-            scatter += moments.counts[:, None, None] * outer_products(means)
-        traces = np.trace(np.linalg.solve(scale_matrices, scatter), axis1=1, axis2=2)
+        products = np.linalg.solve(scale_matrices, moments.scatter(means))
+        traces = np.trace(products, axis1=1, axis2=2)
         constants = self._constants(posterior, normals.cholesky_factors(scale_matrices))
         expected: FloatArray = moments.counts * constants - 0.5 * dof * traces
         return expected
@@ -180,7 +172,7 @@ class Gaussian(WishartLikelihood):
 
     @classmethod
     def in_coordinates(cls, coordinates: Coordinates) -> Self:
-        """Expected covariances like that of most items; κ leaves means free."""
+        """``weak_prior``, with a κ that leaves means free."""
         return cls(*weak_prior(coordinates.n_axes), MEAN_PRECISION, coordinates)
 
     @classmethod
@@ -243,7 +235,7 @@ class ZeroMeanGaussian(WishartLikelihood):
 
     @classmethod
     def in_coordinates(cls, coordinates: Coordinates) -> Self:
-        """Expected covariances like that of most items about zero."""
+        """``weak_prior``."""
         return cls(*weak_prior(coordinates.n_axes), coordinates)
 
     @classmethod
@@ -300,8 +292,3 @@ def log_normalizers(degrees_of_freedom: FloatArray, scale_matrices: FloatArray) 
         n_columns * np.log(2.0) - normals.log_determinants(normals.cholesky_factors(scale_matrices))
     )
     return logs
-
-
-def outer_products(means: FloatArray) -> FloatArray:
-    """m_k m_kᵀ, (n_topics, n_columns, n_columns)."""
-    return means[:, :, None] * means[:, None, :]

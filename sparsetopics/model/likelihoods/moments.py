@@ -121,6 +121,20 @@ class Moments(NamedTuple):
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""
         return Moments(*(_renumbered(values, new_topics, n_topics) for values in self))
 
+    def scatter(self, points: FloatArray) -> FloatArray:
+        """Σ_n r_nk (x_n − m_k)(x_n − m_k)ᵀ for ``points`` m (n_topics, n_columns), or its diagonal.
+
+        Where means are known, they are the points, and sums are measured from them.
+        """
+        if not self.sums.shape[1]:
+            return self.squares
+        if self.squares.ndim == 2:
+            scatter = self.squares - 2.0 * points * self.sums
+            return scatter + self.counts[:, None] * points**2
+        crossed = self.sums[:, :, None] * points[:, None, :]
+        scatter = self.squares - crossed - crossed.transpose(0, 2, 1)
+        return scatter + self.counts[:, None, None] * outer_products(points)
+
     def add(self, batch: Moments, scale: float = 1.0) -> None:
         """Add a batch in place, ``scale`` times."""
         for values, more in zip(self, batch, strict=True):
@@ -189,6 +203,11 @@ class Moments(NamedTuple):
         check_own_fields(batch)
         check_finite(batch, "components")
         batch.check(self)
+
+
+def outer_products(points: FloatArray) -> FloatArray:
+    """m_k m_kᵀ, (n_topics, n_columns, n_columns)."""
+    return points[:, :, None] * points[:, None, :]
 
 
 def _renumbered(values: FloatArray, new_topics: IntArray, n_topics: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Components as plain normal distributions: densities, sampling; densities of mixtures."""
+"""Components as plain normal distributions, sampling from them, and densities of mixtures."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from sparsetopics.base.batches import FloatArray, IntArray, Vectors
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.showing import short_repr
-from sparsetopics.model.likelihoods import scorers
 from sparsetopics.model.likelihoods.scorers import Scorer, V
 
 BLOCK_ITEMS = 1024
@@ -25,16 +24,6 @@ class Normals(NamedTuple):
 
     def __repr__(self) -> str:
         return short_repr(self, "means", "covariances")
-
-    def scorer(self) -> Scorer[Vectors]:
-        """log N(x | mean_k, covariance_k)."""
-        n_columns = self.means.shape[1]
-        if self.covariances.ndim == 2:
-            constants = -0.5 * (np.log(self.covariances).sum(axis=1) + n_columns * LOG_TWO_PI)
-            return scorers.diagonal_scorer(self.means, 1.0 / self.covariances, constants)
-        factors = cholesky_factors(self.covariances)
-        constants = -0.5 * (log_determinants(factors) + n_columns * LOG_TWO_PI)
-        return scorers.triangular_scorer(self.means, factors, constants)
 
     def sample(
         self, weights: FloatArray, n_items: int, rng: np.random.Generator

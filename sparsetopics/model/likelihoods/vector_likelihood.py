@@ -15,7 +15,7 @@ from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import Normals
-from sparsetopics.model.likelihoods.scorers import ColumnScorer, NodeScorer, Scorer, steady
+from sparsetopics.model.likelihoods.scorers import NodeScorer, steady
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.standard_source import StandardSource
 from sparsetopics.options.training import TrainingOptions
@@ -38,6 +38,13 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
 
     def __repr__(self) -> str:
         return short_repr(self, "n_columns", *self.stored.prior_numbers)
+
+    @property
+    def n_columns(self) -> int:
+        return self.coordinates.n_axes
+
+    def zeros(self, n_topics: int) -> Moments:
+        return Moments.zeros(n_topics, self.n_columns)
 
     @classmethod
     @abstractmethod
@@ -67,10 +74,6 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         own = self.coordinates
         spread = own.variances_of(spread) if spread.ndim == 2 else own.covariances_of(spread)
         return Normals(own.points_of(means), spread)
-
-    def of_columns(self, scorer: Scorer[Vectors]) -> ColumnScorer:
-        """The scorer for items as a corpus has them, and not as training reads them."""
-        return ColumnScorer(self.coordinates, scorer)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
