@@ -116,7 +116,8 @@ def main(
     """Print seconds of the product, of the local step and of the summary, and their ratio."""
     rng, serial = np.random.default_rng(seed), Executor()
     values, truth = simulate(n_items, n_components, n_columns, rng)
-    likelihood = LIKELIHOODS[name].from_data(values)
+    coordinates = LIKELIHOODS[name].coordinates_for(values.astype(np.float64))
+    likelihood, values = LIKELIHOODS[name].in_coordinates(coordinates), coordinates(values)
     moments = likelihood.zeros(n_components).sum_items(values, truth, serial)
     log_weights = DPMixture(moments.counts, 10.0).expected_log_weights
     scorer = likelihood.prepare(moments)

@@ -51,6 +51,7 @@ def test_merging_two_textures_loses_what_tells_them_apart(tmp_path, seed):
     np.testing.assert_allclose(found, as_coordinates, atol=0.02)
 
 
+@pytest.mark.filterwarnings("ignore:The 16 columns vary in 15 directions only")
 @each_seed
 def test_a_dp_mixture_keeps_textures_apart(tmp_path, seed):
     corpus = textured_patches(tmp_path, seed, contrast=0.65)
