@@ -26,39 +26,17 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import VectorBatch, Vectors
+from sparsetopics.base.batches import Vectors
+from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import training
 from sparsetopics.inference.growth import grower
 from sparsetopics.inference.growth.grower import outer_nodes
 from sparsetopics.options.table import DEFAULT_TREE_TOLERANCE
 from sparsetopics.options.training import LocalOptions, TrainingOptions
+from sparsetopics.runs.data import source_of
 
 COMPONENTS = 10
-
-
-class Items(NamedTuple):
-    """Vectors in memory, in one batch."""
-
-    values: Vectors
-
-    n_batches = 1
-    is_resident = True
-
-    @property
-    def n_docs(self) -> int:
-        return len(self.values)
-
-    @property
-    def n_tokens(self) -> float:
-        return float(len(self.values))
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.values.shape[1])
-
-    def read(self, batch_id: int) -> VectorBatch:
-        return VectorBatch(self.values)
 
 
 class Run(NamedTuple):
@@ -114,10 +92,9 @@ def grow(values: Vectors, tolerance: float, seed: int) -> Run:
     grower.outer_nodes = timed  # type: ignore[assignment]
     began = time.process_time()
     with tempfile.TemporaryDirectory() as scratch:
-        model = training.train(
-            Items(values), options, Path(scratch), Executor(), np.random.default_rng(seed),
-            hooks=hooks,
-        )  # fmt: skip
+        rng = np.random.default_rng(seed)
+        source = source_of(VectorCorpus.from_array(values), options, 1, rng)
+        model = training.train(source, options, Path(scratch), Executor(), rng, hooks=hooks)
     spent = time.process_time() - began - building[0]
     return Run(model.n_topics, course[-1].elbo_per_token, building[0], spent)
 

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
@@ -27,6 +26,7 @@ from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.runs.data import source_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from worlds.patches import N_EDGES, Patches, edge_patches
@@ -48,7 +48,6 @@ def one_run(
 ) -> Result:
     """Train once."""
     rng = np.random.default_rng(seed)
-    source = plan_vector_batches(VectorCorpus.from_array(patches.values), n_batches, rng)
     options = TrainingOptions(
         start,
         learner=learner,
@@ -57,6 +56,7 @@ def one_run(
         moves=None if with_moves else MoveOptions(names=()),
         likelihood="zero-mean-gaussian",
     )
+    source = source_of(VectorCorpus.from_array(patches.values), options, n_batches, rng)
     course: list[LapInfo] = []
     hooks = Hooks(on_lap=lambda info, model: course.append(info))
     with tempfile.TemporaryDirectory() as scratch:

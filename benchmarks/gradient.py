@@ -24,7 +24,6 @@ import click
 import numpy as np
 
 from sparsetopics.base.batches import IntArray, Source, Vectors
-from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
@@ -36,6 +35,7 @@ from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.table import GradientName
 from sparsetopics.options.training import GradientOptions, LocalOptions, TrainingOptions
+from sparsetopics.runs.data import source_of
 
 DOMAINS = {name: (name,) for name in ("amazon", "webcam", "dslr")}
 DOMAINS["office"] = ("amazon", "webcam", "dslr")
@@ -106,7 +106,7 @@ def one_run(
         gradient=None if rule is None else GradientOptions(rule),
     )
     corpus, rng = VectorCorpus.from_array(values), np.random.default_rng(seed)
-    source, executor = plan_vector_batches(corpus, n_batches, rng), ClockedExecutor()
+    source, executor = source_of(corpus, options, n_batches, rng), ClockedExecutor()
     start = of_start(values, labels, source, options, copy.deepcopy(rng))
     course: list[LapInfo] = []
     hooks = Hooks(on_lap=lambda info, model: course.append(info))
@@ -130,7 +130,8 @@ def of_start(
     began = time.process_time()
     start, prior = begin_mixture(source, options, rng)
     cpu = time.process_time() - began
-    scorer = cast(IsotropicGaussian, prior.likelihood).prepare(start.components)
+    likelihood = cast(IsotropicGaussian, prior.likelihood)
+    scorer = likelihood.of_columns(likelihood.prepare(start.components))
     return scored(labels, scorer.log_densities(values).argmax(axis=1), cpu, 0)
 
 
