@@ -152,7 +152,11 @@ class MixturePosterior:
 
     def sample(self, n_items: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """Draw items (n_items, n_columns) and the component of each (n_items,)."""
-        return self.normals.sample(self.weights, n_items, rng)
+        own = self.likelihood
+        assert isinstance(own, VectorLikelihood), "a mixture of vectors"
+        standard = own.standard_normals(self.posterior)
+        values, topics = standard.sample(self.weights, n_items, rng)
+        return own.coordinates.points_of(values), topics
 
     def stored(self) -> Stored:
         """What a run folder keeps."""

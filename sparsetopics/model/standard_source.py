@@ -74,8 +74,8 @@ def standard_source(
         problem = f"values must be at most {LARGEST_VALUE:g}, but one is {largest.max():g}"
         raise ShapeError(where, problem, "Scale the column.")
     steps = steps_of(values) if has_steps else np.zeros(len(names))
-    away = np.abs(values - np.median(values, axis=0))
-    steps[steps < FINE * np.median(away, axis=0)] = 0.0  # or noise would hide what columns share
+    middle = np.median(np.abs(values - np.median(values, axis=0)), axis=0)
+    steps[steps < FINE * middle] = 0.0  # or noise would hide what columns share
     raw = replace(Coordinates.shifted(np.zeros(len(names))), steps=steps)
     within_steps = raw.between_steps(values, rng)
     coordinates = coordinates_for(within_steps)
@@ -98,21 +98,16 @@ def _remarks(
     n_axes = max(principal_axes(values).n_axes, usual_items(values)[1].n_axes)
     if n_axes < n_columns:
         constant = [names[d] for d in np.flatnonzero(np.ptp(values, axis=0) == 0.0)[:MOST_NAMED]]
-        never = "column {} never changes" if len(constant) == 1 else "columns {} never change"
-        alike = f" ({never.format(listed(constant))})" if constant else ""
-        yield (
-            f"The {quantity(n_columns, 'column')} vary in "
-            f"{quantity(n_axes, 'direction')} only{alike}; the others cannot tell items apart."
-        )
+        always = f" (always the same: {listed(constant)})" if constant else ""
+        directions = quantity(n_axes, "direction")
+        yield f"The {quantity(n_columns, 'column')} vary in {directions} only{always}."
     for column, is_far in enumerate(are_far.T):
         found, counts = np.unique(values[is_far, column], return_counts=True)
         for value, count in zip(found, counts, strict=True):
             if count >= FEWEST_ALIKE:
-                yield (
-                    f"Column {names[column]}: {value:g} stands in {count:,} of {len(values):,} "
-                    "items, far from all other values. If it means that a value is missing, leave "
-                    "these items out or fill them in."
-                )
+                where = f"{count:,} of {len(values):,} items, far from all other values"
+                hint = "If it means that a value is missing, leave these items out or fill them in."
+                yield f"Column {names[column]}: {value:g} stands in {where}. {hint}"
 
 
 def sample_vectors(source: VectorSource) -> FloatArray:

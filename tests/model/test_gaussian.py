@@ -7,7 +7,7 @@ from scipy.stats import gamma, norm
 import reference_gaussian
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.allocations.mixture_weights import DPMixture
-from sparsetopics.model.likelihoods.gaussian import VOLUME, Gaussian
+from sparsetopics.model.likelihoods.gaussian import WIDTH, Gaussian
 from sparsetopics.model.likelihoods.vector_likelihood import MEAN_PRECISION
 from sparsetopics.model.responsibilities import Responsibilities
 from worlds.gaussian_worlds import (
@@ -95,10 +95,10 @@ def test_weak_prior_expects_the_covariance_and_the_mean():
     empty = likelihood.posterior(likelihood.zeros(1))
     found, inside = likelihood.normals(empty), likelihood.standard_normals(empty)
     np.testing.assert_allclose(
-        found.covariances[0], VOLUME ** (1 / 3) * np.cov(values.T, bias=True), rtol=1e-9
+        found.covariances[0], WIDTH ** (1 / 5) * np.cov(values.T, bias=True), rtol=1e-9
     )
     np.testing.assert_allclose(found.means[0], values.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(inside.covariances[0], VOLUME ** (1 / 3) * np.eye(3))
+    np.testing.assert_allclose(inside.covariances[0], WIDTH ** (1 / 5) * np.eye(3))
     np.testing.assert_array_equal(inside.means, np.zeros((1, 3)))
     assert (likelihood.degrees_of_freedom, likelihood.mean_precision) == (5.0, MEAN_PRECISION)
 

@@ -8,7 +8,7 @@ from scipy.stats import gamma, norm
 import reference_gaussian
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.allocations.mixture_weights import DPMixture
-from sparsetopics.model.likelihoods.gaussian import VOLUME, ZeroMeanGaussian
+from sparsetopics.model.likelihoods.gaussian import WIDTH, ZeroMeanGaussian
 from sparsetopics.model.likelihoods.moments import Moments
 from worlds.gaussian_worlds import as_they_are, draw_prior, likelihood_of, oracle_world, standard
 
@@ -67,11 +67,11 @@ def test_weak_prior_expects_the_mean_products():
     empty = likelihood.posterior(likelihood.zeros(1))
     found = likelihood.normals(empty)
     np.testing.assert_allclose(
-        found.covariances[0], VOLUME ** (1 / 3) * values.T @ values / 500, rtol=1e-9
+        found.covariances[0], WIDTH ** (1 / 5) * values.T @ values / 500, rtol=1e-9
     )
     np.testing.assert_array_equal(found.means, np.zeros((1, 3)))
     inside = likelihood.standard_normals(empty).covariances[0]
-    np.testing.assert_allclose(inside, VOLUME ** (1 / 3) * np.eye(3))
+    np.testing.assert_allclose(inside, WIDTH ** (1 / 5) * np.eye(3))
     assert likelihood.degrees_of_freedom == 5.0
 
 

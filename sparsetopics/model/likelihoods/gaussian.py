@@ -40,7 +40,7 @@ from sparsetopics.model.likelihoods.vector_likelihood import (
 )
 from sparsetopics.options.training import TrainingOptions
 
-VOLUME = 0.01  # of a component: determinant of its expected covariance, in that of most items
+WIDTH = 1e-3  # s^ν, where s is the expected covariance of a component in that of most items
 
 
 class NormalWishartPosterior(NamedTuple):
@@ -80,14 +80,14 @@ class WishartLikelihood(VectorLikelihood):
 
     @classmethod
     def in_coordinates(cls, coordinates: Coordinates) -> Self:
-        """ν = D + 2, and B = s I, which is then also the expected covariance; s^D is ``VOLUME``.
+        """ν = D + 2, and B = s I, which is then also the expected covariance.
 
         In a few columns, clusters are much smaller than the whole; among many columns, they are as
-        wide as the whole in most directions.
+        wide as the whole in most directions. With s^ν = ``WIDTH``, each column changes the evidence
+        of a component by the same number of nats, however many columns there are.
         """
-        n_columns = coordinates.n_axes
-        share = VOLUME ** (1.0 / n_columns)
-        return cls(n_columns + 2.0, share * np.eye(n_columns), coordinates)
+        dof = coordinates.n_axes + 2.0
+        return cls(dof, WIDTH ** (1.0 / dof) * np.eye(coordinates.n_axes), coordinates)
 
     @classmethod
     def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
