@@ -171,7 +171,7 @@ def stored_vectors(
     return stored | {COORDINATES + name: getattr(coordinates, name) for name in _own(formats)}
 
 
-def read_vectors(reader: StoredReader, formats: Formats) -> dict[str, Any]:  # arrays, and coordinates
+def read_vectors(reader: StoredReader, formats: Formats) -> dict[str, Any]:  # arrays, and axes
     """The arrays by name in standard coordinates, with ``prior_coordinates``.
 
     Raises the reader's error for arrays that ``stored_vectors`` never makes.
