@@ -171,7 +171,7 @@ def stored_vectors(
     return stored | {COORDINATES + name: getattr(coordinates, name) for name in _own(formats)}
 
 
-def read_vectors(reader: StoredReader, formats: Formats) -> dict[str, Any]:
+def read_vectors(reader: StoredReader, formats: Formats) -> dict[str, Any]:  # arrays, and axes
     """The arrays by name in standard coordinates, with ``prior_coordinates``.
 
     Raises the reader's error for arrays that ``stored_vectors`` never makes.
@@ -195,7 +195,7 @@ def _own(formats: Formats) -> Formats:
     return {**OWN, "directions": MATRIX} if is_turned else OWN
 
 
-def _read_earlier(reader: StoredReader, formats: Formats) -> dict[str, Any]:
+def _read_earlier(reader: StoredReader, formats: Formats) -> dict[str, Any]:  # likewise
     """The same from a run of an earlier version, which measured items from the prior's mean."""
     found, origin = reader.arrays(formats), np.zeros(reader.size(N_COLUMNS))
     if "means" in found:

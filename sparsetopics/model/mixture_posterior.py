@@ -195,7 +195,8 @@ class MixturePosterior:
         form: StoredAs = kind.stored
         numbers = reader.numbers(("top_concentration", *(PRIOR + n for n in form.prior_numbers)))
         at_modes = reader.settings.get("at_modes", False)
-        found: dict[str, Any] = {**numbers, PRIOR + "n_words": reader.settings.get("n_words")}
+        found: dict[str, Any] = {**numbers}  # numbers, arrays and coordinates by name
+        found[PRIOR + "n_words"] = reader.settings.get("n_words")
         found[PRIOR + AT_MODES] = at_modes
         try:
             has_vectors = issubclass(kind, VectorLikelihood)

@@ -283,7 +283,7 @@ def stretched(axes):
         ("directions", stretched, "expected orthonormal directions"),
         ("directions", np.zeros_like, "expected orthonormal directions"),
         ("directions", lambda axes: axes * 1e60, "expected orthonormal directions"),
-        ("widths", np.zeros_like, "expected at least one axis with a width"),
+        ("widths", np.zeros_like, "expected 3 axes, but found 0"),
         ("widths", lambda widths: widths * [1, 1, 0], "expected 3 axes, but found 2"),
         ("widths", np.negative, "expected finite numbers of 0 or more, but found -"),
         ("scales", np.zeros_like, "expected finite positive numbers, but found 0.0"),
