@@ -84,8 +84,9 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
             mine = self.components.take(np.array([topic]))
             if topic in samples and samples[topic].documents.n_docs >= FEWEST_ITEMS * n_children:
                 values = samples[topic].documents.values
-                seeds = self.likelihood.distant_seeds(values[:SEED_CANDIDATES], n_children, rng)
-                children = components_of(values, seeds, self.likelihood, ROUNDS)
+                seeding = self.likelihood.seeding
+                seeds = seeding.distant_seeds(values[:SEED_CANDIDATES], n_children, rng)
+                children = components_of(values, seeds, seeding, ROUNDS)
                 mine = children.scaled(mine.counts[0] / children.counts.sum())
             parts.append(mine)
             parents.append(np.full(mine.n_topics, topic))

@@ -17,7 +17,7 @@ scale matrix B_k (1 + 1/κ_k) / n (Murphy 2007, eq. 258).
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -98,6 +98,16 @@ class WishartLikelihood(VectorLikelihood):
             hint = "Take --likelihood diagonal-gaussian."
             raise ShapeError("items", f"{problem} {source.n_docs:,}", hint)
         return cls.in_coordinates(coordinates_of(source))
+
+    @property
+    def seeding(self) -> Self:
+        """Distances are those of scaled columns.
+
+        Along standard axes, clusters are no farther apart than items are in any other direction.
+        """
+        variances = self.coordinates.axis_widths**-2.0
+        share = self.scale_matrix.trace() / variances.sum()
+        return replace(self, scale_matrix=share * np.diag(variances))
 
     @abstractmethod
     def _with_means(self, moments: Moments) -> NormalWishartPosterior:

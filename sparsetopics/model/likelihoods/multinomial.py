@@ -85,6 +85,10 @@ class Multinomial(DirichletPrior):
         logs = self.expected_logs(components.table, components.table.sum(axis=0))
         return WordScorer(logs.astype(np.float32))
 
+    @property
+    def seeding(self) -> Self:
+        return self
+
     def distant_seeds(
         self, values: DocumentBatch, n_seeds: int, rng: np.random.Generator
     ) -> IntArray:
