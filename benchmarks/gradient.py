@@ -32,6 +32,7 @@ from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian
+from sparsetopics.model.likelihoods.scorers import ColumnScorer
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.table import GradientName
 from sparsetopics.options.training import GradientOptions, LocalOptions, TrainingOptions
@@ -131,7 +132,7 @@ def of_start(
     start, prior = begin_mixture(source, options, rng)
     cpu = time.process_time() - began
     likelihood = cast(IsotropicGaussian, prior.likelihood)
-    scorer = likelihood.of_columns(likelihood.prepare(start.components))
+    scorer = ColumnScorer(likelihood.coordinates, likelihood.prepare(start.components))
     return scored(labels, scorer.log_densities(values).argmax(axis=1), cpu, 0)
 
 

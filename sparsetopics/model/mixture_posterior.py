@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
+from sparsetopics.base.batches import FloatArray, IntArray, Rows
 from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.showing import short_repr
 from sparsetopics.model.allocations.mixture import ItemAllocation
@@ -143,12 +143,11 @@ class MixturePosterior:
         scorer = likelihood.predictive(own.joined([own, likelihood.zeros(1)]))
         return self._of_columns(scorer)
 
-    def _of_columns(self, scorer: Scorer[Rows]) -> Scorer[Rows]:
+    def _of_columns(self, scorer: Scorer[Any]) -> Scorer[Any]:  # of the likelihood's own rows
         own = self.likelihood
-        if not isinstance(own, VectorLikelihood):
-            return scorer
-        standard = cast("Scorer[Vectors]", scorer)
-        return cast("Scorer[Rows]", ColumnScorer(own.coordinates, standard))
+        if isinstance(own, VectorLikelihood):
+            return ColumnScorer(own.coordinates, scorer)
+        return scorer
 
     def sample(self, n_items: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:
         """Draw items (n_items, n_columns) and the component of each (n_items,)."""
