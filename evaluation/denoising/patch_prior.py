@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetopics.base.batches import FloatArray, Vectors
-from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, cholesky_factors, log_determinants
+from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, log_determinants
 from sparsetopics.model.likelihoods.scorers import Scorer, triangular_scorer
 
 
@@ -55,7 +55,10 @@ class PatchPrior:
     def observed_with(self, variance: float) -> NoisyPatches:
         """Return the model of noisy patches z + e, e ~ N(0, variance · I)."""
         spread = self.eigenvalues + variance
-        factors = cholesky_factors(self._recomposed(spread))
+        # Triangular factors of roots lose no small variances, as those of covariances do.
+        roots = np.sqrt(spread)[:, :, None] * self.eigenvectors.transpose(0, 2, 1)
+        factors = np.asarray(np.linalg.qr(roots, mode="r")).transpose(0, 2, 1)
+        factors = factors * np.sign(np.diagonal(factors, axis1=1, axis2=2))[:, None, :]
         constants = -0.5 * (log_determinants(factors) + spread.shape[1] * LOG_TWO_PI)
         scorer = triangular_scorer(np.zeros(spread.shape), factors, constants)
         filters = self._recomposed(self.eigenvalues / spread)

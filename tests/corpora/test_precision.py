@@ -17,6 +17,8 @@ from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.split import split_corpus
 from sparsetopics.corpora.store import vector_rows
 from sparsetopics.corpora.validate import validate
+from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
+from sparsetopics.model.standard_source import standard_source
 from worlds.vectors_on_disk import ingested, item_ids_of, make_vectors, values_of
 
 # Seconds since 1970, UTM metres and a Julian date: all lose digits in float32.
@@ -144,9 +146,10 @@ def test_values_that_are_too_large_to_project_are_refused(tmp_path):
 def test_training_reads_float32(tmp_path, resident_bytes):
     corpus = ingested([write(tmp_path / "a.npy", FINE)], tmp_path / "corpus")
 
-    source = batching.plan_vector_batches(
-        corpus, 3, np.random.default_rng(0), resident_bytes=resident_bytes
-    )
+    rng = np.random.default_rng(0)
+    batches = batching.plan_vector_batches(corpus, 3, rng, resident_bytes=resident_bytes)
+    names = [*map(str, range(corpus.n_columns))]
+    source = standard_source(batches, DiagonalGaussian.coordinates_for, names, rng)
 
     assert {source.read(n).values.dtype for n in range(3)} == {np.dtype(np.float32)}
 

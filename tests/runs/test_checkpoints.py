@@ -34,7 +34,6 @@ STORED_NAMES = [
     "grower",
     "hdp",
     "item-terms",
-    "items",
     "kept",
     "lap",
     "lda",

@@ -620,7 +620,7 @@ EDITS = [
     ("lda stochastic", "learner.components.seen", 0, 2.0, "the ELBO does not add up"),
     ("gaussian", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of"),
     ("gaussian", "parameters.likelihood.coordinates.origin", 0, 9.0, "other coordinates"),
-    ("gaussian", "parameters.likelihood.coordinates.widths", 0, 0.0, "other coordinates"),
+    ("gaussian", "parameters.likelihood.coordinates.widths", 0, 0.0, "must be square"),
     ("gaussian", "parameters.likelihood.coordinates.directions", 0, 0.5, "other coordinates"),
     (
         "gaussian",
