@@ -213,7 +213,7 @@ def _write_corpus(
     with closing(ShardWriter(folder, VectorKind(n_columns, value_type))) as writer:
         for block in chain([first], blocks):
             values = block.values if projection is None else projection(block.values)
-            if not np.isfinite(values).all():
+            if projection is not None and not np.isfinite(values).all():
                 raise SourceError(block.source, "a projected value is too large for float32")
             writer.append(Rows(block.ids, block.labels, VectorBatch(values)))
         shards = writer.finish()

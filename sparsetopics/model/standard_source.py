@@ -94,8 +94,9 @@ def _remarks(
     names: Sequence[str],
 ) -> Iterator[str]:
     n_columns = len(names)
-    # Without the usual items, one huge item could hide how all others differ.
-    n_axes = max(principal_axes(values).n_axes, usual_items(values)[1].n_axes)
+    n_axes = principal_axes(values).n_axes
+    if n_axes < n_columns:  # or one huge item hides how all others differ
+        n_axes = max(n_axes, usual_items(values)[1].n_axes)
     if n_axes < n_columns:
         constant = [names[d] for d in np.flatnonzero(np.ptp(values, axis=0) == 0.0)[:MOST_NAMED]]
         always = f" (always the same: {listed(constant)})" if constant else ""
@@ -110,9 +111,14 @@ def _remarks(
                 yield f"Column {names[column]}: {value:g} stands in {where}. {hint}"
 
 
+def enough_items(n_columns: int) -> int:
+    """How many items determine coordinates well, and do not take long."""
+    return min(MOST_SAMPLED, max(2 * n_columns, int(MOST_PRODUCTS / n_columns**2)))
+
+
 def sample_vectors(source: VectorSource) -> FloatArray:
     """Items (n_items, n_columns) from as few batches, which are random, as coordinates need."""
-    n_items = min(MOST_SAMPLED, max(2 * source.n_columns, int(MOST_PRODUCTS / source.n_columns**2)))
+    n_items = enough_items(source.n_columns)
     found: list[FloatArray] = []
     for batch_id in range(source.n_batches):
         found.append(source.read(batch_id).values.astype(np.float64))

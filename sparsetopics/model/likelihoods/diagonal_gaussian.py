@@ -35,6 +35,7 @@ from sparsetopics.model.likelihoods.vector_likelihood import (
     check_mean_precision,
     coordinates_of,
 )
+from sparsetopics.model.standard_source import enough_items
 from sparsetopics.options.training import TrainingOptions
 
 SHAPE = 1.5  # of a weak prior: in one column, the ν = D + 2 of full covariances
@@ -211,7 +212,7 @@ class IsotropicGaussian(VectorLikelihood):
         variance, at_modes = options.variance, options.learner_kind.at_modes
         coordinates = coordinates_of(source)
         if variance is None:
-            rows = sample.astype(np.float64)
+            rows = sample[: enough_items(sample.shape[1])].astype(np.float64)
             rows = rows[usual_items(rows)[0]]
             variance = effective_variance(rows) if at_modes else float(rows.var(axis=0).mean())
             variance *= float(coordinates.scales[0]) ** 2
