@@ -19,7 +19,7 @@ from sparsetopics.model.coordinates import (
     usual_items,
 )
 
-MOST_PRODUCTS = 2e9  # of columns: a few seconds
+MOST_PRODUCTS = 2e8  # of columns: a few seconds
 MOST_SAMPLED = 20_000
 FINE = 1e-3  # of the scale of a column: a finer step does not matter
 LARGEST_VALUE = 1e140
@@ -113,7 +113,7 @@ def _remarks(
 
 def enough_items(n_columns: int) -> int:
     """How many items determine coordinates well, and do not take long."""
-    return min(MOST_SAMPLED, max(2 * n_columns, int(MOST_PRODUCTS / n_columns**2)))
+    return min(MOST_SAMPLED, max(10 * n_columns, int(MOST_PRODUCTS / n_columns**2)))
 
 
 def sample_vectors(source: VectorSource) -> FloatArray:
