@@ -131,14 +131,14 @@ def test_a_rival_of_more_topics_is_wanted(tmp_path):
 
 
 @pytest.mark.parametrize(("n_topics", "n_tries"), [(1, 9), (2, 4), (9, 1), (10, 0)])
-def test_after_a_refusal_few_topics_have_two_children_each(tmp_path, n_topics, n_tries):
+def test_after_a_refusal_few_topics_have_three_children_each(tmp_path, n_topics, n_tries):
     standing = grown(tmp_path, WORLDS["simulated"](), n_topics)
 
     for _ in range(n_tries):
         standing = standing._replace(ledger=standing.ledger.refused("birth", n_topics))
         n_children = np.bincount(parents_of(planned(standing), standing), minlength=n_topics)
-        assert set(n_children) <= {1, 2}
-        assert n_children.max() == 2
+        assert set(n_children) <= {1, 3}
+        assert n_children.max() == 3
 
     standing = standing._replace(ledger=standing.ledger.refused("birth", n_topics))
     assert planned(standing) is None

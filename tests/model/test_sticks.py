@@ -180,6 +180,9 @@ def test_the_bound_of_the_normalizer_is_one(seed, alpha, n_topics, concentration
     exact = gammaln(alpha) - gammaln(alpha * weights).sum()
     assert added <= exact + 1e-6 * (1 + abs(exact))
     assert added == pytest.approx(n_topics * np.log(alpha) + np.log(weights).sum(), rel=1e-3)
+    # Means of sticks are rounded: a digit of a small weight counts.
+    slack, tolerance = HDPAllocation(known).prior_slack(1.0), 1e-3 * (1 + abs(exact))
+    assert slack == pytest.approx(exact - added, rel=0, abs=tolerance)
 
 
 @pytest.mark.parametrize("gamma", [0.2, 1.0, 25.0])

@@ -7,6 +7,7 @@ from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.moves.word_evidence import WordEvidence
 from sparsetopics.inference.training import train
 from sparsetopics.model.allocations import documents
+from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.statistics import added
 from sparsetopics.model.variances import CountVariances
 from sparsetopics.options.training import MoveOptions, TrainingOptions
@@ -45,4 +46,6 @@ def _criterion(components, parameters, visits):
         terms = added(terms, own)
         spread.add(batch, found, alpha)
     evidence = WordEvidence.of(components, likelihood, spread)
-    return float(evidence.by_topic.sum()) + allocation.updated(terms).elbo(terms)
+    updated = allocation.updated(terms)
+    slack = updated.prior_slack(terms.n_docs) if isinstance(updated, HDPAllocation) else 0.0
+    return float(evidence.by_topic.sum()) + updated.elbo(terms) + slack

@@ -200,7 +200,7 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
             focus.hold_in_place(found, executor)
         terms = added(rest, allocation.sum_terms(focus.now, reference, executor))
         allocation = allocation.updated(terms)
-        score = float(focus.by_topic.sum()) + allocation.elbo(terms)
+        score = self.before.tools.score(focus.by_topic, allocation, terms)
         new_topics = numbered(self.topics[kept], len(self.new_topics))
         after = self._replace(terms=terms, allocation=allocation, reference=reference)
         return focus, after._replace(new_topics=new_topics, score=score)

@@ -20,7 +20,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.moves.evidence import Evidence, numbered
-from sparsetopics.inference.moves.standing import Made, MoveTally, Standing
+from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Tools
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.statistics import B, C, P, T
@@ -107,13 +107,14 @@ def _measured(
     return {batch_id: own.by_topic for batch_id, own in terms.items()}, evidence
 
 
-class _Merged(NamedTuple, Generic[B, T]):
+class _Merged(NamedTuple, Generic[B, C, P, T]):
     """The state of a round: all that the score needs, by topic."""
 
     by_topic: FloatArray  # (n_topics,)  the data's part of the score
     terms: T
     allocation: MovableAllocation[B, T]
     score: float
+    tools: Tools[B, C, P, T]
 
     def with_pair(self, kept: int, absorbed: int, joint: float, column: FloatArray) -> Self:
         """Merge two topics; sticks are optimised again only if that can change the decision."""
@@ -127,10 +128,10 @@ class _Merged(NamedTuple, Generic[B, T]):
         new_topics = numbered(left, len(self.by_topic))
         new_topics[absorbed] = new_topics[kept]
         allocation = self.allocation.joined(new_topics, len(left))
-        score = float(by_topic.sum()) + allocation.elbo(terms)
+        score = self.tools.score(by_topic, allocation, terms)
         if self.score - 2.0 * HOPE < score <= self.score:
             allocation = allocation.updated(terms)
-            score = float(by_topic.sum()) + allocation.elbo(terms)
+            score = self.tools.score(by_topic, allocation, terms)
         return self._replace(by_topic=by_topic, terms=terms, allocation=allocation, score=score)
 
 
@@ -138,9 +139,8 @@ def _merge_round(standing: Standing[B, C, P, T], pairs: IntArray) -> Standing[B,
     """Test ``pairs`` in their order and merge those that raise the score."""
     by_batch, joint = _measured(standing, pairs)
     columns, by_pair = np.sum(list(by_batch.values()), axis=0), joint.by_topic
-    merged = _Merged(
-        standing.evidence.by_topic, standing.terms, standing.allocation, standing.score
-    )
+    by_topic, tools = standing.evidence.by_topic, standing.tools
+    merged = _Merged(by_topic, standing.terms, standing.allocation, standing.score, tools)
     number = np.arange(standing.n_topics)
     made = []
     for p, (kept, absorbed) in enumerate(pairs.tolist()):

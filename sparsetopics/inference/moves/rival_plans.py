@@ -32,14 +32,14 @@ def plan_birth(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     take part in laps over all documents, where children compete as equals.
 
     Few short documents may have topics that many children, or other seeds, do not find. After a
-    refusal, topics of documents get two children each, more often the fewer topics there are.
+    refusal, topics of documents get three children each, more often the fewer topics there are.
     """
     n_topics = standing.n_topics
     n_children = max(BIRTH_CHILDREN, -(-FEWEST_BIRTHS // n_topics))
     if n_refusals := standing.ledger.n_refusals("birth"):
         if n_refusals * n_topics >= FEWEST_BIRTHS or not is_of_documents(standing.allocation):
             return None
-        n_children = 2
+        n_children = 3
     n_split = max(1, MOST_BORN // (n_children - 1))
     samples = _sample(standing, np.argsort(-standing.sizes, kind="stable")[:n_split])
     rng = standing.tools.laps.rng

@@ -20,6 +20,7 @@ from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.word_evidence import WordEvidence
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.model.allocations.allocation import MovableAllocation
+from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.likelihoods.words import Words
@@ -36,6 +37,13 @@ class Tools(NamedTuple, Generic[B, C, P, T]):
     verify: bool = False  # recompute the score after each move
     last_lap: float = inf  # of training
     fewest: int = 1  # topics that merges and deletes leave
+
+    def score(self, by_topic: FloatArray, allocation: MovableAllocation[B, T], terms: T) -> float:
+        """What moves must raise, in nats: the ELBO or the collapsed criterion."""
+        score = float(by_topic.sum()) + allocation.elbo(terms)
+        if self.criterion == "collapsed" and isinstance(allocation, HDPAllocation):
+            score += allocation.prior_slack(terms.n_docs)
+        return score
 
 
 class MoveTally(NamedTuple):
@@ -95,7 +103,7 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
     @property
     def score(self) -> float:
         """What moves must raise, in nats: the ELBO or the collapsed criterion."""
-        return float(self.evidence.by_topic.sum()) + self.allocation.elbo(self.terms)
+        return self.tools.score(self.evidence.by_topic, self.allocation, self.terms)
 
     @property
     def terms(self) -> T:
@@ -190,7 +198,8 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
     def recomputed_score(self) -> float:
         """Compute the ELBO or the collapsed criterion, in nats, from all batches' assignments."""
         terms, evidence = self.measure(self.sum_anew(), self.reference, self.assignments())
-        return float(evidence.by_topic.sum()) + self.allocation.elbo(reduce(added, terms.values()))
+        total = reduce(added, terms.values())
+        return self.tools.score(evidence.by_topic, self.allocation, total)
 
 
 Made = tuple[Standing[B, C, P, T], MoveTally]  # what a move returns

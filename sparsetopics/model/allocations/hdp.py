@@ -119,6 +119,16 @@ class HDPAllocation:
             bound -= self.lengths.log_gamma_sum(self.total_concentration)
         return float(bound + sticks.elbo_sticks(self.sticks, terms.n_docs))
 
+    def prior_slack(self, n_docs: float) -> float:
+        """What ``elbo`` leaves out of Σ_d [lnΓ(α) − Σ_k lnΓ(αβ_k)] at E[β], in nats.
+
+        Its bound (``sticks.elbo_sticks``) takes lnΓ(1 + x) to be additive. The difference is zero
+        if one topic has all weight and grows with the number of topics among which it is shared,
+        so that the bound prefers one topic to two, most of all in short documents.
+        """
+        weights = sticks.concentrations_with_tail(self.sticks)
+        return n_docs * float(gammaln(1.0 + weights.sum()) - gammaln(1.0 + weights).sum())
+
     def updated(self, terms: DocumentTerms) -> HDPAllocation:
         """The global step: (ρ, ω) at their optimum, searched from their present values."""
         return HDPAllocation(sticks.optimized(self.sticks, terms), self.lengths)
