@@ -1,0 +1,7 @@
+"""TODO"""
+
+from __future__ import annotations
+
+from paper_figures.figure import Figure
+
+FIGURES: dict[str, Figure] = {}

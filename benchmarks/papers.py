@@ -1,0 +1,74 @@
+"""Measure the figures and tables of five papers again, one after the other.
+
+    python benchmarks/papers.py                         list them
+    python benchmarks/papers.py all --quick             ten minutes
+    python benchmarks/papers.py memo13-figure-2 sga20-figure-3
+
+Rows are printed as they are measured, as JSON, and kept in a file of ``--folder`` for each figure.
+A figure whose file is there is not measured again: to go on after an interruption, repeat the
+command; to measure a figure anew, delete its file. One thread is used, and seconds are those of
+the CPU.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
+
+import click
+from paper_figures import accelerated, gradient, hdp, memoized, sparse
+from paper_figures.figure import Figure, Setting
+
+FIGURES: dict[str, Figure] = {
+    **memoized.FIGURES,
+    **hdp.FIGURES,
+    **gradient.FIGURES,
+    **sparse.FIGURES,
+    **accelerated.FIGURES,
+}
+
+
+def measure(name: str, setting: Setting) -> None:
+    """Print the rows of a figure, and keep them once all are there."""
+    suffix = ".quick.jsonl" if setting.is_quick else ".jsonl"
+    path = setting.folder / f"{name}{suffix}"
+    click.echo(f"{name}: {FIGURES[name].claim}", err=True)
+    if path.exists():
+        click.echo(path.read_text(), nl=False)
+        return
+    lines, began = [], time.process_time()
+    for row in FIGURES[name].rows(setting):
+        lines.append(json.dumps({"figure": name, **row}))
+        click.echo(lines[-1])
+    click.echo(f"{name}: {time.process_time() - began:.0f} CPU s", err=True)
+    part = path.with_suffix(".part")
+    part.write_text("".join(f"{line}\n" for line in lines))
+    part.replace(path)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="FIGURE…")
+@click.option("--quick", is_flag=True, help="Measure fewer items, seeds and numbers.")
+@click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data/papers"))
+def main(names: tuple[str, ...], quick: bool, shared: Path, folder: Path) -> None:
+    """Measure FIGURE… again, or all of them; without a name, list them."""
+    if not names:
+        for name, figure in FIGURES.items():
+            click.echo(f"{name:<22}{figure.claim}")
+        return
+    wanted = list(FIGURES) if names == ("all",) else list(names)
+    for name in wanted:
+        if name not in FIGURES:
+            raise click.UsageError(f"{name}: no such figure. Run the command without names.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in wanted:
+        measure(name, Setting(quick, shared.resolve(), folder.resolve()))
+
+
+if __name__ == "__main__":
+    main()
