@@ -22,6 +22,7 @@ import click
 import numpy as np
 
 from sparsetopics import HDP
+from sparsetopics.options.table import Criterion, LocalUpdate
 
 # Before this file's own folder, where ``bars`` is this file.
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -36,14 +37,28 @@ class Result(NamedTuple):
     n_topics: int
     active_topics: int
     distance: float  # total variation, of the true bar that is worst matched
+    elbo: float  # nats per token
     laps: int
     cpu: float  # seconds of training
 
 
-def one_run(bars: Bars, start: int, seed: int, moves: tuple[str, ...] | None) -> Result:
+def one_run(
+    bars: Bars,
+    start: int,
+    seed: int,
+    moves: tuple[str, ...] | None,
+    update: LocalUpdate = "collapsed",
+    criterion: Criterion | None = None,
+) -> Result:
     """Train once."""
-    first = None if moves is None else "random"
-    hdp = HDP(start, start=first, moves=moves, random_state=seed)
+    hdp = HDP(
+        start,
+        start=None if moves is None else "random",
+        moves=moves,
+        criterion=criterion,
+        local_update=update,
+        random_state=seed,
+    )
     corpus = bars.corpus()
     began = time.process_time()
     hdp.fit(corpus)
@@ -51,7 +66,10 @@ def one_run(bars: Bars, start: int, seed: int, moves: tuple[str, ...] | None) ->
     last = hdp.trace_[-1]
     found = hdp.components_ / hdp.components_.sum(axis=1, keepdims=True)
     distance = float(match(found, bars.topics).max())
-    return Result(hdp.n_components_, int(last["active_topics"]), distance, int(last["lap"]), cpu)
+    return Result(
+        hdp.n_components_, int(last["active_topics"]), distance, float(last["elbo_per_token"]),
+        int(last["lap"]), cpu,
+    )  # fmt: skip
 
 
 @click.command()

@@ -17,6 +17,7 @@ from __future__ import annotations
 import tarfile
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,6 +115,19 @@ def measure(
     return result, before_after_png(noisy, restored, clean)
 
 
+def measured(
+    prior: PatchPrior, data: Path, n_images: int, sigma: float, seed: int, workers: int = 1
+) -> Iterator[tuple[str, Result, bytes]]:
+    """Name, result and picture of ``n_images`` images, evenly spread over the list of BSD68."""
+    names = (data / "bsd68.txt").read_text().split()
+    with tempfile.TemporaryDirectory() as folder, open_executor(workers) as executor:
+        images_of(data / "bsds500-val.tar", Path(folder))
+        for number in np.linspace(0, len(names) - 1, n_images).round().astype(int).tolist():
+            rng = np.random.default_rng([seed, number])
+            clean = read_grey(Path(folder) / names[number]).astype(np.float64)
+            yield names[number], *measure(clean, sigma / 255.0, prior, executor, rng)
+
+
 @click.command()
 @click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
 @click.option("--mixture", "stored", type=click.Path(exists=True, path_type=Path),
@@ -152,7 +166,6 @@ def main(
         if save is not None:
             np.savez(save, **mixture._asdict())
         prior = PatchPrior.from_mixture(*mixture)
-    names = (data / "bsd68.txt").read_text().split()
     if pictures is not None:
         pictures.mkdir(parents=True, exist_ok=True)
     results = []
@@ -160,16 +173,11 @@ def main(
         f"{len(prior.log_weights)} components, sigma {sigma:g}\n"
         "image              noisy  denoised    s"
     )
-    with tempfile.TemporaryDirectory() as folder, open_executor(workers) as executor:
-        images_of(data / "bsds500-val.tar", Path(folder))
-        for number in np.linspace(0, len(names) - 1, n_images).round().astype(int).tolist():
-            name, rng = names[number], np.random.default_rng([seed, number])
-            clean = read_grey(Path(folder) / name).astype(np.float64)
-            result, picture = measure(clean, sigma / 255.0, prior, executor, rng)
-            results.append(result)
-            click.echo(f"{name:<17}{result.noisy:7.3f}{result.denoised:10.3f}{result.seconds:6.1f}")
-            if pictures is not None:
-                (pictures / f"{Path(name).stem}.png").write_bytes(picture)
+    for name, result, picture in measured(prior, data, n_images, sigma, seed, workers):
+        results.append(result)
+        click.echo(f"{name:<17}{result.noisy:7.3f}{result.denoised:10.3f}{result.seconds:6.1f}")
+        if pictures is not None:
+            (pictures / f"{Path(name).stem}.png").write_bytes(picture)
     means = Result(*np.mean(results, axis=0).tolist())
     click.echo(
         f"{f'mean of {n_images}':<17}{means.noisy:7.3f}{means.denoised:10.3f}{means.seconds:6.1f}"

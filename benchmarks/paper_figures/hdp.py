@@ -1,7 +1,66 @@
-"""TODO"""
+"""Sudderth, Hughes & Kim (2015), "Reliable variational learning for HDPs", a talk.
+
+Its pictures of collections of documents have no axes in the text that we have, and its Gibbs
+samplers are quoted only.
+"""
 
 from __future__ import annotations
 
-from paper_figures.figure import Figure
+from collections.abc import Iterator
+from typing import Any
 
-FIGURES: dict[str, Figure] = {}
+import numpy as np
+from accelerated import mnist
+from bars import one_run
+
+from paper_figures.figure import Figure, Row, Setting
+from paper_figures.mixtures import moving, trained
+from worlds.bars import ten_bars
+
+ALL_MOVES = ("merge", "delete", "birth")
+MEAN_FIELD: dict[str, Any] = {"update": "mean-field"}
+TALK = {**MEAN_FIELD, "criterion": "bound"}
+
+
+def bars(setting: Setting) -> Iterator[Row]:
+    """Ten bars, from several numbers of topics."""
+    n_docs, seeds = (400, range(1)) if setting.is_quick else (1000, range(5))
+    methods: dict[str, tuple[tuple[int, ...], tuple[str, ...] | None, dict[str, Any]]] = {
+        "talk": ((1, 100, 200), ALL_MOVES, TALK),
+        "talk, merges and deletes": ((100, 200), ("merge", "delete"), TALK),
+        "moves, our criterion": ((1, 100, 200), ALL_MOVES, {}),
+        "default": ((100,), None, {}),
+        "fixed, mean-field": ((100,), (), MEAN_FIELD),
+    }
+    one_run(ten_bars(np.random.default_rng(0), n_docs=400), 30, 0, ALL_MOVES)  # compile
+    for seed in seeds:
+        for method, (starts, moves, options) in methods.items():
+            for start in starts:
+                world = ten_bars(np.random.default_rng(seed), n_docs=n_docs)
+                found = one_run(world, start, seed, moves, **options)
+                yield {"method": method, "start": start, "seed": seed, **found._asdict()}
+
+
+def digits(setting: Setting) -> Iterator[Row]:
+    """MNIST without correlations, from several numbers of components."""
+    values, labels = mnist(setting.shared)
+    starts, seeds = (1, 50, 300), range(2)
+    if setting.is_quick:
+        values, labels, starts, seeds = values[:5000], labels[:5000], (1, 50), range(1)
+    for start in starts:
+        for seed in seeds:
+            run = trained(values, moving("diagonal-gaussian", start), 20, seed)
+            accuracy = run.accuracy(values, labels)
+            yield {"start": start, "seed": seed, **run.row(), "accuracy": accuracy}
+
+
+FIGURES = {
+    "hdp15-bars": Figure(
+        "Merges and deletes lead from 100 topics to 10 true bars; fixed truncation and Gibbs do "
+        "not.",
+        bars,
+    ),
+    "hdp15-mnist": Figure(
+        "Where Gibbs samplers end on MNIST depends on the start, unlike births and merges.", digits
+    ),
+}
