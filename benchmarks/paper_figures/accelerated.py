@@ -13,7 +13,7 @@ from accelerated import c_separated, compared, grow, mnist
 from prepared import Prepared, prepare
 
 from paper_figures.figure import Figure, Row, Setting
-from paper_figures.mixtures import fixed, trained
+from paper_figures.mixtures import BASE, fixed, trained
 from sparsetopics import LDA
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.options.table import DEFAULT_TREE_TOLERANCE
@@ -85,15 +85,10 @@ def abstracts(setting: Setting) -> Iterator[Row]:
     values, words = topic_counts(data, n_docs, n_topics, laps)
     compile_kernels()
     yield {"documents": n_docs, "topics": n_topics, **growth(values, 0)}
-    options = TrainingOptions(
-        1, model="dp-mixture", learner="accelerated", local=fixed("full", 1, 1, "gaussian").local
-    )
-    model = trained(values, replace(options), 1, 0).model
+    model = trained(values, replace(BASE, learner="accelerated"), 1, 0).model
     clusters = model.responsibilities(values).argmax(axis=1)
-    for cluster in range(model.n_topics):
+    for cluster in np.unique(clusters).tolist():
         own = values[clusters == cluster]
-        if not len(own):
-            continue
         first = np.argsort(-np.expm1(own).sum(axis=0))[:3].tolist()
         yield {
             "cluster": cluster,
