@@ -27,6 +27,7 @@ def growth(values: Vectors, seed: int) -> Row:
     return {
         "tree_components": found.tree.n_components,
         "all_components": found.plain.n_components,
+        "coordinates_s": round(found.tree.coordinates, 3),
         "building_s": round(found.tree.building, 3),
         "tree_s": round(found.tree.training, 3),
         "all_s": round(found.plain_seconds, 3),

@@ -24,18 +24,20 @@ TALK = {**MEAN_FIELD, "criterion": "bound"}
 
 def bars(setting: Setting) -> Iterator[Row]:
     """Ten bars, from several numbers of topics."""
-    n_docs, seeds = (400, range(1)) if setting.is_quick else (1000, range(5))
+    n_docs, seeds, starts = (
+        (400, range(1), (1, 100)) if setting.is_quick else (1000, range(5), (1, 100, 200))
+    )
     methods: dict[str, tuple[tuple[int, ...], tuple[str, ...] | None, dict[str, Any]]] = {
-        "talk": ((1, 100, 200), ALL_MOVES, TALK),
-        "talk, merges and deletes": ((100, 200), ("merge", "delete"), TALK),
-        "moves, our criterion": ((1, 100, 200), ALL_MOVES, {}),
+        "talk": (starts, ALL_MOVES, TALK),
+        "talk, merges and deletes": (starts[1:], ("merge", "delete"), TALK),
+        "moves, our criterion": (starts, ALL_MOVES, {}),
         "default": ((100,), None, {}),
         "fixed, mean-field": ((100,), (), MEAN_FIELD),
     }
     one_run(ten_bars(np.random.default_rng(0), n_docs=400), 30, 0, ALL_MOVES)  # compile
     for seed in seeds:
-        for method, (starts, moves, options) in methods.items():
-            for start in starts:
+        for method, (some, moves, options) in methods.items():
+            for start in some:
                 world = ten_bars(np.random.default_rng(seed), n_docs=n_docs)
                 found = one_run(world, start, seed, moves, **options)
                 yield {"method": method, "start": start, "seed": seed, **found._asdict()}

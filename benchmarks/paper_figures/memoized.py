@@ -76,8 +76,8 @@ def digits(setting: Setting) -> Iterator[Row]:
     values, labels = mnist(setting.shared)
     n_components, laps, batches = 100, 20, (20, 100)
     if setting.is_quick:
-        values, labels = values[:5000], labels[:5000]
-        n_components, laps, batches = 30, 8, (10, 25)
+        values, labels = values[:3000], labels[:3000]
+        n_components, laps, batches = 20, 8, (5, 15)
     growth = replace(BASE, learner="accelerated")
     runs = [(BIRTHS, moving(DIGIT), "1", n_batches) for n_batches in batches]
     runs.append(("growth on a kd-tree", growth, "1", 1))
