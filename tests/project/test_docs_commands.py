@@ -30,6 +30,7 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
         **{name: name for name in ("corpus.mm", "corpus.dictionary.txt", "heldout", "run")},
         "weights.txt": "mallet.txt",
     },
+    "docs/papers.md": {},
     "docs/which-model.md": DOCUMENTS,
     "docs/how-to/clusters.md": {"train": "corpus", "stories": "stories"},
     "docs/how-to/denoise.md": IMAGES,
