@@ -97,8 +97,8 @@ def _remarks(
     n_axes = principal_axes(values).n_axes
     if n_axes < n_columns:  # or one huge item hides how all others differ
         n_axes = max(n_axes, usual_items(values)[1].n_axes)
-    if n_axes < n_columns:
-        constant = [names[d] for d in np.flatnonzero(np.ptp(values, axis=0) == 0.0)[:MOST_NAMED]]
+    constant = [names[d] for d in np.flatnonzero(np.ptp(values, axis=0) == 0.0)[:MOST_NAMED]]
+    if constant or n_axes < min(n_columns, len(values) - 1):  # fewer items say nothing of columns
         always = f" (always the same: {listed(constant)})" if constant else ""
         directions = quantity(n_axes, "direction")
         yield f"The {quantity(n_columns, 'column')} vary in {directions} only{always}."

@@ -198,6 +198,15 @@ def test_columns_that_follow_from_others_are_counted(dtype):
     assert source.n_columns == 3
 
 
+@pytest.mark.parametrize(("constant", "n_said"), [(0.0, 1), (None, 0)])
+def test_few_items_say_nothing_of_columns_that_vary(constant, n_said):
+    values = np.random.default_rng(0).normal(size=(6, 9))
+    if constant is not None:
+        values[:, 3] = constant
+
+    assert len(said_of(values)[0]) == n_said
+
+
 def test_one_hot_columns_and_copies_of_coarse_ones_are_said():
     kinds = np.random.default_rng(0).integers(0, 3, 300)
     values = np.c_[np.eye(3)[kinds], kinds, np.random.default_rng(1).normal(size=300)]
