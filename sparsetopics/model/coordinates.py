@@ -31,6 +31,7 @@ ROUNDING = 1e-12  # relative to a value: closer ones are the same
 SUMS = 4.0  # roundings of a column that is made of others
 ROUNDS = 20  # of leaving out far items
 KURTOSIS_STEPS = 10  # towards axes of extreme kurtosis (Hyvärinen & Oja 1997)
+SAME_UNIT = 100.0  # ratio of the scales of columns, up to which they seem to have the same unit
 FEWEST_PER_COLUMN = 20  # items, for coordinates that are not columns
 SD_OF_MAD = 1.4826  # standard deviation of a normal distribution in median absolute deviations,
 SD_OF_MEAN = 1.2533  # and in mean absolute deviations
@@ -86,8 +87,22 @@ class Coordinates:
 
     @property
     def axis_widths(self) -> FloatArray:
-        """Widths of the axes of ``z``, (n_axes,), in scaled columns."""
-        return self.widths[self.widths > 0.0]
+        """How far items spread along the axes of ``z``, (n_axes,), if columns have one unit.
+
+        If they seem to have several, columns are measured in their own widths.
+        """
+        return (self.widths * (self.scales if self._has_one_unit else 1.0))[self.widths > 0.0]
+
+    @property
+    def _has_one_unit(self) -> bool:
+        return bool(self.scales.max() < SAME_UNIT * self.scales.min())
+
+    @property
+    def column_distances(self) -> FloatArray:
+        """M, for which zᵀ M z is the squared length in standard deviations of columns."""
+        axes = self._axes[:, self.widths > 0.0]
+        axes /= np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), np.finfo(float).tiny)
+        return axes.T @ axes
 
     @property
     def log_volume(self) -> float:
@@ -95,6 +110,21 @@ class Coordinates:
         is_axis = self.widths > 0.0
         logs = np.log(self.scales).sum() + np.log(self.widths[is_axis]).sum()
         return float(logs + (~is_axis).sum() * LOG_NARROW)
+
+    def in_one_unit(self) -> Coordinates:
+        """The same up to a rotation, with the principal axes of columns instead of scaled ones.
+
+        Where columns have one unit, those along which items spread most say most about clusters:
+        growth cuts across them. Coordinates of columns with several units stay as they are.
+        """
+        if self.directions is None or not self._has_one_unit:
+            return self
+        unit = np.sqrt(np.mean(self.scales**2))
+        turned, lengths, _ = np.linalg.svd(self._axes[:, self.widths > 0.0] / unit)
+        widths = np.zeros(self.n_columns)
+        widths[: len(lengths)] = lengths
+        scales = np.full(self.n_columns, unit)
+        return replace(self, scales=scales, widths=widths, directions=turned)
 
     def __call__(self, values: Vectors, largest: float = LARGEST) -> Vectors:
         """The standard coordinates of items, (n_items, n_axes) float32.

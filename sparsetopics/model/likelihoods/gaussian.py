@@ -105,9 +105,9 @@ class WishartLikelihood(VectorLikelihood):
 
         Along standard axes, clusters are no farther apart than items are in any other direction.
         """
-        variances = self.coordinates.axis_widths**-2.0
-        share = self.scale_matrix.trace() / variances.sum()
-        return replace(self, scale_matrix=share * np.diag(variances))
+        variances = np.linalg.inv(self.coordinates.column_distances)
+        share = self.scale_matrix.trace() / variances.trace()
+        return replace(self, scale_matrix=share * 0.5 * (variances + variances.T))
 
     @abstractmethod
     def _with_means(self, moments: Moments) -> NormalWishartPosterior:
@@ -193,7 +193,7 @@ class Gaussian(WishartLikelihood):
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
         """Axes along which most items are uncorrelated."""
-        return usual_items(values)[1]
+        return usual_items(values)[1].in_one_unit()
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros(n_topics, self.n_columns, in_pairs=True)
@@ -249,7 +249,7 @@ class ZeroMeanGaussian(WishartLikelihood):
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
         """Axes along which most items are uncorrelated about zero."""
-        return usual_items(values, has_mean=False)[1]
+        return usual_items(values, has_mean=False)[1].in_one_unit()
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros(n_topics, self.n_columns, in_pairs=True, with_sums=False)
