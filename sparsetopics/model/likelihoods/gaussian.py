@@ -16,7 +16,6 @@ scale matrix B_k (1 + 1/κ_k) / n (Murphy 2007, eq. 258).
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -109,9 +108,9 @@ class WishartLikelihood(VectorLikelihood):
         share = self.scale_matrix.trace() / variances.trace()
         return replace(self, scale_matrix=share * 0.5 * (variances + variances.T))
 
-    @abstractmethod
     def _with_means(self, moments: Moments) -> NormalWishartPosterior:
         """The posterior; where means are known, m_k is 0 and κ_k is ∞."""
+        return NormalWishartPosterior(*self.posterior(moments))
 
     def expected_log_evidence(self, batch: Moments, components: Moments) -> float:
         posterior = self._with_means(components)
@@ -197,9 +196,6 @@ class Gaussian(WishartLikelihood):
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros(n_topics, self.n_columns, in_pairs=True)
-
-    def _with_means(self, moments: Moments) -> NormalWishartPosterior:
-        return self.posterior(moments)
 
     def posterior(self, moments: Moments) -> NormalWishartPosterior:
         mean_precisions = self.mean_precision + moments.counts
