@@ -29,7 +29,7 @@ MOST_BAD = 0.1  # share of items that are far along a coordinate; more are a clu
 RANK = 1e-10  # relative length of a direction in which items do not differ, if not rounded more
 ROUNDING = 1e-12  # relative to a value: closer ones are the same
 SUMS = 4.0  # roundings of a column that is made of others
-ROUNDS = 20  # of leaving out far items
+ROUNDS = 4  # of leaving out far items; bad ones are found in two, while heavy tails have no end
 KURTOSIS_STEPS = 10  # towards axes of extreme kurtosis (Hyvärinen & Oja 1997)
 SAME_UNIT = 100.0  # ratio of the scales of columns, up to which they seem to have the same unit
 FEWEST_PER_COLUMN = 20  # items, for coordinates that are not columns
@@ -258,7 +258,9 @@ def _invariant(values: FloatArray, kept: Kept, axes: Coordinates, has_mean: bool
     extreme = turned = np.linalg.eigh((own * squares[:, None]).T @ own)[1]
     # Bad items can be as far from the mean as all others, but not along the axis where they differ.
     for _ in range(KURTOSIS_STEPS):
-        extreme = own.T @ (own @ extreme) ** 3 / len(own) - 3.0 * extreme
+        cubes = own @ extreme
+        cubes *= cubes * cubes
+        extreme = own.T @ cubes / len(own) - 3.0 * extreme
         extreme /= np.maximum(np.linalg.norm(extreme, axis=0), np.finfo(float).tiny)
     coordinates: FloatArray = along @ np.hstack([turned, extreme])
     return coordinates

@@ -24,7 +24,8 @@ MOST_SAMPLED = 20_000
 FINE = 1e-3  # of the scale of a column: a finer step does not matter
 LARGEST_VALUE = 1e140
 MOST_NAMED = 5  # columns in a sentence
-FEWEST_ALIKE = 3  # items with the same value far from all others that are worth a sentence
+FEWEST_ALIKE = 3  # items with the same value far from all others that are worth a sentence,
+SHARE_ALIKE = 0.2  # and their share of all such items: values of a heavy tail differ
 
 
 class StandardSource:
@@ -105,7 +106,7 @@ def _remarks(
     for column, is_far in enumerate(are_far.T):
         found, counts = np.unique(values[is_far, column], return_counts=True)
         for value, count in zip(found, counts, strict=True):
-            if count >= FEWEST_ALIKE:
+            if count >= max(FEWEST_ALIKE, SHARE_ALIKE * is_far.sum()):
                 where = f"{count:,} of {len(values):,} items, far from all other values"
                 hint = "If it means that a value is missing, leave these items out or fill them in."
                 yield f"Column {names[column]}: {value:g} stands in {where}. {hint}"

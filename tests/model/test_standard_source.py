@@ -171,6 +171,13 @@ def test_one_or_two_far_values_are_not_named(n_times):
     assert said_of(values)[0] == []
 
 
+def test_whole_numbers_with_a_heavy_tail_are_not_named():
+    rng = np.random.default_rng(0)
+    values = np.round(3.0 * rng.standard_t(1.0, (12_000, 2)))
+
+    assert said_of(values)[0] == []
+
+
 def test_columns_that_never_change_are_named():
     values = two_clusters(np.random.default_rng(0), 300, 2)
     one, two = np.insert(values, 1, 5.0, axis=1), np.c_[values, np.zeros((300, 2))]
