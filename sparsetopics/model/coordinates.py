@@ -98,11 +98,13 @@ class Coordinates:
         return bool(self.scales.max() < SAME_UNIT * self.scales.min())
 
     @property
-    def column_distances(self) -> FloatArray:
-        """M, for which zᵀ M z is the squared length in standard deviations of columns."""
+    def covariance_of_columns(self) -> FloatArray:
+        """That of items in z if they spread as far along any direction of scaled columns."""
         axes = self._axes[:, self.widths > 0.0]
         axes /= np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), np.finfo(float).tiny)
-        return axes.T @ axes
+        _, lengths, turned = np.linalg.svd(axes, full_matrices=False)
+        covariance: FloatArray = turned.T / lengths**2 @ turned
+        return covariance
 
     @property
     def log_volume(self) -> float:

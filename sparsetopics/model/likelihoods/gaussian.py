@@ -98,15 +98,18 @@ class WishartLikelihood(VectorLikelihood):
             raise ShapeError("items", f"{problem} {source.n_docs:,}", hint)
         return cls.in_coordinates(coordinates_of(source))
 
-    @property
-    def seeding(self) -> Self:
-        """Distances are those of scaled columns.
+    def seeding(self, components: Moments | None = None) -> Self:
+        """Distances are those within components, which show what noise is, or of scaled columns.
 
         Along standard axes, clusters are no farther apart than items are in any other direction.
         """
-        variances = np.linalg.inv(self.coordinates.column_distances)
+        if components is None or components.n_topics == 1:
+            variances = self.coordinates.covariance_of_columns
+        else:
+            covariances = self.standard_normals(self.posterior(components)).covariances
+            variances = np.tensordot(components.counts, covariances, 1)
         share = self.scale_matrix.trace() / variances.trace()
-        return replace(self, scale_matrix=share * 0.5 * (variances + variances.T))
+        return replace(self, scale_matrix=0.5 * share * (variances + variances.T))
 
     def _with_means(self, moments: Moments) -> NormalWishartPosterior:
         """The posterior; where means are known, m_k is 0 and κ_k is ∞."""

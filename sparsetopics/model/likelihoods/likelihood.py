@@ -71,9 +71,11 @@ class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
     def merge_gains(self, components: C, pairs: IntArray) -> FloatArray:
         """log M(s_a + s_b) − log M(s_a) − log M(s_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
 
-    @property
-    def seeding(self) -> Self:
-        """The likelihood under which seeds are chosen, and items first assigned to them."""
+    def seeding(self, components: C | None = None) -> Self:
+        """The likelihood under which seeds are chosen, and items first assigned to them.
+
+        ``components`` are those that the items belong to now.
+        """
         return self
 
     def distant_seeds(self, values: V_contra, n_seeds: int, rng: np.random.Generator) -> IntArray:
