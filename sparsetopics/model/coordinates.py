@@ -95,7 +95,8 @@ class Coordinates:
 
     @property
     def _has_one_unit(self) -> bool:
-        return bool(self.scales.max() < SAME_UNIT * self.scales.min())
+        scales = self.scales[self._vary]
+        return bool(scales.max(initial=0.0) < SAME_UNIT * scales.min(initial=np.inf))
 
     @property
     def covariance_of_columns(self) -> FloatArray:
@@ -119,14 +120,21 @@ class Coordinates:
         Where columns have one unit, those along which items spread most say most about clusters:
         growth cuts across them. Coordinates of columns with several units stay as they are.
         """
-        if self.directions is None or not self._has_one_unit:
+        if self.directions is None or not self.n_axes or not self._has_one_unit:
             return self
-        unit = np.sqrt(np.mean(self.scales**2))
-        turned, lengths, _ = np.linalg.svd(self._axes[:, self.widths > 0.0] / unit)
+        unit = np.sqrt(np.mean(self.scales[self._vary] ** 2))
+        scales = np.where(self._vary, unit, self.scales)
+        turned, lengths, _ = np.linalg.svd(self._axes[:, self.widths > 0.0] / scales[:, None])
         widths = np.zeros(self.n_columns)
         widths[: len(lengths)] = lengths
-        scales = np.full(self.n_columns, unit)
         return replace(self, scales=scales, widths=widths, directions=turned)
+
+    @property
+    def _vary(self) -> Kept:
+        """The columns, (n_columns,), in which items differ."""
+        along = np.abs(self._axes[:, self.widths > 0.0]).max(axis=1, initial=0.0)
+        found: Kept = along > RANK * self.scales
+        return found
 
     def __call__(self, values: Vectors, largest: float = LARGEST) -> Vectors:
         """The standard coordinates of items, (n_items, n_axes) float32.
