@@ -14,6 +14,8 @@ from typing import IO, NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa
 
+from sparsetopics.base.soundness import require
+
 MOST_UNPACKED = 1 << 28  # bytes of a row group, whatever its size on disk
 LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that
 _MAGIC = b"PAR1"
@@ -50,8 +52,7 @@ class Struct(dict[int, Value]):
     def size(self, field: int) -> int:
         """A field that counts bytes or values; ValueError for anything else."""
         value = self.get_as(field, int)
-        if not 0 <= value <= _LARGEST:
-            raise ValueError(f"damaged Parquet metadata: a size is {value!r}")
+        require(0 <= value <= _LARGEST, f"damaged Parquet metadata: a size is {value!r}")
         return value
 
 
@@ -78,8 +79,7 @@ def _read_struct(data: bytes, place: int = 0, depth: int = 0) -> tuple[Struct, i
 
 
 def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Value, int]:
-    if depth > _DEEPEST:
-        raise ValueError("damaged Parquet metadata: values are nested too deeply")
+    require(depth <= _DEEPEST, "damaged Parquet metadata: values are nested too deeply")
     if kind in _WHOLE:
         coded, place = _varint(data, place)
         return _signed(coded), place
@@ -171,8 +171,7 @@ def check_sizes(file: IO[bytes], most: int | None = None) -> dict[str, list[Page
                 n_unpacked += page.n_unpacked
                 n_packed += page.n_packed
                 n_seen += page.n_head + page.n_packed
-                if n_seen > n_bytes:
-                    raise ValueError("pages share their data")
+                require(n_seen <= n_bytes, "pages share their data")
                 if chunk.is_of_strings and (page.is_dictionary or page.is_incremental):
                     shared.setdefault(chunk.name, []).append(page)
         check_ratio(n_unpacked, n_packed, most)
@@ -227,8 +226,7 @@ def row_groups(file: IO[bytes]) -> list[list[Chunk]]:
     file.seek(max(0, n_bytes - 8))
     tail = file.read(8)
     length = int.from_bytes(tail[:4], "little")
-    if tail[4:] != _MAGIC or length > n_bytes - 8:
-        raise ValueError("there is no Parquet footer")
+    require(tail[4:] == _MAGIC and length <= n_bytes - 8, "there is no Parquet footer")
     file.seek(n_bytes - 8 - length)
     try:
         footer, _ = _read_struct(file.read(length))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch, IntArray, WordCounts
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
+from sparsetopics.base.soundness import require
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, AnyCounted, ReadingAccount, whole
 from sparsetopics.corpora.readers.dates import UTC
@@ -81,11 +82,10 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
     values: ValueRules | None = None  # None: made by a release without rules
 
     def __post_init__(self) -> None:
-        if len(self.fields) > MOST_FIELDS:
-            raise ValueError(f"{len(self.fields):,} fields are more than {MOST_FIELDS:,}")
+        n_fields = len(self.fields)
+        require(n_fields <= MOST_FIELDS, f"{n_fields:,} fields are more than {MOST_FIELDS:,}")
         for name, kind in self.fields.items():
-            if (name == TEXT) != (kind == TEXT):
-                raise ValueError(f"field {name!r} cannot be of type {kind}")
+            require((name == TEXT) == (kind == TEXT), f"field {name!r} cannot be of type {kind}")
         for shard in self.shards:
             if shard.beside.keys() != columns_by_stem(self.fields).keys():
                 raise ValueError(f"{shard.file} does not have the files of the fields")
@@ -223,19 +223,16 @@ class DocumentKind(RowKind[DocumentBatch]):
         word_ids, counts = columns
         if word_ids.type != pa.list_(pa.uint32()) or counts.type not in map(pa.list_, _COUNT_TYPES):
             raise ValueError(f"columns have the wrong types {word_ids.type} and {counts.type}")
-        if word_ids.offsets != counts.offsets:
-            raise ValueError("word ids and counts differ in length")
+        require(word_ids.offsets == counts.offsets, "word ids and counts differ in length")
         ids, numbers = word_ids.flatten(), counts.flatten()
-        if ids.null_count or numbers.null_count:
-            raise ValueError("some word ids or counts are null")
+        require(ids.null_count + numbers.null_count == 0, "some word ids or counts are null")
         # The kernels rely on these two checks to stay inside their arrays.
         if len(ids) != sizes.n_pairs:
             raise ValueError(f"expected {quantity(sizes.n_pairs, 'pair')}, but found {len(ids)}")
         own_ids = numbers_of(ids, np.uint32)
         largest = int(own_ids.max(initial=0))
-        if largest >= self.n_words:
-            known = quantity(self.n_words, "word")
-            raise ValueError(f"word id {largest} is beyond the vocabulary of {known}")
+        known = quantity(self.n_words, "word")
+        require(largest < self.n_words, f"word id {largest} is beyond the vocabulary of {known}")
         offsets = numbers_of(word_ids.offsets, np.int32).astype(np.int64)
         is_whole = numbers.type == pa.uint32()
         own_counts = numbers_of(numbers, np.uint32) if is_whole else numbers_of(numbers, np.float32)

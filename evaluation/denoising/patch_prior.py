@@ -61,13 +61,9 @@ class PatchPrior:
         factors = factors * np.sign(np.diagonal(factors, axis1=1, axis2=2))[:, None, :]
         constants = -0.5 * (log_determinants(factors) + spread.shape[1] * LOG_TWO_PI)
         scorer = triangular_scorer(np.zeros(spread.shape), factors, constants)
-        filters = self._recomposed(self.eigenvalues / spread)
+        shrunk = self.eigenvectors * (self.eigenvalues / spread)[:, None, :]
+        filters = shrunk @ self.eigenvectors.transpose(0, 2, 1)
         return NoisyPatches(self.log_weights, scorer, filters)
-
-    def _recomposed(self, eigenvalues: FloatArray) -> FloatArray:
-        """Return U_k diag(eigenvalues_k) U_kᵀ, (n_topics, side², side²)."""
-        vectors = self.eigenvectors
-        return (vectors * eigenvalues[:, None, :]) @ vectors.transpose(0, 2, 1)
 
 
 class NoisyPatches(NamedTuple):

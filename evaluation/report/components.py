@@ -52,6 +52,12 @@ class Column(NamedTuple):
     deviation: float  # standard deviation within the component
     away: float  # distance from the mean of all items, in standard deviations of all items
 
+    @property
+    def shown_mean(self) -> str:
+        """The mean in four digits, or in as many as a tenth of the deviation needs."""
+        steps = abs(self.mean) / max(self.deviation, 1e-12 * abs(self.mean), 1e-300)
+        return f"{self.mean:.{max(4, int(np.log10(max(steps, 1.0))) + 3)}g}"
+
 
 class Picture(NamedTuple):
     """An image that is part of the page, and its width on the page in dots."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from sparsetopics.base.sealed_files import Refusal
+from sparsetopics.base.soundness import require
 from sparsetopics.base.wording import reason_of
 
 SUFFIX = ".npy"
@@ -54,11 +55,9 @@ def read_npy_header(stream: IO[bytes]) -> NpyHeader:
     """
     start = read_exactly(stream, len(_MAGIC) + 2)
     version = start[-2], start[-1]
-    if start[:-2] != _MAGIC or version not in _LENGTHS:
-        raise ValueError(f"it begins with {start!r}")
+    require(start[:-2] == _MAGIC and version in _LENGTHS, f"it begins with {start!r}")
     length = int.from_bytes(read_exactly(stream, _LENGTHS[version]), "little")
-    if length > LONGEST_HEADER:
-        raise ValueError(f"a header of {length:,} bytes")
+    require(length <= LONGEST_HEADER, f"a header of {length:,} bytes")
     text = read_exactly(stream, length).decode("utf-8" if version[0] == 3 else "latin-1")
     try:
         header = ast.literal_eval(text.strip())
@@ -83,8 +82,7 @@ def read_exactly(stream: IO[bytes], n_bytes: int) -> bytes:
     missing = n_bytes
     while missing:
         piece = stream.read(min(missing, PIECE_BYTES))
-        if not piece:
-            raise ValueError(f"data that ends {missing:,} bytes early")
+        require(len(piece) > 0, f"data that ends {missing:,} bytes early")
         pieces.append(piece)
         missing -= len(piece)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -96,8 +94,7 @@ def read_npy(stream: IO[bytes]) -> Array:
     Raises ValueError if it is damaged or holds Python objects.
     """
     header = read_npy_header(stream)
-    if header.dtype.hasobject:
-        raise ValueError("an array of Python objects, which is never unpickled")
+    require(not header.dtype.hasobject, "an array of Python objects, which is never unpickled")
     flat = np.frombuffer(bytearray(read_exactly(stream, header.n_bytes)), header.dtype)
     return flat.reshape(header.shape, order="F" if header.is_fortran else "C")
 
@@ -110,8 +107,8 @@ def read_archived(file: zipfile.ZipFile) -> dict[str, Array]:
         if name.endswith(SUFFIX):
             with file.open(stored_member(file, name)) as member:
                 arrays[name.removesuffix(SUFFIX)] = read_npy(member)
-                if member.read(1):  # at the end of the data, zipfile compares the checksum
-                    raise ValueError(f"{name} has more data than its header says")
+                # At the end of the data, zipfile compares the checksum.
+                require(not member.read(1), f"{name} has more data than its header says")
     return arrays
 
 

@@ -55,12 +55,12 @@ def begin_mixture(
     if options.start_name == "random":
         seeds = rng.permutation(len(values))[:n_seeds]
     else:
-        seeds = likelihood.seeding.distant_seeds(values, n_seeds, rng)
+        seeds = likelihood.seeding().distant_seeds(values, n_seeds, rng)
         # If few items differ, there are fewer seeds; then arbitrary items fill up.
         spare = np.setdiff1d(np.arange(len(values)), seeds)
         seeds = np.concatenate([seeds, spare[: n_seeds - len(seeds)]])
     n_rounds = KMEANS_ROUNDS if options.learner_kind.at_modes else 1
-    components = components_of(values, seeds, likelihood.seeding, n_rounds)
+    components = components_of(values, seeds, likelihood.seeding(), n_rounds)
     components = components.scaled(source.n_docs / components.counts.sum())
     if options.grows:
         components = components.joined([components, components.zeros_like()])  # and a tail

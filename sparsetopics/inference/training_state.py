@@ -189,7 +189,7 @@ def checked_elbo(
 def nothing_under(parameters: Parameters[C, P, T]) -> Statistics[C, T]:
     """Statistics of no data, for the number of topics in ``parameters``."""
     terms = parameters.allocation.zero_terms()
-    return Statistics(parameters.likelihood.zeros(terms.n_topics), terms)
+    return Statistics(parameters.likelihood.zeros(terms.by_topic.shape[1]), terms)
 
 
 def _check_parameters(

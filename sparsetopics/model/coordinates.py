@@ -29,8 +29,9 @@ MOST_BAD = 0.1  # share of items that are far along a coordinate; more are a clu
 RANK = 1e-10  # relative length of a direction in which items do not differ, if not rounded more
 ROUNDING = 1e-12  # relative to a value: closer ones are the same
 SUMS = 4.0  # roundings of a column that is made of others
-ROUNDS = 20  # of leaving out far items
+ROUNDS = 4  # of leaving out far items; bad ones are found in two, while heavy tails have no end
 KURTOSIS_STEPS = 10  # towards axes of extreme kurtosis (Hyvärinen & Oja 1997)
+SAME_UNIT = 100.0  # ratio of the scales of columns, up to which they seem to have the same unit
 FEWEST_PER_COLUMN = 20  # items, for coordinates that are not columns
 SD_OF_MAD = 1.4826  # standard deviation of a normal distribution in median absolute deviations,
 SD_OF_MEAN = 1.2533  # and in mean absolute deviations
@@ -86,8 +87,25 @@ class Coordinates:
 
     @property
     def axis_widths(self) -> FloatArray:
-        """Widths of the axes of ``z``, (n_axes,), in scaled columns."""
-        return self.widths[self.widths > 0.0]
+        """How far items spread along the axes of ``z``, (n_axes,), if columns have one unit.
+
+        If they seem to have several, columns are measured in their own widths.
+        """
+        return (self.widths * (self.scales if self._has_one_unit else 1.0))[self.widths > 0.0]
+
+    @property
+    def _has_one_unit(self) -> bool:
+        scales = self.scales[self._vary]
+        return bool(scales.max(initial=0.0) < SAME_UNIT * scales.min(initial=np.inf))
+
+    @property
+    def covariance_of_columns(self) -> FloatArray:
+        """That of items in z if they spread as far along any direction of scaled columns."""
+        axes = self._axes[:, self.widths > 0.0]
+        axes /= np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), np.finfo(float).tiny)
+        _, lengths, turned = np.linalg.svd(axes, full_matrices=False)
+        covariance: FloatArray = turned.T / lengths**2 @ turned
+        return covariance
 
     @property
     def log_volume(self) -> float:
@@ -95,6 +113,28 @@ class Coordinates:
         is_axis = self.widths > 0.0
         logs = np.log(self.scales).sum() + np.log(self.widths[is_axis]).sum()
         return float(logs + (~is_axis).sum() * LOG_NARROW)
+
+    def in_one_unit(self) -> Coordinates:
+        """The same up to a rotation, with the principal axes of columns instead of scaled ones.
+
+        Where columns have one unit, those along which items spread most say most about clusters:
+        growth cuts across them. Coordinates of columns with several units stay as they are.
+        """
+        if self.directions is None or not self.n_axes or not self._has_one_unit:
+            return self
+        unit = np.sqrt(np.mean(self.scales[self._vary] ** 2))
+        scales = np.where(self._vary, unit, self.scales)
+        turned, lengths, _ = np.linalg.svd(self._axes[:, self.widths > 0.0] / scales[:, None])
+        widths = np.zeros(self.n_columns)
+        widths[: len(lengths)] = lengths
+        return replace(self, scales=scales, widths=widths, directions=turned)
+
+    @property
+    def _vary(self) -> Kept:
+        """The columns, (n_columns,), in which items differ."""
+        along = np.abs(self._axes[:, self.widths > 0.0]).max(axis=1, initial=0.0)
+        found: Kept = along > RANK * self.scales
+        return found
 
     def __call__(self, values: Vectors, largest: float = LARGEST) -> Vectors:
         """The standard coordinates of items, (n_items, n_axes) float32.
@@ -228,7 +268,9 @@ def _invariant(values: FloatArray, kept: Kept, axes: Coordinates, has_mean: bool
     extreme = turned = np.linalg.eigh((own * squares[:, None]).T @ own)[1]
     # Bad items can be as far from the mean as all others, but not along the axis where they differ.
     for _ in range(KURTOSIS_STEPS):
-        extreme = own.T @ (own @ extreme) ** 3 / len(own) - 3.0 * extreme
+        cubes = own @ extreme
+        cubes *= cubes * cubes
+        extreme = own.T @ cubes / len(own) - 3.0 * extreme
         extreme /= np.maximum(np.linalg.norm(extreme, axis=0), np.finfo(float).tiny)
     coordinates: FloatArray = along @ np.hstack([turned, extreme])
     return coordinates

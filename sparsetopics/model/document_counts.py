@@ -44,10 +44,6 @@ class SparseDocumentCounts(NamedTuple):
         n_rows = len(self.starts) - 1
         require(n_rows == len(words), f"word counts of {n_rows:,} words")
 
-    @property
-    def word_of_entry(self) -> Rows:
-        return np.repeat(self.words, np.diff(self.starts))
-
 
 class DocumentCounts(NamedTuple):
     """The counts of a collection. Counts of disjoint sets of documents add."""

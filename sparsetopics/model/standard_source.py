@@ -24,7 +24,8 @@ MOST_SAMPLED = 20_000
 FINE = 1e-3  # of the scale of a column: a finer step does not matter
 LARGEST_VALUE = 1e140
 MOST_NAMED = 5  # columns in a sentence
-FEWEST_ALIKE = 3  # items with the same value far from all others that are worth a sentence
+FEWEST_ALIKE = 3  # items with the same value far from all others that are worth a sentence,
+SHARE_ALIKE = 0.2  # and their share of all such items: values of a heavy tail differ
 
 
 class StandardSource:
@@ -97,15 +98,15 @@ def _remarks(
     n_axes = principal_axes(values).n_axes
     if n_axes < n_columns:  # or one huge item hides how all others differ
         n_axes = max(n_axes, usual_items(values)[1].n_axes)
-    if n_axes < n_columns:
-        constant = [names[d] for d in np.flatnonzero(np.ptp(values, axis=0) == 0.0)[:MOST_NAMED]]
+    constant = [names[d] for d in np.flatnonzero(np.ptp(values, axis=0) == 0.0)[:MOST_NAMED]]
+    if constant or n_axes < min(n_columns, len(values) - 1):  # fewer items say nothing of columns
         always = f" (always the same: {listed(constant)})" if constant else ""
         directions = quantity(n_axes, "direction")
         yield f"The {quantity(n_columns, 'column')} vary in {directions} only{always}."
     for column, is_far in enumerate(are_far.T):
         found, counts = np.unique(values[is_far, column], return_counts=True)
         for value, count in zip(found, counts, strict=True):
-            if count >= FEWEST_ALIKE:
+            if count >= max(FEWEST_ALIKE, SHARE_ALIKE * is_far.sum()):
                 where = f"{count:,} of {len(values):,} items, far from all other values"
                 hint = "If it means that a value is missing, leave these items out or fill them in."
                 yield f"Column {names[column]}: {value:g} stands in {where}. {hint}"

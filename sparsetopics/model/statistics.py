@@ -112,9 +112,6 @@ class Terms(Protocol):
     def n_tokens(self) -> float: ...
 
     @property
-    def n_topics(self) -> int: ...
-
-    @property
     def by_topic(self) -> FloatArray:
         """The sums that belong to a topic, (n_sums, n_topics)."""
 
@@ -158,11 +155,8 @@ class DocumentTerms(NamedTuple):
 
     def with_tail(self) -> DocumentTerms:
         """The same documents with one topic more, which no document uses."""
-        return renumbered(self, np.arange(self.n_topics), self.n_topics + 1)
-
-    @property
-    def n_topics(self) -> int:
-        return len(self.active_documents)
+        n_topics = len(self.active_documents)
+        return renumbered(self, np.arange(n_topics), n_topics + 1)
 
     @property
     def by_topic(self) -> FloatArray:

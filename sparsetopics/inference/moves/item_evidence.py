@@ -80,11 +80,11 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
         The children are a small mixture of the component's own items, fitted with hard assignments.
         """
         parts, parents = [], []
+        seeding = self.likelihood.seeding(self.components)
         for topic in range(self.components.n_topics):
             mine = self.components.take(np.array([topic]))
             if topic in samples and samples[topic].documents.n_docs >= FEWEST_ITEMS * n_children:
                 values = samples[topic].documents.values
-                seeding = self.likelihood.seeding
                 seeds = seeding.distant_seeds(values[:SEED_CANDIDATES], n_children, rng)
                 children = components_of(values, seeds, seeding, ROUNDS)
                 mine = children.scaled(mine.counts[0] / children.counts.sum())

@@ -37,10 +37,6 @@ class ItemTerms(NamedTuple):
         require(self.n_docs > 0.0, "no items")
 
     @property
-    def n_topics(self) -> int:
-        return len(self.counts)
-
-    @property
     def by_topic(self) -> FloatArray:
         """The sums that belong to a component, (2, n_topics)."""
         return np.stack([self.counts, self.assignment_entropy])
@@ -103,7 +99,7 @@ class ItemAllocation(ABC):
         require(self.top_concentration > 0.0, "a concentration that is not positive")
 
     def zero_terms(self) -> ItemTerms:
-        return ItemTerms.zeros(self.n_topics)
+        return ItemTerms.zeros(len(self.counts))  # with a tail, if there is one
 
     def sum_terms(
         self, assignments: Assignments[B], reference: FloatArray, executor: Executor

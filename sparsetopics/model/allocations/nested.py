@@ -21,7 +21,6 @@ from scipy.special import betaln, psi
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.soundness import require
-from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.mixture_weights import DPMixture, expected_logs, later
 
 
@@ -52,9 +51,6 @@ class NestedAllocation(DPMixture):
     def check(self) -> None:
         self.without_tail().check()
         require(self.counts[-1] >= 0.0, "a tail below zero")
-
-    def zero_terms(self) -> ItemTerms:
-        return ItemTerms.zeros(len(self.counts))
 
     def bound(self, counts: FloatArray, entropies: FloatArray) -> float:
         """Σ_k H_k, the sticks' part for k ≤ T as in ``DPMixture.bound``, and the tail's weight."""

@@ -16,7 +16,6 @@ scale matrix B_k (1 + 1/κ_k) / n (Murphy 2007, eq. 258).
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -99,19 +98,22 @@ class WishartLikelihood(VectorLikelihood):
             raise ShapeError("items", f"{problem} {source.n_docs:,}", hint)
         return cls.in_coordinates(coordinates_of(source))
 
-    @property
-    def seeding(self) -> Self:
-        """Distances are those of scaled columns.
+    def seeding(self, components: Moments | None = None) -> Self:
+        """Distances are those within components, which show what noise is, or of scaled columns.
 
         Along standard axes, clusters are no farther apart than items are in any other direction.
         """
-        variances = self.coordinates.axis_widths**-2.0
-        share = self.scale_matrix.trace() / variances.sum()
-        return replace(self, scale_matrix=share * np.diag(variances))
+        if components is None or components.n_topics == 1:
+            variances = self.coordinates.covariance_of_columns
+        else:
+            covariances = self.standard_normals(self.posterior(components)).covariances
+            variances = np.tensordot(components.counts, covariances, 1)
+        share = self.scale_matrix.trace() / variances.trace()
+        return replace(self, scale_matrix=0.5 * share * (variances + variances.T))
 
-    @abstractmethod
     def _with_means(self, moments: Moments) -> NormalWishartPosterior:
         """The posterior; where means are known, m_k is 0 and κ_k is ∞."""
+        return NormalWishartPosterior(*self.posterior(moments))
 
     def expected_log_evidence(self, batch: Moments, components: Moments) -> float:
         posterior = self._with_means(components)
@@ -193,13 +195,10 @@ class Gaussian(WishartLikelihood):
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
         """Axes along which most items are uncorrelated."""
-        return usual_items(values)[1]
+        return usual_items(values)[1].in_one_unit()
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros(n_topics, self.n_columns, in_pairs=True)
-
-    def _with_means(self, moments: Moments) -> NormalWishartPosterior:
-        return self.posterior(moments)
 
     def posterior(self, moments: Moments) -> NormalWishartPosterior:
         mean_precisions = self.mean_precision + moments.counts
@@ -249,7 +248,7 @@ class ZeroMeanGaussian(WishartLikelihood):
     @classmethod
     def coordinates_for(cls, values: FloatArray) -> Coordinates:
         """Axes along which most items are uncorrelated about zero."""
-        return usual_items(values, has_mean=False)[1]
+        return usual_items(values, has_mean=False)[1].in_one_unit()
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros(n_topics, self.n_columns, in_pairs=True, with_sums=False)

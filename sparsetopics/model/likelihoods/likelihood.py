@@ -45,10 +45,12 @@ class Likelihood(Protocol[C, P_contra]):
         """The data's part of the ELBO in nats, for ``components`` under the given posterior."""
 
     def expected_log_evidence(self, batch: P_contra, posterior: C) -> float:
-        """Σ_k E[log p(s_k | φ_k)] of a batch's statistics, in nats."""
+        """Σ_k E[log p(s_k | φ_k)] of a batch's statistics, in nats; for words and vectors only."""
+        raise NotImplementedError(f"{type(self).__name__} has exact local steps alone")
 
     def learned(self, components: C) -> Self:
-        """The likelihood with the prior's concentrations at their optimum, if it has any."""
+        """The likelihood with the prior's concentrations at their optimum, if they are learned."""
+        return self
 
 
 class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
@@ -69,9 +71,11 @@ class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
     def merge_gains(self, components: C, pairs: IntArray) -> FloatArray:
         """log M(s_a + s_b) − log M(s_a) − log M(s_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
 
-    @property
-    def seeding(self) -> Self:
-        """The likelihood under which seeds are chosen, and items first assigned to them."""
+    def seeding(self, components: C | None = None) -> Self:
+        """The likelihood under which seeds are chosen, and items first assigned to them.
+
+        ``components`` are those that the items belong to now.
+        """
         return self
 
     def distant_seeds(self, values: V_contra, n_seeds: int, rng: np.random.Generator) -> IntArray:

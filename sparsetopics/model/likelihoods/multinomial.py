@@ -20,7 +20,7 @@ from sparsetopics.model.array_formats import TOPIC_WORDS, StoredAs
 from sparsetopics.model.document_counts import DocumentCounts, SparseDocumentCounts, rows_of
 from sparsetopics.model.likelihoods import document_seeds
 from sparsetopics.model.likelihoods.document_seeds import background_of
-from sparsetopics.model.likelihoods.likelihood import Posterior
+from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, Posterior
 from sparsetopics.model.likelihoods.words import DirichletPrior
 from sparsetopics.options.training import TrainingOptions
 
@@ -53,7 +53,9 @@ class WordScorer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Multinomial(DirichletPrior):
+class Multinomial(
+    DirichletPrior, ItemLikelihood[DocumentBatch, DocumentCounts, SparseDocumentCounts]
+):
     """The prior of components, to which whole documents belong."""
 
     stored: ClassVar[StoredAs] = StoredAs(
@@ -70,24 +72,9 @@ class Multinomial(DirichletPrior):
     def zeros(self, n_topics: int) -> DocumentCounts:
         return DocumentCounts.zeros(self.n_words, n_topics)
 
-    def expected_log_evidence(
-        self, batch: SparseDocumentCounts, posterior: DocumentCounts
-    ) -> float:
-        logs = self.expected_logs(posterior.table, posterior.table.sum(axis=0))
-        expected = logs[batch.word_of_entry, batch.topics]
-        return float(np.dot(batch.values, expected))
-
-    def learned(self, components: DocumentCounts) -> Self:
-        """The prior itself: its concentration is not learned."""
-        return self
-
     def prepare(self, components: DocumentCounts) -> WordScorer:
         logs = self.expected_logs(components.table, components.table.sum(axis=0))
         return WordScorer(logs.astype(np.float32))
-
-    @property
-    def seeding(self) -> Self:
-        return self
 
     def distant_seeds(
         self, values: DocumentBatch, n_seeds: int, rng: np.random.Generator

@@ -76,10 +76,6 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         """``in_coordinates`` of the source."""
         return cls.in_coordinates(coordinates_of(source))
 
-    def learned(self, components: Moments) -> Self:
-        """The prior itself: its parameters are not learned."""
-        return self
-
     def elbo(self, components: Moments, posterior: Moments) -> float:
         """Σ_k [E log p(x, φ_k) − E log q(φ_k)] of ``components``, in nats.
 
