@@ -1,8 +1,9 @@
 """Sparse posteriors (Hughes & Sudderth 2016): its figures 1 to 5.
 
-Mixtures are of patches of BSDS500, in place of the paper's 400 images, and topics are of KOS,
-because dense mean-field laps of the paper's collections take too long for all L and K. L is the number of components that
-an item, or topics that a word, may use; "dense" is L = K. Seconds are CPU seconds of one thread.
+Mixtures are of patches of BSDS500, in place of the paper's 400 images. Topics are of KOS, because
+dense mean-field laps of the paper's collections take too long for all L and K. L is the number of
+components that an item, or of topics that a word, may use; "dense" is L = K. Seconds are CPU
+seconds of one thread.
 """
 
 from __future__ import annotations
