@@ -71,15 +71,20 @@ def random_patches(image: Vectors, n_patches: int, rng: np.random.Generator) -> 
     return centred
 
 
-def train(
-    archive: Path, n_components: int, n_patches: int, laps: int, seed: int, workers: int
-) -> Mixture:
-    """A finite mixture of ``n_patches`` patches, as many of each image."""
-    rng = np.random.default_rng(seed)
+def patches_of(archive: Path, n_patches: int, rng: np.random.Generator) -> Vectors:
+    """Patches in the basis of ``ingest --patches``, as many of each image."""
     with tempfile.TemporaryDirectory() as folder:
         paths = images_of(archive, Path(folder))
         share = n_patches // len(paths)
         patches = np.concatenate([random_patches(read_grey(path), share, rng) for path in paths])
+    return patch_projection(SIDE)(patches)
+
+
+def train(
+    archive: Path, n_components: int, n_patches: int, laps: int, seed: int, workers: int
+) -> Mixture:
+    """A finite mixture of ``n_patches`` patches, as many of each image."""
+    patches = patches_of(archive, n_patches, np.random.default_rng(seed))
     model = GaussianMixture(
         n_components,
         likelihood="zero-mean-gaussian",
@@ -87,7 +92,7 @@ def train(
         max_iter=laps,
         n_jobs=workers,
         random_state=seed,
-    ).fit(patch_projection(SIDE)(patches))
+    ).fit(patches)
     return Mixture(model.weights_, as_pixels(model.covariances_, patch_basis(SIDE)))
 
 

@@ -62,13 +62,13 @@ def bare_product(values: Vectors, factors: Vectors) -> Callable[[], None]:
 
 
 def medians(parts: list[Callable[[], object]], n_times: int) -> list[float]:
-    """Seconds of each part, run in turns; the first round compiles and is not counted."""
+    """CPU seconds of each part, run in turns; the first round compiles and is not counted."""
     seconds = np.empty((n_times + 1, len(parts)))
     for row in seconds:
         for i, part in enumerate(parts):
-            began = time.perf_counter()
+            began = time.process_time()
             part()
-            row[i] = time.perf_counter() - began
+            row[i] = time.process_time() - began
     return [float(value) for value in np.median(seconds[1:], axis=0)]
 
 
