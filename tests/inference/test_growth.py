@@ -47,7 +47,7 @@ from worlds.gaussian_worlds import (
     likelihood_of,
     sparse,
 )
-from worlds.separated_gaussians import asterisk, c_separated
+from worlds.separated_gaussians import Cloud, asterisk, c_separated
 
 SEEDS = st.integers(0, 2**32 - 1)
 each_likelihood = pytest.mark.parametrize("name", NAMES)
@@ -366,6 +366,23 @@ def test_it_finds_the_true_components_from_one(tmp_path, shape, seed):
     assert agreement.hungarian_accuracy > 0.97, f"seed {seed}"
     bounds = [info.elbo_per_token for info in course]
     assert all(later >= former - 1e-9 for former, later in pairwise(bounds))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_growth_leaves_a_tree_whose_nodes_are_all_alike(tmp_path, seed):
+    """Clusters about the same point differ in shape alone, so large nodes have items of all."""
+    rng = np.random.default_rng(seed)
+    lengths = [np.where(np.arange(20) % 4 == kind, 3.0, 0.6) for kind in range(4)]
+    roots = np.array([np.linalg.qr(rng.normal(size=(20, 20)))[0] * each for each in lengths])
+    kinds = rng.integers(4, size=2_000)
+    values = np.einsum("nij,nj->ni", roots[kinds], rng.normal(size=(2_000, 20)))
+    cloud, said = Cloud(values.astype(np.float32), kinds), []
+
+    model, _ = grown(cloud, tmp_path / "tree", seed, say=said.append)
+    plain, _ = grown(cloud, tmp_path / "items", seed, tree_tolerance=0.0)
+
+    assert said == ["All nodes of the kd-tree are alike: growth uses all items now."]
+    assert model.n_topics == plain.n_topics > 1, f"seed {seed}"
 
 
 @pytest.mark.parametrize("seed", range(3))

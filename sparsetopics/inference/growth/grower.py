@@ -177,11 +177,18 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         return SETTLED * self._source.n_tokens * self.items.n_columns
 
     def _finer(self, grown: Grown) -> Grown | None:
-        """The mixture on a finer tree or on all items; None if the nodes cost little."""
+        """The mixture on a finer tree or on all items; None if the nodes cost little.
+
+        What they cost one component does not tell whether items would be more than one.
+        """
         source, (state, parameters, _) = self._source, grown
         if not isinstance(source, NodeSource):
             return None
         cost = cost_of_nodes(source, self._worth(state, parameters))
+        if parameters.allocation.n_topics == 1:
+            self.setting.hooks.say("All nodes of the kd-tree are alike: growth uses all items now.")
+            self._leave_tree()
+            return self._on_this_tree(grown, 0)
         if cost <= self.tolerance:
             return None
         for _ in range(MOST_FINER):
