@@ -29,10 +29,6 @@ class ItemComponents(Components[B_contra, P], Protocol[B_contra, V_contra, P]):
     """Components of a mixture."""
 
     @property
-    def counts(self) -> FloatArray:
-        """Items of each component, (n_components,)."""
-
-    @property
     def features(self) -> FloatArray:
         """Rows to compare components by, (n_components, n_features)."""
 
@@ -113,6 +109,6 @@ def components_of(
         found, _ = assign(values, likelihood.prepare(own), even, 1, executor)
         own = own.sum_items(values, found, executor)
         filled = np.arange(len(seeds))
-        filled[own.counts == 0.0] += len(seeds)
+        filled[own.sizes == 0.0] += len(seeds)
         own = own.joined([own, alone]).take(filled)
     return own
