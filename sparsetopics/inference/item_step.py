@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source
+from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source, read_enough
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import NOTHING, Former, Globals, LocalInfo, LocalResult
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms, sum_item_terms
@@ -83,12 +83,7 @@ def sample_items(
     source: Source[ItemBatch[V]], n_items: int, rng: np.random.Generator
 ) -> ItemBatch[V]:
     """Draw up to ``n_items`` items from as many random batches as are needed for them."""
-    found: list[ItemBatch[V]] = []
-    for batch_id in rng.permutation(source.n_batches):
-        found.append(source.read(int(batch_id)))
-        if sum(batch.n_docs for batch in found) >= n_items:
-            break
-    joined = type(found[0]).joined(found)
+    joined = read_enough(source, rng.permutation(source.n_batches).tolist(), n_items)
     return joined.take(np.sort(rng.permutation(joined.n_docs)[:n_items]))
 
 
