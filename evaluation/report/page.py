@@ -58,13 +58,8 @@ class Shown(NamedTuple):
     moves: Markup | None
 
 
-class Table(NamedTuple):
-    """Models with their cells, one under each head."""
-
-    heads: Sequence[str]
-    rows: Sequence[tuple[Shown, Sequence[str]]]
-
-
+# Models with their cells, one under each head.
+Table = Mapping[str, Sequence[str] | Sequence[tuple[Shown, Sequence[str]]]]
 Family = Mapping[str, str | Table | Sequence[Markup]]  # by the names in the templates
 
 
@@ -179,7 +174,7 @@ def _family(members: Sequence[Shown]) -> Family:
 
 def _table(members: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Table:
     heads, cells = table_of(columns)
-    return Table(heads, list(zip(members, cells, strict=True)))
+    return {"heads": heads, "rows": list(zip(members, cells, strict=True))}
 
 
 def _score_figures(
