@@ -59,7 +59,7 @@ def _unit(options: TrainingOptions) -> str:
 
 def _rest_of_lap(n_done: float, n_docs: int, options: TrainingOptions) -> str:
     """What still takes time in a lap once all documents or items are done."""
-    has_moves = options.grows or options.makes_moves
+    has_moves = options.learner_kind.grows or options.makes_moves
     return ", trying moves" if has_moves and n_done >= n_docs else ""
 
 

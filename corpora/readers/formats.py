@@ -28,11 +28,7 @@ from sparsetopics.corpora.readers.json_files import object_blocks, read_json
 from sparsetopics.corpora.readers.jsonl import read_jsonl
 from sparsetopics.corpora.readers.ldac import read_ldac
 from sparsetopics.corpora.readers.matrix_market import read_matrix_market
-from sparsetopics.corpora.readers.number_tables import (
-    read_csv_numbers,
-    read_ipc_numbers,
-    read_parquet_numbers,
-)
+from sparsetopics.corpora.readers.number_tables import read_csv_numbers, read_table_numbers
 from sparsetopics.corpora.readers.options import (
     DUPLICATE_IDS,
     ID_FIELD,
@@ -43,8 +39,9 @@ from sparsetopics.corpora.readers.options import (
     VectorReadOptions,
 )
 from sparsetopics.corpora.readers.text_files import read_lines, read_mallet, read_text
-from sparsetopics.corpora.readers.text_tables import read_ipc, read_parquet
+from sparsetopics.corpora.readers.text_tables import read_table
 from sparsetopics.corpora.sources.account import FileAccount
+from sparsetopics.corpora.sources.arrow_batches import ipc_pieces, parquet_pieces
 from sparsetopics.corpora.sources.byte_stream import Place, SourceFile
 from sparsetopics.corpora.sources.source_files import (
     FormatTable,
@@ -121,8 +118,8 @@ FORMATS: dict[str, TextFormat] = {
     "json": Format(_each(read_json), (".json",), _OF_RECORDS, places=_OBJECTS),
     "csv": Format(_each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, places=places.records),
     "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, places=sheet_rows),
-    "parquet": Format(_each(read_parquet), (".parquet",), _OF_ROWS),
-    "arrow": Format(_each(read_ipc), _ARROW_SUFFIXES, _OF_ROWS),
+    "parquet": Format(_each(partial(read_table, parquet_pieces)), (".parquet",), _OF_ROWS),
+    "arrow": Format(_each(partial(read_table, ipc_pieces)), _ARROW_SUFFIXES, _OF_ROWS),
     "lda-c": Format(_each(read_ldac), (".dat", ".ldac", ".lda-c"), _OF_COUNTS, vocabulary_names),
     "matrix-market": Format(read_matrix_market, (".mtx", ".mm"), _OF_COUNTS, vocabulary_names),
     # Also recognised by the name docword.NAME.txt.
@@ -132,8 +129,10 @@ VECTOR_FORMATS: dict[str, VectorFormat] = {
     "npy": Format(_each(read_npy), (".npy",)),
     "npz": Format(_each(read_npz), (".npz",), frozenset({"values_field", ID_FIELD, LABEL_FIELD})),
     "csv": Format(_each(read_csv_numbers), CSV_SUFFIXES, _OF_TABLES | _OF_CSV),
-    "parquet": Format(_each(read_parquet_numbers), (".parquet",), _OF_TABLES),
-    "arrow": Format(_each(read_ipc_numbers), _ARROW_SUFFIXES, _OF_TABLES),
+    "parquet": Format(
+        _each(partial(read_table_numbers, parquet_pieces)), (".parquet",), _OF_TABLES
+    ),
+    "arrow": Format(_each(partial(read_table_numbers, ipc_pieces)), _ARROW_SUFFIXES, _OF_TABLES),
     IMAGE: Format(_each(read_images), _IMAGE_SUFFIXES, frozenset({"patches", "stride"})),
 }
 

@@ -39,8 +39,6 @@ from sparsetopics.corpora.sources.arrow_batches import (
     arrow_errors,
     column_names,
     in_words,
-    ipc_pieces,
-    parquet_pieces,
 )
 from sparsetopics.corpora.sources.arrow_files import open_native
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile, reading
@@ -88,18 +86,15 @@ def read_csv_numbers(file: SourceFile, options: VectorReadOptions) -> Iterator[P
         yield from _blocks(_open_csv(source, layout, types, options), options, where, rounded)
 
 
-def _read(
-    pieces_of: Callable[[Place, Choose], Iterator[Piece]],
+def read_table_numbers(
+    pieces_of: Callable[[Place, Choose], Iterator[Piece]],  # of Parquet or Arrow IPC
     file: SourceFile,
     options: VectorReadOptions,
 ) -> Iterator[PendingVectors]:
+    """Read the rows of a file."""
     where = str(file.path)
     choose = partial(_number_columns, options=options, where=where)
     return _blocks((piece.rows for piece in pieces_of(file.path, choose)), options, where, {})
-
-
-read_parquet_numbers = partial(_read, parquet_pieces)
-read_ipc_numbers = partial(_read, ipc_pieces)
 
 
 def _number_columns(schema: pa.Schema, options: VectorReadOptions, where: str) -> Wanted:

@@ -18,10 +18,8 @@ from sparsetopics.corpora.sources.arrow_batches import (
     Wanted,
     column_names,
     in_words,
-    ipc_pieces,
     is_list_of_texts,
     is_text,
-    parquet_pieces,
     type_of,
 )
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile
@@ -31,16 +29,13 @@ _ROWS_AT_ONCE = 1_024
 _NEVER_KEPT = ("lists or objects", "intervals of time", "bytes")
 
 
-def _read(
-    pieces_of: Callable[[Place, Choose], Iterator[Piece]],
+def read_table(
+    pieces_of: Callable[[Place, Choose], Iterator[Piece]],  # of Parquet or Arrow IPC
     file: SourceFile,
     options: ReadOptions,
 ) -> Iterator[PendingBlock]:
+    """Read the rows of a file."""
     return table_blocks(partial(pieces_of, file.path), str(file.path), options)
-
-
-read_parquet = partial(_read, parquet_pieces)
-read_ipc = partial(_read, ipc_pieces)
 
 
 def _columns_noting(

@@ -124,12 +124,12 @@ def division(found: GroupedDocuments) -> Division:
     found, left_out = _with_largest_groups(found)
     over, n_themes = found.grouping.over, len(found.topics)
     groups = list(dict.fromkeys(key.name for key in found.totals if key.name is not None))
-    over_time = _joined(found, lambda key: GroupKey(None, key.start))
+    over_time = found.joined(lambda key: GroupKey(None, key.start))
     spans = [] if over is None else _spans(over_time)
     names = [] if over is None else [over.span(span[0], span[-1]) for span in spans]
     keys = [(name, start) for name in (None, *groups) for start in (None, *(s[0] for s in spans))]
     cells = _cells(found, spans, [GroupKey(*key) for key in keys])
-    by_group = _joined(found, lambda key: GroupKey(key.name, None))
+    by_group = found.joined(lambda key: GroupKey(key.name, None))
     shape = 1 + len(groups), 1 + len(spans)
     return Division(
         by=found.grouping.by,
@@ -150,10 +150,6 @@ def division(found: GroupedDocuments) -> Division:
     )
 
 
-def _joined(found: GroupedDocuments, new_key: NewKey) -> GroupedDocuments:
-    return found.joined(found.grouping, new_key)
-
-
 def _with_largest_groups(found: GroupedDocuments) -> tuple[GroupedDocuments, str]:
     """Join the smallest of too many groups to one without a name; say what is not shown."""
     sizes: dict[str | None, int] = {}
@@ -167,7 +163,7 @@ def _with_largest_groups(found: GroupedDocuments) -> tuple[GroupedDocuments, str
     if n_more := len(sizes) - len(largest):
         more = quantity(n_more, "smaller group")
         said.append(f"{more} not shown; their documents count among all others.")
-    named = _joined(found, lambda k: GroupKey(k.name if k.name in largest else None, k.start))
+    named = found.joined(lambda k: GroupKey(k.name if k.name in largest else None, k.start))
     return named, " ".join(said)
 
 
@@ -192,11 +188,11 @@ def _cells(
 ) -> list[AnyArray]:
     """Return documents, means and ends of intervals of groups, periods, both and all."""
     start_of: dict[Start | None, Start] = {start: span[0] for span in spans for start in span}
-    pooled = _joined(found, lambda key: GroupKey(key.name, start_of.get(key.start)))
+    pooled = found.joined(lambda key: GroupKey(key.name, start_of.get(key.start)))
     totals = dict(pooled.totals)
     # Later ones replace documents that have no name because their group is small.
     for new_key in _MARGINS:
-        totals |= _joined(pooled, new_key).totals
+        totals |= pooled.joined(new_key).totals
     known = [place for place, key in enumerate(keys) if key in totals]
     means = group_means([totals[keys[place]] for place in known], found.topic_word)
     n_documents = np.zeros(len(keys), np.int64)
@@ -259,7 +255,7 @@ def _change(over_time: GroupedDocuments, spans: Sequence[Sequence[Start]]) -> Di
     for part in (spans[-n_last:], spans[:n_first]):
         starts = {start for span in part for start in span}
         own = {key: total for key, total in over_time.totals.items() if key.start in starts}
-        joined = _joined(over_time._replace(totals=own), lambda _: _ALL)
+        joined = over_time._replace(totals=own).joined(lambda _: _ALL)
         totals.append(joined.totals[_ALL])
         names.append(over.span(part[0][0], part[-1][-1]))
     return _compared([(names[0], names[1])], totals, [(0, 1)], over_time.topic_word)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from importlib.metadata import version
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from sparsetopics.base.wording import excerpt, printable
+from sparsetopics.base.wording import printable
 from sparsetopics.evaluation.report.report_content import Report
 from sparsetopics.evaluation.report.side_by_side import score_columns, short_names, table_of
-from sparsetopics.evaluation.report.subject import Subject, minus, number
-from sparsetopics.evaluation.report.web_files import packaged
+from sparsetopics.evaluation.report.subject import Subject, minus
+from sparsetopics.evaluation.report.web_files import templates
 
-ROW_WORDS = 10
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}  # some renderers know no "\<"
 _SPECIAL = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~$:@=^]")
 _NUMBER = re.compile(r"[−+]?[\d,]+(\.\d+)?( ?%)?")
@@ -23,29 +20,24 @@ _NUMBER = re.compile(r"[−+]?[\d,]+(\.\d+)?( ?%)?")
 
 def render_markdown(report: Report) -> str:
     """Return the report as Markdown text, in which no string of the data means anything."""
-    environment = Environment(
-        loader=FunctionLoader(packaged), autoescape=False, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=md,
-    )  # fmt: skip
     families: dict[str, list[Subject]] = {}
     for subject in report.subjects:
         families.setdefault(subject.family, []).append(subject)
-    return environment.get_template("page.md").render(
-        report=report,
-        overview=report.overview,
-        division=report.division,
-        path=report.topic_path,
-        names=[theme.row.name for theme in report.overview.themes] if report.overview else [],
-        several=len(report.subjects) > 1,
-        named=list(zip(short_names(report.subjects), report.subjects, strict=True)),
-        families=[(name, short_names(own), own) for name, own in families.items()],
-        columns_of=lambda subjects: table_of(score_columns(subjects)),
-        change=_change,
-        row_words=ROW_WORDS,
-        version=version("sparsetopics"),
-        minus=minus,
-        number=number,
-        excerpt=excerpt,
+    return (
+        templates(md)
+        .get_template("page.md")
+        .render(
+            report=report,
+            overview=report.overview,
+            division=report.division,
+            path=report.topic_path,
+            names=[theme.row.name for theme in report.overview.themes] if report.overview else [],
+            several=len(report.subjects) > 1,
+            named=list(zip(short_names(report.subjects), report.subjects, strict=True)),
+            families=[(name, short_names(own), own) for name, own in families.items()],
+            columns_of=lambda subjects: table_of(score_columns(subjects)),
+            change=_change,
+        )
     )
 
 

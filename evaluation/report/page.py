@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
 from typing import NamedTuple
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from sparsetopics.base.outputs import Output, written
-from sparsetopics.base.wording import excerpt, with_marks
+from sparsetopics.base.wording import with_marks
 from sparsetopics.evaluation.report import figures
 from sparsetopics.evaluation.report.division import scale_end
 from sparsetopics.evaluation.report.markdown import render_markdown
@@ -36,14 +34,13 @@ from sparsetopics.evaluation.report.side_by_side import (
     short_names,
     table_of,
 )
-from sparsetopics.evaluation.report.subject import Subject, Trace, minus, number
-from sparsetopics.evaluation.report.web_files import packaged
+from sparsetopics.evaluation.report.subject import Subject, Trace
+from sparsetopics.evaluation.report.web_files import packaged, templates
 from sparsetopics.measures.paired import Estimate
 from sparsetopics.options.registry import MOVE_COUNTS
 
 STYLES = ("page.css", "overview.css", "division.css", "tree.css")
 SCRIPTS = ("overview", "division", "tree", "map", "topics")
-ROW_WORDS = 10  # shown before a topic is opened
 TRACES = {
     "elbo_per_token": "ELBO per training {datum}",
     "criterion_per_token": "collapsed criterion per training {datum}",
@@ -61,22 +58,9 @@ class Shown(NamedTuple):
     moves: Markup | None
 
 
-class Table(NamedTuple):
-    """Models with their cells, one under each head."""
-
-    heads: Sequence[str]
-    rows: Sequence[tuple[Shown, Sequence[str]]]
-
-
-class Family(NamedTuple):
-    """Models side by side whose numbers compare."""
-
-    title: str
-    noun: str
-    scores: Table
-    score_figures: Sequence[Markup]
-    training: Table
-    trace_figures: Sequence[Markup]
+# Models with their cells, one under each head.
+Table = Mapping[str, Sequence[str] | Sequence[tuple[Shown, Sequence[str]]]]
+Family = Mapping[str, str | Table | Sequence[Markup]]  # by the names in the templates
 
 
 def write_page(output: Output, report: Report) -> None:
@@ -91,39 +75,36 @@ def write_page(output: Output, report: Report) -> None:
 
 def render_page(report: Report) -> str:
     """Return the page as HTML text."""
-    environment = Environment(
-        loader=FunctionLoader(packaged), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
     names = short_names(report.subjects)
     shown = [
         Shown(n, names[n], subject, _accepted_moves(subject))
         for n, subject in enumerate(report.subjects)
     ]
     overview, similar = report.overview, report.subjects[0].similarity
-    return environment.get_template("page.html").render(
-        report=report,
-        shown=shown,
-        overview=overview,
-        n_places=0 if overview is None else len(set(overview.colours)),
-        families=_families(shown),
-        best=_best(shown),
-        row_words=ROW_WORDS,
-        contents=_contents(report),
-        n_colours=figures.N_COLOURS,
-        heat=overview and overview.tree and similar and heat_map(similar.values),
-        style=Markup("".join(map(packaged, STYLES))),
-        scripts=[Markup(packaged(f"{name}.js")) for name in SCRIPTS],
-        data=_data(report),
-        version=version("sparsetopics"),
-        curve=lambda own: Markup(figures.curve_figure(own.scores, own.recommended, own.as_good)),
-        band=figures.band_path,
-        scale_end=scale_end,
-        exp=math.exp,
-        minus=minus,
-        number=number,
-        excerpt=excerpt,
-        with_marks=with_marks,
+    return (
+        templates()
+        .get_template("page.html")
+        .render(
+            report=report,
+            shown=shown,
+            overview=overview,
+            n_places=0 if overview is None else len(set(overview.colours)),
+            families=_families(shown),
+            best=_best(shown),
+            contents=_contents(report),
+            n_colours=figures.N_COLOURS,
+            heat=overview and overview.tree and similar and heat_map(similar.values),
+            style=Markup("".join(map(packaged, STYLES))),
+            scripts=[Markup(packaged(f"{name}.js")) for name in SCRIPTS],
+            data=_data(report),
+            curve=lambda own: Markup(
+                figures.curve_figure(own.scores, own.recommended, own.as_good)
+            ),
+            band=figures.band_path,
+            scale_end=scale_end,
+            exp=math.exp,
+            with_marks=with_marks,
+        )
     )
 
 
@@ -177,23 +158,23 @@ def _families(shown: Sequence[Shown]) -> list[Family]:
 
 
 def _family(members: Sequence[Shown]) -> Family:
+    """Return models side by side whose numbers compare."""
     subjects = [each.subject for each in members]
     first, apart = subjects[0], differences(subjects)
     # A model keeps its colour in all figures of the page.
     colours = [each.number for each in members]
-    return Family(
-        title=first.family,
-        noun=first.noun,
-        scores=_table(members, score_columns(subjects)),
-        score_figures=_score_figures(members, apart, colours),
-        training=_table(members, [subject.training for subject in subjects]),
-        trace_figures=_trace_figures(subjects, colours),
-    )
+    return {
+        "title": first.family,
+        "scores": _table(members, score_columns(subjects)),
+        "score_figures": _score_figures(members, apart, colours),
+        "training": _table(members, [subject.training for subject in subjects]),
+        "trace_figures": _trace_figures(subjects, colours),
+    }
 
 
 def _table(members: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Table:
     heads, cells = table_of(columns)
-    return Table(heads, list(zip(members, cells, strict=True)))
+    return {"heads": heads, "rows": list(zip(members, cells, strict=True))}
 
 
 def _score_figures(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -21,20 +21,17 @@ SHARE_DECIMALS = 4
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-class HeatMap(NamedTuple):
-    """A picture of similarities, white where topics are most alike."""
+def heat_map(similarities: FloatArray) -> dict[str, str | float]:
+    """Return a picture of (n_topics, n_topics) similarities, of at least two topics.
 
-    image: str  # address of a PNG file with a dot for each pair
-    least: float  # black
-    greatest: float  # white; topics are more like themselves
-
-
-def heat_map(similarities: FloatArray) -> HeatMap:
-    """Return a picture of (n_topics, n_topics) similarities, of at least two topics."""
+    ``image`` is the address of a PNG file with a dot for each pair, from the ``least`` similarity
+    of two topics, which is black, to the ``greatest``. Topics are more like themselves.
+    """
     pairs = similarities[~np.eye(len(similarities), dtype=bool)]
     least, greatest = float(pairs.min()), float(pairs.max())
     shares = (similarities - least) / (greatest - least or 1.0)
-    return HeatMap(png_address(grey_png(shares)), least, greatest)
+    image = png_address(grey_png(shares))
+    return {"image": image, "least": least, "greatest": greatest}
 
 
 def tree_data(tree: Tree) -> Markup:

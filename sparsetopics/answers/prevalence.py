@@ -41,7 +41,7 @@ MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 LEVEL = 0.95  # of intervals
 Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
-NewKey = Callable[[GroupKey], GroupKey | None]
+NewKey = Callable[[GroupKey], GroupKey]
 
 
 class Prevalence(NamedTuple):
@@ -135,26 +135,21 @@ class GroupedDocuments(NamedTuple):
     totals: Mapping[GroupKey, GroupTotal]  # ordered by name and time
     n_left_out: int  # documents without a value to divide by
 
-    def joined(self, grouping: Grouping, new_key: NewKey) -> GroupedDocuments:
+    def joined(self, new_key: NewKey) -> GroupedDocuments:
         """The same documents in fewer groups: those with the same ``new_key`` become one.
 
-        A group whose new key is None is left out. Estimates are those of documents that had been
-        divided so from the start.
+        Estimates are those of documents that had been divided so from the start.
         """
         totals: dict[GroupKey, GroupTotal] = {}
         for key, total in self.totals.items():
-            if (new := new_key(key)) is not None:
-                joined = totals.setdefault(new, GroupTotal(len(self.topics), len(self.words)))
-                joined.include(total)
-        return self._replace(grouping=grouping, totals=totals)
-
-    def means(self) -> GroupMeans:
-        """Estimate the means of topics in each group."""
-        return group_means(list(self.totals.values()), self.topic_word)
+            empty = GroupTotal(len(self.topics), len(self.words))
+            totals.setdefault(new_key(key), empty).include(total)
+        return self._replace(totals=totals)
 
     def prevalence(self, n_words: int = 5) -> Prevalence:
         """Estimate the means of topics, and find ``n_words`` words of each group and topic."""
-        totals, means = list(self.totals.values()), self.means()
+        totals = list(self.totals.values())
+        means = group_means(totals, self.topic_word)
         telling = [
             [[self.words[word] for word in topic] for topic in group]
             for group in telling_group_words(totals, means, self.topic_word, n_words)

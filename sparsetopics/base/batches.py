@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
 
@@ -121,6 +121,7 @@ class Rows(Protocol):
 
 V_co = TypeVar("V_co", bound=Rows, covariant=True)
 B_co = TypeVar("B_co", bound="Batch", covariant=True)  # a kind of batch
+Stored = TypeVar("Stored", bound="StoredBatch")
 
 
 class Batch(Protocol):
@@ -189,8 +190,27 @@ class Source(Protocol[B_co]):
         """A batch; the same one each time."""
 
 
+class PlainItems:
+    """Items, each of which is a pair itself."""
+
+    __slots__ = ()
+    values: Rows
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.values)
+
+    @property
+    def indptr(self) -> IntArray:
+        return np.arange(self.n_docs + 1)
+
+    @property
+    def weights(self) -> FloatArray:
+        return np.ones(self.n_docs)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class VectorBatch:
+class VectorBatch(PlainItems):
     """Items as rows of finite numbers. Ingest ensures this; nothing checks it again.
 
     Training treats an item as a document of one token.
@@ -200,18 +220,6 @@ class VectorBatch:
 
     def __repr__(self) -> str:
         return short_repr(self, "values")
-
-    @property
-    def n_docs(self) -> int:
-        return len(self.values)
-
-    @property
-    def indptr(self) -> IntArray:
-        return np.arange(len(self.values) + 1)
-
-    @property
-    def weights(self) -> FloatArray:
-        return np.ones(len(self.values))
 
     def to_arrays(self) -> Arrays:
         return {"values": self.values}
@@ -234,6 +242,16 @@ class VectorBatch:
 
 
 VectorSource = Source[VectorBatch]
+
+
+def read_enough(source: Source[Stored], batch_ids: Iterable[int], n_docs: int) -> Stored:
+    """The first of these batches that have ``n_docs`` documents or items together, as one."""
+    found: list[Stored] = []
+    for batch_id in batch_ids:
+        found.append(source.read(batch_id))
+        if sum(batch.n_docs for batch in found) >= n_docs:
+            break
+    return type(found[0]).joined(found)
 
 
 def cut_blocks(indptr: IntArray, pairs_per_block: int = BLOCK_PAIRS) -> list[tuple[int, int]]:

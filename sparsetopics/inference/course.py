@@ -41,7 +41,7 @@ COURSES: dict[str, Callable[[TrainingOptions], bool]] = {
     "sparsetopics.inference.validated_number:ValidatedNumber": lambda own: own.is_validated,
     "sparsetopics.inference.topic_path:Path": lambda own: bool(own.lower_rungs),
     "sparsetopics.inference.gradual_start:GradualStart": lambda own: own.model_kind.narrows,
-    "sparsetopics.inference.growth.grower:Grower": lambda own: own.grows,
+    "sparsetopics.inference.growth.grower:Grower": lambda own: own.learner_kind.grows,
     "sparsetopics.inference.mover:Mover": lambda own: own.makes_moves,
 }
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source
+from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source, read_enough
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import NOTHING, Former, Globals, LocalInfo, LocalResult
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms, sum_item_terms
@@ -27,10 +27,6 @@ from sparsetopics.options.training import LocalOptions
 
 class ItemComponents(Components[B_contra, P], Protocol[B_contra, V_contra, P]):
     """Components of a mixture."""
-
-    @property
-    def counts(self) -> FloatArray:
-        """Items of each component, (n_components,)."""
 
     @property
     def features(self) -> FloatArray:
@@ -87,12 +83,7 @@ def sample_items(
     source: Source[ItemBatch[V]], n_items: int, rng: np.random.Generator
 ) -> ItemBatch[V]:
     """Draw up to ``n_items`` items from as many random batches as are needed for them."""
-    found: list[ItemBatch[V]] = []
-    for batch_id in rng.permutation(source.n_batches):
-        found.append(source.read(int(batch_id)))
-        if sum(batch.n_docs for batch in found) >= n_items:
-            break
-    joined = type(found[0]).joined(found)
+    joined = read_enough(source, rng.permutation(source.n_batches).tolist(), n_items)
     return joined.take(np.sort(rng.permutation(joined.n_docs)[:n_items]))
 
 
@@ -113,6 +104,6 @@ def components_of(
         found, _ = assign(values, likelihood.prepare(own), even, 1, executor)
         own = own.sum_items(values, found, executor)
         filled = np.arange(len(seeds))
-        filled[own.counts == 0.0] += len(seeds)
+        filled[own.sizes == 0.0] += len(seeds)
         own = own.joined([own, alone]).take(filled)
     return own

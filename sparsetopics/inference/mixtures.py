@@ -61,13 +61,13 @@ def begin_mixture(
         seeds = np.concatenate([seeds, spare[: n_seeds - len(seeds)]])
     n_rounds = KMEANS_ROUNDS if options.learner_kind.at_modes else 1
     components = components_of(values, seeds, likelihood.seeding(), n_rounds)
-    components = components.scaled(source.n_docs / components.counts.sum())
-    if options.grows:
+    components = components.scaled(source.n_docs / components.sizes.sum())
+    if options.learner_kind.grows:
         components = components.joined([components, components.zeros_like()])  # and a tail
-        nested = NestedAllocation(components.counts, options.prior.gamma)
+        nested = NestedAllocation(components.sizes, options.prior.gamma)
         return Statistics(components, nested.zero_terms()), Parameters(nested, likelihood)
     kind = sharing_of(options.model, at_modes=options.learner_kind.at_modes)
-    allocation = kind(components.counts, options.prior.gamma)
+    allocation = kind(components.sizes, options.prior.gamma)
     return Statistics(components, allocation.zero_terms()), Parameters(allocation, likelihood)
 
 

@@ -91,12 +91,8 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
         moves, score = course.after_lap(lap)
         if options.learn_hyperparameters:
             course.parameters = course.parameters.learned(course.statistics, tally.lengths)
-        current = course.current
-        bound = _bound(course.statistics, current, lap) / laps.source.n_tokens
-        seconds = time.perf_counter() - began
-        infos.append(_report(lap, seconds, bound, current, tally, moves, score, laps.source))
+        infos.append(_report(course, lap, began, tally, moves, score))
         hooks.on_lap(infos[-1], partial(course.model, lap))
-        del current  # not to keep its tables in the next lap
         course.after_report(lap)
         is_over = course.is_over(infos)
         if is_over:
@@ -130,19 +126,20 @@ def _bound(statistics: Statistics[C, T], current: Globals[C, P, T], lap: int) ->
 
 
 def _report(
+    course: Course[S, D, C, P, T],
     lap: int,
-    seconds: float,
-    bound: float,
-    current: Globals[C, P, T],
+    began: float,  # by the clock
     tally: LapTally,
     moves: Mapping[str, MoveTally],
     score: float | None,
-    source: Source[D],
 ) -> LapInfo:
+    """How training stands after a lap; OptionError if the ELBO is not finite."""
+    current, source = course.current, course.laps.source
+    bound = _bound(course.statistics, current, lap)
     return LapInfo(
         lap=lap,
-        seconds=seconds,
-        elbo_per_token=bound,
+        seconds=time.perf_counter() - began,
+        elbo_per_token=bound / source.n_tokens,
         criterion_per_token=None if score is None else score / source.n_tokens,
         n_topics=current.allocation.n_topics,
         active_topics=int(in_use(current.components.sizes).sum()),

@@ -207,7 +207,7 @@ def _check_parameters(
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")
     ours: type = sharing_of(options.model, at_modes=options.learner_kind.at_modes)
-    ours = NestedAllocation if options.grows else ours
+    ours = NestedAllocation if options.learner_kind.grows else ours
     require(type(allocation) is ours, "the weights of another model")
     allocation.check()
     n_topics = allocation.n_topics

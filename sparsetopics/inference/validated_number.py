@@ -70,7 +70,8 @@ class ValidatedNumber(Path):
         if lap == last + 1:
             self.settle()
         if lap == last + LAST_LAPS + 1:  # for reading
-            self.join_themes()
+            number = self.judge.number_to_read()
+            self.merge(lambda counts, prior: groups_at(theme_tree(counts, prior), number))
         local = local_options(self.options, self.parameters.allocation.n_topics, lap)
         self.laps = replace(self.laps, source=self.source_of(lap), local=local)
 
@@ -90,11 +91,6 @@ class ValidatedNumber(Path):
         self.memory.discard()
         self.memory = PathMemory()
         self.state, self.parameters = self.begun(laps, counts, self.setting.whole)
-
-    def join_themes(self) -> None:
-        """Join topics to themes, as many as the judge calls enough to read."""
-        number = self.judge.number_to_read()
-        self.merge(lambda counts, prior: groups_at(theme_tree(counts, prior), number))
 
     def after_report(self, lap: int) -> None:
         """Keep the counts of a rung, which takes no documents in."""

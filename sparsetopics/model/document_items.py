@@ -5,30 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from sparsetopics.base.batches import Arrays, DocumentBatch, FloatArray, IntArray, Source
+from sparsetopics.base.batches import Arrays, DocumentBatch, IntArray, PlainItems, Source
 
 PREFIX = "item_"  # before the names of the documents' arrays
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DocumentItems:
+class DocumentItems(PlainItems):
     """A batch of documents with one row of responsibilities each, instead of one for each word."""
 
     values: DocumentBatch
-
-    @property
-    def n_docs(self) -> int:
-        return self.values.n_docs
-
-    @property
-    def indptr(self) -> IntArray:
-        return np.arange(self.n_docs + 1)
-
-    @property
-    def weights(self) -> FloatArray:
-        return np.ones(self.n_docs)
 
     def to_arrays(self) -> Arrays:
         return {PREFIX + name: array for name, array in self.values.to_arrays().items()}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import FloatArray, VectorBatch, VectorSource
+from sparsetopics.base.batches import FloatArray, VectorBatch, VectorSource, read_enough
 from sparsetopics.base.errors import ShapeError, warn_user
 from sparsetopics.base.wording import listed, quantity
 from sparsetopics.model.coordinates import (
@@ -120,11 +120,6 @@ def enough_items(n_columns: int) -> int:
 def sample_vectors(source: VectorSource) -> FloatArray:
     """Items (n_items, n_columns) from as few batches, which are random, as coordinates need."""
     n_items = enough_items(source.n_columns)
-    found: list[FloatArray] = []
-    for batch_id in range(source.n_batches):
-        found.append(source.read(batch_id).values.astype(np.float64))
-        if sum(map(len, found)) >= n_items:
-            break
-    values = np.concatenate(found)
+    values = read_enough(source, range(source.n_batches), n_items).values.astype(np.float64)
     rows = np.linspace(0, len(values) - 1, min(n_items, len(values))).astype(int)
     return values.take(rows, axis=0)

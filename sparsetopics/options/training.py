@@ -232,7 +232,7 @@ class TrainingOptions:
             return table.PATH_LAPS
         if self._may_start_gradually:
             return table.GRADUAL_LAPS
-        return table.GROWTH_LAPS if self.grows else self.model_kind.laps
+        return table.GROWTH_LAPS if self.learner_kind.grows else self.model_kind.laps
 
     @property
     def active_moves(self) -> MoveOptions:
@@ -265,11 +265,6 @@ class TrainingOptions:
         """
         is_needed = bool(self.active_moves.names) or not self.model_kind.of_items
         return self.learner_kind.makes_moves and is_needed
-
-    @property
-    def grows(self) -> bool:
-        """Whether a mixture grows from one component, on a tree of its items."""
-        return self.learner_kind.grows
 
     @property
     def learner_kind(self) -> LearnerKind:
@@ -374,7 +369,8 @@ def _check_statistics(options: TrainingOptions) -> None:
 
 def _check_sparsity(options: TrainingOptions) -> None:
     """Refuse more topics for a word than there are, where their number stays."""
-    sparsity, stays = options.local.sparsity, not options.grows and not options.active_moves.names
+    sparsity = options.local.sparsity
+    stays = not options.learner_kind.grows and not options.active_moves.names
     if stays and sparsity is not None and sparsity > options.n_topics:
         refuse("sparsity", f"must be at most --topics, {options.n_topics}, but is {sparsity}")
 
@@ -383,7 +379,7 @@ def _check_growth(options: TrainingOptions) -> None:
     """Refuse what the accelerated learner cannot do, and its options elsewhere."""
     if options.tree_tolerance is not None:
         OPTION["tree-tolerance"].check_learner(options.learner)
-    if not options.grows:
+    if not options.learner_kind.grows:
         return
     able = [name for name, kind in LIKELIHOODS.items() if kind.grows]
     _check_learner("tree-tolerance", able, options)

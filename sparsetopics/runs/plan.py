@@ -69,7 +69,7 @@ class RunPlan:
     @property
     def workplace(self) -> Workplace:
         """Where training is done; raises OptionError where it cannot be."""
-        if self.executor == "dask" and self.options.grows:
+        if self.executor == "dask" and self.options.learner_kind.grows:
             learner = self.options.learner
             refuse("executor", f"must be threads with --learner {learner}: its batch is one tree")
         return Workplace(self.executor, self.workers, self.scheduler)

@@ -367,8 +367,10 @@ def test_rows_that_share_a_long_string_are_read_one_by_one(tmp_path, monkeypatch
     before = pa.total_allocated_bytes()
     pool = pa.default_memory_pool()
 
-    blocks = text_tables.read_parquet(
-        text_tables.SourceFile(tmp_path / "a.parquet", "a"), text_tables.ReadOptions()
+    blocks = text_tables.read_table(
+        arrow_batches.parquet_pieces,
+        text_tables.SourceFile(tmp_path / "a.parquet", "a"),
+        text_tables.ReadOptions(),
     )
 
     for pending in blocks:

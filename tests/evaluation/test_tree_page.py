@@ -116,9 +116,9 @@ def test_a_tree_may_be_deeper_than_nested_calls():
 def test_the_grid_spans_from_the_least_to_the_most_similar_pair():
     found = heat_map(np.array([[1.0, 0.2, 0.4], [0.2, 1.0, 0.3], [0.4, 0.3, 1.0]]))
 
-    assert (found.least, found.greatest) == (0.2, 0.4)
-    assert found.image.startswith("data:image/png;base64,")
-    assert heat_map(np.ones((3, 3))).greatest == 1.0  # nothing to divide by
+    assert (found["least"], found["greatest"]) == (0.2, 0.4)
+    assert found["image"].startswith("data:image/png;base64,")
+    assert heat_map(np.ones((3, 3)))["greatest"] == 1.0  # nothing to divide by
 
 
 # --- the script ---

@@ -136,7 +136,7 @@ def _source(options: TrainingOptions, *, is_streamed: bool) -> Source:
         source: Any = as_source(batch, N_WORDS, N_BATCHES)
         source = DocumentItemSource(source) if options.model_kind.of_items else source
     else:
-        n_items = 60 if options.grows else 30
+        n_items = 60 if options.learner_kind.grows else 30
         values = draw_clumps(0, n_items, 2, 4).values
         batches = tuple(VectorBatch(part) for part in np.array_split(values, N_BATCHES))
         in_columns = Batches(

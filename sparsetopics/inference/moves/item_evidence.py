@@ -87,7 +87,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
                 values = samples[topic].documents.values
                 seeds = seeding.distant_seeds(values[:SEED_CANDIDATES], n_children, rng)
                 children = components_of(values, seeds, seeding, ROUNDS)
-                mine = children.scaled(mine.counts[0] / children.counts.sum())
+                mine = children.scaled(mine.sizes[0] / children.sizes.sum())
             parts.append(mine)
             parents.append(np.full(mine.n_topics, topic))
         return self.components.joined(parts), np.concatenate(parents)
