@@ -125,8 +125,7 @@ class Coordinates:
         unit = np.sqrt(np.mean(self.scales[self._vary] ** 2))
         scales = np.where(self._vary, unit, self.scales)
         turned, lengths, _ = np.linalg.svd(self._axes[:, self.widths > 0.0] / scales[:, None])
-        widths = np.zeros(self.n_columns)
-        widths[: len(lengths)] = lengths
+        widths = np.pad(lengths, (0, self.n_columns - len(lengths)))
         return replace(self, scales=scales, widths=widths, directions=turned)
 
     @property
