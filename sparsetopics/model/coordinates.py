@@ -224,12 +224,16 @@ def principal_axes(values: FloatArray, *, has_mean: bool = True) -> Coordinates:
     mean = values.mean(axis=0) if has_mean else np.zeros(values.shape[1])
     scales = np.sqrt(np.mean((values - mean) ** 2, axis=0))
     scales[scales == 0.0] = 1.0
-    factor = np.linalg.qr((values - mean) / scales, mode="r")
-    _, lengths, axes = np.linalg.svd(factor)
+    factor, axes = np.linalg.qr((values - mean) / scales, mode="r"), None
+    if len(values) < values.shape[1]:  # no likelihood uses the axes of so few items
+        lengths = np.linalg.svd(factor, compute_uv=False)
+    else:
+        _, lengths, axes = np.linalg.svd(factor)
     widths = np.zeros(values.shape[1])
     widths[: len(lengths)] = lengths / np.sqrt(len(values))
     widths[widths <= max(RANK * widths[0], _rounding(values, scales))] = 0.0
-    return Coordinates(mean, scales, widths, np.zeros(len(mean)), axes.T)
+    directions = None if axes is None else axes.T
+    return Coordinates(mean, scales, widths, np.zeros(len(mean)), directions)
 
 
 def _rounding(values: FloatArray, scales: FloatArray) -> float:

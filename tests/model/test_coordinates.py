@@ -60,6 +60,13 @@ def test_items_come_back_from_standard_coordinates(seed, n_columns, data):
     np.testing.assert_allclose(standard.T @ standard / 40, np.eye(rank), atol=1e-5)
 
 
+def test_fewer_items_than_columns_have_widths_alone():
+    found = principal_axes(np.random.default_rng(0).normal(size=(7, 30)))
+
+    assert (found.n_axes, found.n_columns) == (6, 30)
+    assert found.directions is None
+
+
 @given(seed=SEEDS, n_columns=st.integers(1, 6), data=st.data())
 def test_means_and_covariances_are_those_of_the_plain_map(seed, n_columns, data):
     rank = data.draw(st.integers(1, n_columns))
