@@ -30,7 +30,7 @@ from sparsetopics.inference import laps as lap_module
 from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.laps import Laps, LapTally
 from sparsetopics.inference.local_step import Parameters
-from sparsetopics.inference.moves import phase
+from sparsetopics.inference.moves.rival import Rival
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.memo import Memo
@@ -47,7 +47,7 @@ class Clock:
 
     every: int
     run_lap: LapRun = Laps.run
-    advance: Callable[..., Any] = phase.advanced
+    advance: Callable[..., Any] = Rival.advanced
     began: float = 0.0
     of_rival: float = 0.0  # of this lap, as the next two
     of_lap: float = 0.0
@@ -83,7 +83,7 @@ class Clock:
             return time.process_time() - began
 
     def rival(self, *given: Any) -> Any:
-        """``advanced``, timed."""
+        """``Rival.advanced``, timed."""
         began, self.in_rival = time.process_time(), True
         try:
             return self.advance(*given)
@@ -111,7 +111,7 @@ def timed_run(
     """Train with the clock in place of what it watches."""
     rng = np.random.default_rng(seed)
     lap_module.Laps.run = lambda *given: clock.lap(*given)  # type: ignore[method-assign]
-    phase.advanced = clock.rival
+    Rival.advanced = lambda *given: clock.rival(*given)  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as scratch:
         clock.began = time.process_time()
         train(source, options, Path(scratch), Executor(), rng, hooks=Hooks(on_lap=clock.end_lap))

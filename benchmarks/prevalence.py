@@ -302,7 +302,7 @@ class DrawnGrouping(Grouping):
             for group in range(N_GROUPS)
             for month in range(N_MONTHS)
         ]
-        return LocalGroups(rows.codes(), keys)
+        return LocalGroups(rows.codes(), keys, are_whole=False)
 
 
 if __name__ == "__main__":
