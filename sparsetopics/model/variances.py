@@ -5,8 +5,8 @@ lnΓ(a + E[n]). That is smaller, and the difference grows with the number of top
 token. Collapsed variational inference keeps the difference to second order (Teh, Newman & Welling
 2006; for the HDP Teh, Kurihara & Welling 2008). Counts are treated as sums of independent
 assignments, both the counts of a word in a topic (a = η) and those of a topic in a document
-(a = α_k). Totals are not corrected. Moves of an HDP add ``HDPAllocation.prior_slack``. The criterion
-approximates the evidence and is not a bound.
+(a = α_k). Totals are not corrected. Moves of an HDP add ``HDPAllocation.prior_slack``. The
+criterion approximates the evidence and is not a bound.
 """
 
 from __future__ import annotations
