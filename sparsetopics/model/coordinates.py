@@ -99,10 +99,16 @@ class Coordinates:
         return bool(scales.max(initial=0.0) < SAME_UNIT * scales.min(initial=np.inf))
 
     @property
+    def column_deviations(self) -> FloatArray:
+        """Standard deviations of columns, (n_columns,), of items with variance 1 along the axes."""
+        deviations: FloatArray = np.linalg.norm(self._axes[:, self.widths > 0.0], axis=1)
+        return deviations
+
+    @property
     def covariance_of_columns(self) -> FloatArray:
         """That of items in z if they spread as far along any direction of scaled columns."""
-        axes = self._axes[:, self.widths > 0.0]
-        axes /= np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), np.finfo(float).tiny)
+        deviations = np.maximum(self.column_deviations, np.finfo(float).tiny)
+        axes = self._axes[:, self.widths > 0.0] / deviations[:, None]
         _, lengths, turned = np.linalg.svd(axes, full_matrices=False)
         covariance: FloatArray = turned.T / lengths**2 @ turned
         return covariance
@@ -131,8 +137,7 @@ class Coordinates:
     @property
     def _vary(self) -> Kept:
         """The columns, (n_columns,), in which items differ."""
-        along = np.abs(self._axes[:, self.widths > 0.0]).max(axis=1, initial=0.0)
-        found: Kept = along > RANK * self.scales
+        found: Kept = self.column_deviations > RANK * self.scales
         return found
 
     def __call__(self, values: Vectors, largest: float = LARGEST) -> Vectors:

@@ -80,7 +80,7 @@ def standard_source(
     raw = replace(Coordinates.shifted(np.zeros(len(names))), steps=steps)
     within_steps = raw.between_steps(values, rng)
     coordinates = coordinates_for(within_steps)
-    steps[steps < FINE * coordinates.scales] = 0.0
+    steps[steps < FINE * coordinates.column_deviations] = 0.0
     coordinates = replace(coordinates, steps=steps)
     if not coordinates.n_axes:
         raise ShapeError("items", "no two differ, so there is nothing to learn")

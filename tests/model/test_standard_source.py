@@ -247,6 +247,15 @@ def test_rare_ones_of_a_boolean_column_have_a_say(share, unit):
     assert own.covariances_of(np.eye(3))[1, 1] == pytest.approx(variance, rel=0.2)
 
 
+def test_steps_of_a_narrow_column_matter_beside_a_wide_one():
+    rng = np.random.default_rng(0)
+    narrow = 0.05 * np.round(20.0 * rng.standard_normal(1_000))
+
+    _, source = said_of(np.c_[narrow, 90.0 * rng.standard_normal(1_000)])
+
+    np.testing.assert_allclose(source.coordinates.steps, [0.05, 0.0])
+
+
 def test_counts_stand_for_themselves():
     values = np.random.default_rng(0).poisson(3.0, (200, 2)).astype(float)
     rng = np.random.default_rng(0)

@@ -184,11 +184,11 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         source, (state, parameters, _) = self._source, grown
         if not isinstance(source, NodeSource):
             return None
-        cost = cost_of_nodes(source, self._worth(state, parameters))
         if parameters.allocation.n_topics == 1:
             self.setting.hooks.say("All nodes of the kd-tree are alike: growth uses all items now.")
             self._leave_tree()
             return self._on_this_tree(grown, 0)
+        cost = cost_of_nodes(source, self._worth(state, parameters))
         if cost <= self.tolerance:
             return None
         for _ in range(MOST_FINER):
