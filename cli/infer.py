@@ -140,8 +140,7 @@ def command(
         if folder is None:
             found, record = _documents(trained, texts, tokenizer)
         else:
-            found = open_corpus(where.seen_from_there(folder))
-            trained.check_corpus(found, str(folder))
+            found = trained.reading(open_corpus(where.seen_from_there(folder)), str(folder))
         if output is None and not tokens:
             top = top or PRINTED_TOPICS
         schema, tables = share_tables(

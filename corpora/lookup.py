@@ -54,6 +54,17 @@ def read_rows(group: RowGroup[DocumentBatch], rows: IntArray, fields: Sequence[s
     return pa.table(found | dict(zip(fields, kept.columns, strict=True)))
 
 
+def documents_at(groups: Groups, rows: IntArray) -> DocumentBatch:
+    """The documents at some places (ascending, at least one) of a corpus."""
+    parts, first = [], 0
+    for group in groups:
+        own = rows[slice(*np.searchsorted(rows, [first, first + group.n_docs]))] - first
+        first += group.n_docs
+        if len(own):
+            parts.append(group.read().take(own))
+    return DocumentBatch.joined(parts)
+
+
 def spread_rows(groups: Sequence[AnyRowGroup], most: int) -> dict[int, IntArray]:
     """At most ``most`` rows: numbers of row groups, at most 32, with some of the rows of each.
 

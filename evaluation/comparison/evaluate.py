@@ -66,6 +66,8 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     if plan.texts:
         assert isinstance(heldout, Corpus), "refused by _check_options"
         texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.reading, say)
+    if len({each.model.n_columns for each in models if isinstance(each, Run)}) > 1:
+        say("The runs know different numbers of words, so their scores are of different tokens.")
     with open_broadcast_map(plan.place) as broadcast:
         how = Scoring(plan.concentration, texts, plan.seed or 0, plan.place.threads, broadcast)
         cards = [score_model(model, heldout, counted_in, how) for model in models]
@@ -93,6 +95,7 @@ def score_model(
         score = imported(MODELS[model.model.name].score)
         if trained_with := model.settings["corpus"].get("fingerprint"):
             in_sample = is_fingerprint_of(trained_with, heldout)
+        heldout = model.reading(heldout, "held-out data")
     return replace(score(model, heldout, counted_in, how), in_sample=in_sample)
 
 
@@ -126,7 +129,7 @@ def _opened(path: Path, plan: ScoringPlan, heldout: AnyCorpus) -> FixedTopics | 
     # A path that is neither a file nor named like one of another toolkit names a run folder.
     if path.is_dir() or not (path.exists() or path.suffix in READERS):
         run = opened(path, n_themes=plan.n_themes)
-        run.check_corpus(heldout, where)
+        run.reading(heldout, where)
         return run
     if plan.n_themes is not None:
         raise OptionError("themes", f"is for runs, but {path} is a file of topics")

@@ -187,7 +187,7 @@ def run_report(
     found, subjects, has_given_names, kind = None, [], False, "Topic model"
     for run in runs:
         if corpus is not None:
-            run.check_corpus(corpus, corpus_name)
+            corpus = run.reading(corpus, corpus_name)
             if grouping is not None:
                 found = _division(run, corpus, grouping, topic_path, workers)
         if run.topics[0].id.startswith(THEME):

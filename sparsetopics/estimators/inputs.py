@@ -6,7 +6,7 @@ The hints of errors quote scikit-learn's messages where its checks of estimators
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
@@ -18,6 +18,7 @@ from scipy.sparse import csr_array, sparray, spmatrix
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError, VocabularyError, warn_user
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
+from sparsetopics.corpora.known_words import begin_alike, under
 from sparsetopics.corpora.memory_arrays import (
     ElementError,
     Numbers,
@@ -118,13 +119,13 @@ class InputReader(NamedTuple):
         if fitted is not None and names is not None:
             _check_names(fitted, names)
         rows = self._rows(X, fitted)
+        if isinstance(X, Corpus) and vocabulary is not None:
+            return replace(rows, corpus=_known_words(vocabulary, X))
         if rows.corpus.width != n_columns:
             has = f"X has {rows.corpus.width} features"
             expects = f"{self.estimator} is expecting {n_columns} features as input"
             raise ShapeError(self.estimator, f"{has}, but {expects}")
-        if isinstance(X, Corpus):
-            _check_words(vocabulary, X)
-        elif (fitted is None) != (names is None) and not _are_words(names, vocabulary):
+        if (fitted is None) != (names is None) and not _are_words(names, vocabulary):
             has = "does not have valid" if names is None else "has"
             was = "with" if names is None else "without"
             said = f"X {has} feature names, but {self.estimator} was fitted {was} feature names"
@@ -224,11 +225,12 @@ def _check_names(fitted: Names, names: Names) -> None:
     raise ShapeError("X", problem, hint)
 
 
-def _check_words(fitted: Vocabulary | None, corpus: Corpus) -> None:
-    if fitted is not None and fitted.fingerprint != corpus.vocabulary.fingerprint:
+def _known_words(fitted: Vocabulary, corpus: Corpus) -> Corpus:
+    if not begin_alike(fitted, corpus.vocabulary):
         n_found, n_expected = f"{corpus.n_words:,}", f"{len(fitted):,}"
         problem = f"its {n_found} words are not the {n_expected} words that were fitted"
         raise VocabularyError("X", problem)
+    return under(corpus, fitted)
 
 
 def _are_words(names: Names | None, vocabulary: Vocabulary | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -106,6 +106,12 @@ class TopicPosterior:
         posterior = self.topic_word_posterior
         sizes: FloatArray = posterior.sum(axis=1) - self.n_words * self.word_concentration
         return sizes
+
+    def with_words(self, n_words: int) -> TopicPosterior:
+        """The same topics over ``n_words``, of which those that are new have no tokens yet."""
+        n_more = n_words - self.n_words
+        filler = np.full((self.n_topics, n_more), self.word_concentration)
+        return replace(self, topic_word_posterior=np.hstack([self.topic_word_posterior, filler]))
 
     @property
     def weights(self) -> FloatArray:

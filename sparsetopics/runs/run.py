@@ -17,6 +17,7 @@ from sparsetopics.base.showing import short_repr
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
+from sparsetopics.corpora.known_words import begin_alike, under
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.course import Model
@@ -108,22 +109,20 @@ class Run(Generic[P_co]):
         return Run(self.path, self.model, self.vocabulary, self.settings, self.trace)
 
     def documents_at(self, folder: Path) -> Corpus:
-        """The documents of a corpus that the model can be applied to; raises as ``check_corpus``,
-        and RunError for a run folder."""
+        """The documents of a corpus as the model reads them; raises as ``reading``, and RunError
+        for a run folder."""
         refuse_run(folder)
-        documents = Corpus.open(folder)
-        self.check_corpus(documents, str(folder))
-        return documents
+        return self.reading_documents(Corpus.open(folder), str(folder))
 
-    def check_corpus(self, corpus: AnyCorpus, where: str) -> None:
-        """Refuse a corpus at ``where`` that the model cannot be applied to.
+    def reading(self, corpus: AnyCorpus, where: str) -> AnyCorpus:
+        """Return a corpus at ``where`` as the model reads it.
 
-        Raises VocabularyError for other words than those of the training, ShapeError for other
+        If its vocabulary has grown since the training, words that the model does not know are left
+        out. Raises VocabularyError for other words than those of the training, ShapeError for other
         columns or for vectors where documents are needed, RunError for documents where vectors are.
         """
         if isinstance(corpus, Corpus):
-            self.check_vocabulary(corpus.vocabulary, where)
-            return
+            return self.reading_documents(corpus, where)
         if self.vocabulary is not None:
             raise ShapeError(where, f"{self.path} was trained with documents, not with vectors")
         if corpus.n_columns != self.model.n_columns:
@@ -135,10 +134,16 @@ class Run(Generic[P_co]):
             problem = f"expected columns like those of {self.path}, but found {found}"
             hint = "Ingest the vectors again with --projection and the training corpus."
             raise ShapeError(where, problem, hint)
+        return corpus
 
-    def check_vocabulary(self, found: Vocabulary, where: str) -> None:
-        """Raise VocabularyError unless word ids mean the same words as in the training."""
-        if found.fingerprint != self.words.fingerprint:
+    def reading_documents(self, corpus: Corpus, where: str) -> Corpus:
+        """``reading`` for documents."""
+        self.check_words(corpus.vocabulary, where)
+        return under(corpus, self.words)
+
+    def check_words(self, found: Vocabulary, where: str) -> None:
+        """Raise VocabularyError unless one of two vocabularies begins with the other."""
+        if not begin_alike(found, self.words):
             trained = f"the {quantity(len(self.words), 'word')} that {self.path} was trained with"
             n_words = quantity(len(found), "word")
             problem = f"expected {trained}, but found another vocabulary ({n_words})"
@@ -154,6 +159,20 @@ class Run(Generic[P_co]):
 AnyRun = Run[Model]
 TopicRun = Run[TopicPosterior]
 MixtureRun = Run[MixturePosterior]
+
+
+def knowing(run: TopicRun, corpus: Corpus, where: str) -> TopicRun:
+    """Return a run with all words of a corpus at ``where``, whose vocabulary may have grown.
+
+    Topics have no tokens of the new words yet. Raises VocabularyError for other words, and for
+    fewer.
+    """
+    run.check_words(corpus.vocabulary, where)
+    if corpus.n_words < run.model.n_words:
+        problem = f"its {corpus.n_words:,} words are fewer than the {run.model.n_words:,}"
+        raise VocabularyError(where, f"{problem} of {run.path}", "Give the corpus that has grown.")
+    model = run.model.with_words(corpus.n_words)
+    return replace(run, model=model, vocabulary=corpus.vocabulary)
 
 
 def save_run(

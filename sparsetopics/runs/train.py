@@ -26,7 +26,15 @@ from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import RunKeeper
 from sparsetopics.runs.data import corpus_of, data_of, facts_of, heldout_of, lap_score
 from sparsetopics.runs.plan import RunPlan, lowered, with_validation, write_config
-from sparsetopics.runs.run import AnyRun, TopicRun, load_run, option_record, refuse_run, save_run
+from sparsetopics.runs.run import (
+    AnyRun,
+    TopicRun,
+    knowing,
+    load_run,
+    option_record,
+    refuse_run,
+    save_run,
+)
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
 from sparsetopics.runs.session import Steps, run_session
 from sparsetopics.runs.topic_path import RungScorer, RungWriter, keep_no_model
@@ -232,7 +240,8 @@ def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None
         found = f"there is no folder {str(plan.start_run)!r}"
         raise OptionError("start", f"must be {names} or a run folder, but {found}")
     run = load_run(start, TopicPosterior)
-    run.check_corpus(corpus, str(plan.corpus))
+    if isinstance(corpus, Corpus):
+        run = knowing(run, corpus, str(plan.corpus))
     n_topics = run.model.n_topics
     if not plan.start_topics and plan.options.n_topics != n_topics:
         problem = f"is {plan.options.n_topics:,}, but the run of --start has {n_topics:,} topics"
@@ -244,11 +253,10 @@ def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None
 
 def _first_start(plan: RunPlan, corpus: AnyCorpus) -> AnyRun | None:
     """The run that resumed training began with, to take ids and names of topics from."""
-    if plan.first_start is not None:
+    if plan.first_start is not None and isinstance(corpus, Corpus):
         try:
-            run = load_run(plan.at(plan.first_start))
-            run.check_corpus(corpus, str(plan.corpus))
-            return run
+            run = load_run(plan.at(plan.first_start), TopicPosterior)
+            return knowing(run, corpus, str(plan.corpus))
         except SparsetopicsError as error:
             warn_user(f"Topics get new ids, since those of --start cannot be read: {error}")
     return None

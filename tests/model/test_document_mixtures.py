@@ -157,7 +157,7 @@ def test_a_saved_mixture_of_documents_comes_back(folder, model, words):
         np.testing.assert_array_equal(
             getattr(run.model, method)(batch), getattr(model, method)(batch)
         )
-    run.check_vocabulary(words, "heldout")
+    assert run.reading(Corpus(words, ()), "heldout").vocabulary is words
 
 
 def test_documents_of_other_words_and_vectors_are_refused(folder, words):
@@ -167,9 +167,9 @@ def test_documents_of_other_words_and_vectors_are_refused(folder, words):
     with pytest.raises(
         VocabularyError, match=r"heldout: expected .* found another vocabulary \(30 words\)"
     ):
-        run.check_vocabulary(others, "heldout")
+        run.reading(Corpus(others, ()), "heldout")
     with pytest.raises(ShapeError, match=r"heldout: .* trained with documents, not with vectors"):
-        run.check_corpus(SimpleNamespace(n_columns=30, fingerprint="columns"), "heldout")
+        run.reading(SimpleNamespace(n_columns=30, fingerprint="columns"), "heldout")
 
 
 def test_a_mixture_of_vectors_has_no_words(tmp_path, words):
@@ -178,7 +178,7 @@ def test_a_mixture_of_vectors_has_no_words(tmp_path, words):
     with pytest.raises(
         RunError, match=r"expected a run .* found a mixture of vectors \(gaussian\)"
     ):
-        run.check_vocabulary(words, "heldout")
+        run.reading(Corpus(words, ()), "heldout")
 
 
 @pytest.mark.parametrize(

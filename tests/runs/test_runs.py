@@ -10,6 +10,7 @@ from safetensors.numpy import load_file, save_file
 from resealing import reseal
 from sparsetopics.base.errors import RunError, VocabularyError
 from sparsetopics.base.sealed_files import write_sealed
+from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.runs.run import load_run, save_run
 
@@ -280,4 +281,4 @@ def test_documents_of_another_vocabulary_are_refused(run_folder):
     with pytest.raises(
         VocabularyError, match=r"heldout: expected .* found another vocabulary.*--vocabulary"
     ):
-        load_run(run_folder).check_vocabulary(other, "heldout")
+        load_run(run_folder).reading(Corpus(other, ()), "heldout")

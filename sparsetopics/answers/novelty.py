@@ -1,0 +1,116 @@
+"""How badly topics explain documents, compared with documents of the same length.
+
+The score of a document is its log probability for each token, with its own proportions π_d:
+
+    s_d = Σ_v x_dv log Σ_k π_dk φ_kv / n_d
+
+Topics know the documents that they were learned from. So for these, the tokens of a document are
+first taken out of the topics: of the n_dvk = x_dv π_dk φ_kv / Σ_j π_dj φ_jv tokens of a word that
+topic k gives it,
+
+    φ_kv without d = (S_kv − n_dvk + σ) / (N_k − Σ_w n_dwk + V σ).
+
+A long document repeats its words, and a short one can be mixed to fit. Both change the mean and the
+spread of scores, and no document that is drawn from the topics does so: real ones repeat words more
+often. So scores are compared with those of training documents of about the same length. Novelty is
+how many of their standard deviations a score is below their mean.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import xlogy
+
+from sparsetopics.answers.proportions import shares_of
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, cut_blocks
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.lookup import documents_at, spread_evenly
+from sparsetopics.model.statistics import tokens_of_documents
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.option import refuse
+
+MOST_KNOWN = 4_000  # training documents that others are compared with
+DOCUMENTS_PER_LENGTH = 50  # at least, of each range of lengths
+MOST_LENGTHS = 20  # ranges of lengths
+
+
+class Explained(NamedTuple):
+    """How topics explain documents."""
+
+    scores: FloatArray  # (n_docs,)  nats per token; 0 without a known word
+    n_tokens: FloatArray  # (n_docs,)
+    proportions: FloatArray  # (n_docs, n_topics)
+    topic_words: FloatArray  # (n_topics, n_words)  expected tokens
+
+
+def explained(
+    model: TopicPosterior, batch: DocumentBatch, *, are_known: bool, workers: int = 1
+) -> Explained:
+    """Explain documents; ``are_known`` says that the topics were learned from them."""
+    proportions = shares_of(model, workers=workers)(batch)
+    weights, sums = np.zeros((model.n_words, model.n_topics)), np.zeros(batch.n_docs)
+    words = np.ascontiguousarray(model.topic_word_weights.T)  # S + σ
+    sizes, sigma = words.sum(axis=0), model.smoothing or model.word_concentration
+    for first, last in cut_blocks(batch.indptr):
+        part, shares = batch[first:last], proportions[first:last]
+        rows = np.repeat(np.arange(part.n_docs), np.diff(part.indptr))
+        counts, own = part.word_counts.astype(np.float64), words[part.word_ids]
+        given = shares[rows] * (own / sizes)
+        given *= (counts / given.sum(axis=1))[:, None]
+        used, number = np.unique(part.word_ids, return_inverse=True)
+        weights[used] += _sums(given, number, len(used))
+        others = np.broadcast_to(sizes, (part.n_docs, model.n_topics))
+        if are_known:
+            others = sizes - _sums(given, rows, part.n_docs)
+            own = np.maximum(own - given, sigma)
+        logs = xlogy(counts, (shares[rows] * own / others[rows]).sum(axis=1))
+        sums[first:last] = np.bincount(rows, logs, part.n_docs)
+    n_tokens = tokens_of_documents(batch)
+    return Explained(sums / np.maximum(n_tokens, 1.0), n_tokens, proportions, weights.T)
+
+
+def _sums(rows: FloatArray, number: IntArray, n_sums: int) -> FloatArray:
+    """The sums of the rows of each number, (n_sums, n_columns)."""
+    places = np.arange(len(rows))
+    is_in = csr_array((np.ones(len(rows)), (number, places)), (n_sums, len(rows)))
+    sums: FloatArray = is_in @ rows
+    return sums
+
+
+class UsualScores(NamedTuple):
+    """The scores of training documents by their length."""
+
+    log_lengths: FloatArray  # (n_lengths,)  rising
+    means: FloatArray  # (n_lengths,)
+    deviations: FloatArray  # (n_lengths,)
+
+    @classmethod
+    def of(cls, known: Explained) -> UsualScores:
+        """The scores of ``known`` documents, in ranges of lengths of as many documents each."""
+        order = np.argsort(known.n_tokens, kind="stable")
+        n_ranges = int(np.clip(len(order) // DOCUMENTS_PER_LENGTH, 1, MOST_LENGTHS))
+        parts = np.array_split(order, n_ranges)
+        lengths = [np.log(known.n_tokens[part].mean()) for part in parts]
+        means = [known.scores[part].mean() for part in parts]
+        return cls(*map(np.array, (lengths, means, [known.scores[part].std() for part in parts])))
+
+    def novelty(self, found: Explained) -> FloatArray:
+        """Standard deviations below the mean of documents as long, (n_docs,); NaN without words."""
+        lengths = np.log(np.maximum(found.n_tokens, 1.0))
+        means = np.interp(lengths, self.log_lengths, self.means)
+        deviations = np.interp(lengths, self.log_lengths, self.deviations)
+        return np.where(found.n_tokens > 0.0, (means - found.scores) / deviations, np.nan)
+
+
+def usual_scores(model: TopicPosterior, corpus: Corpus, n_docs: int, workers: int) -> UsualScores:
+    """The scores of the first ``n_docs`` documents, which the topics were learned from.
+
+    Raises OptionError if they are too few.
+    """
+    if n_docs < DOCUMENTS_PER_LENGTH:
+        refuse("novelty", f"needs at least {DOCUMENTS_PER_LENGTH} training documents")
+    batch = documents_at(corpus.row_groups, spread_evenly(n_docs, MOST_KNOWN))
+    return UsualScores.of(explained(model, batch, are_known=True, workers=workers))
