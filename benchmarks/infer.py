@@ -125,7 +125,7 @@ def main(
     if folder is None:
         raise click.UsageError("Give --corpus or --drawn.")
     run, corpus = load_run(path, TopicPosterior), Corpus.open(folder)
-    run.check_corpus(corpus, str(folder))
+    run.reading(corpus, str(folder))
     model, n_docs = run.model, corpus.n_docs
     few = corpus.row_groups[0].read()[:N_WARMUP]
     topic_proportions(few, model.topic_word_mean, model.doc_concentration, workers=workers)

@@ -273,6 +273,18 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tup
     return with_training, replace(corpus, row_groups=tuple(validation))
 
 
+def later_documents(corpus: Corpus, n_docs: int) -> Corpus:
+    """The corpus without its first ``n_docs`` documents."""
+    groups, first = list[RowGroup[DocumentBatch]](), 0
+    for group in corpus.row_groups:
+        if first >= n_docs:
+            groups.append(group)
+        elif first + group.n_docs > n_docs:
+            groups += _in_memory(group, np.arange(n_docs - first, group.n_docs))
+        first += group.n_docs
+    return replace(corpus, row_groups=tuple(groups))
+
+
 def _in_memory(group: RowGroup[DocumentBatch], rows: IntArray) -> list[PartialRowGroup]:
     """Some rows in small groups: scoring takes memory for all words of a group."""
     whole = group.read()

@@ -45,7 +45,7 @@ from sparsetopics.runs.topic_identity import inherited
 
 QUANTA = 2.0**20  # of a token, in which shares of words are whole
 SAMPLE_DOCUMENTS = 4_000  # at most, that decide how a topic is divided: those with most of it
-SPLIT_LAPS = 40  # over these documents: two topics of very different sizes part slowly
+SMALL_LAPS = 40  # over them: two topics of very different sizes part slowly
 FEWEST_DOCUMENTS = 4  # that use a topic which is to be divided
 Parents = list[list[int]]  # the old topics that each new one comes from, in rising order
 
@@ -70,6 +70,10 @@ def edited(
         return found
     if corpus is None:
         refuse("corpus", "is needed to split or drop topics, and for laps")
+    known = run.settings["corpus"].get("fingerprint")
+    if known is not None and is_fingerprint_of(known, corpus) is False:
+        said = "These are not the documents that the run was trained with"
+        warn_user(f"{said}: the counts of its topics become those of these documents alone.")
     for topic in edits.drop:
         found = without_topic(found, place_of(found, topic, "drop"))
     whole = found
@@ -116,6 +120,15 @@ def joined_to_themes(run: TopicRun, groups: IntArray) -> TopicRun:
     return with_names(found.with_topics(nameless), names)
 
 
+def with_new_topics(run: TopicRun, counts: FloatArray) -> TopicRun:
+    """The run with more topics, which have these ``counts``, (n_new_topics, n_words), and a share
+    of the weight that is their share of the tokens."""
+    parents: Parents = [[topic] for topic in range(run.model.n_topics)]
+    return _edited(
+        run, np.vstack([run.model.exact_counts, counts]), [*parents, *([] for _ in counts)]
+    )
+
+
 def with_divided_topic(run: TopicRun, topic: int, shares: FloatArray) -> TopicRun:
     """The run with two topics in place of one, each with half of its α_k.
 
@@ -146,15 +159,22 @@ def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
     """The run with these ``counts``, (n_topics, n_words), in falling order of weight.
 
     ``parents`` are the old topics, in rising order, that each topic comes from. It has the identity
-    of the first of them, unless a heavier topic has it.
+    of the first of them, unless a heavier topic has it. A topic without parents is new.
     """
-    order, old = np.argsort(-counts.sum(axis=1), kind="stable"), run.model
+    sizes, old = counts.sum(axis=1), run.model
+    order = np.argsort(-sizes, kind="stable")
     parents, sticks = [parents[topic] for topic in order], old.sticks
+    parts = sizes[order] / sizes.sum()
     if sticks is None:
-        concentration = _shared(old.doc_concentration, parents)
+        concentration = _shared(old.doc_concentration, parents, parts)
     else:
-        weights = _shared(sticks.global_topic_weights, parents)
-        sticks = reweighted(weights, sticks.concentrations[[of[0] for of in parents]], sticks)
+        weights, former = (
+            _shared(sticks.global_topic_weights, parents, parts),
+            sticks.concentrations,
+        )
+        of_new = former.mean()
+        concentrations = np.array([former[of[0]] if of else of_new for of in parents])
+        sticks = reweighted(weights, concentrations, sticks)
         concentration = sticks.doc_concentration * sticks.global_topic_weights
     eta, sigma = old.word_concentration, old.smoothing
     model = TopicPosterior(old.name, counts[order] + eta, concentration, eta, sticks, sigma)
@@ -172,13 +192,19 @@ def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
     return found
 
 
-def _shared(weights: FloatArray, parents: Parents) -> FloatArray:
-    """The new weights, with the same sum as the old ones; topics of one parent share it equally."""
+def _shared(weights: FloatArray, parents: Parents, of_tokens: FloatArray) -> FloatArray:
+    """The new weights, with the same sum as the old ones; topics of one parent share it equally.
+
+    A topic without parents has its share ``of_tokens``, (n_topics,), of all.
+    """
     used, n_children = np.unique(list(chain.from_iterable(parents)), return_counts=True)
     parts = np.zeros_like(weights)
     parts[used] = weights[used] / n_children
     sums = np.array([parts[of].sum() for of in parents], np.float64)
     sums *= weights.sum() / weights[used].sum()
+    is_new = np.array([not of for of in parents])
+    sums *= 1.0 - of_tokens[is_new].sum()
+    sums[is_new] = weights.sum() * of_tokens[is_new]
     return sums
 
 
@@ -215,10 +241,6 @@ def relearned(
     """
     options, rng = options_of_laps(run, laps), np.random.default_rng(run.settings.get("seed"))
     hooks.on_options(options)
-    known = run.settings["corpus"].get("fingerprint")
-    if known is not None and is_fingerprint_of(known, corpus) is False:
-        said = "These are not the documents that the run was trained with"
-        warn_user(f"{said}: the counts of its topics become those of these documents alone.")
     data = divided(corpus, options, None, None, rng)
     with workshop(workers) as where:
         made = run_session(data, options, rng, *where, hooks, scorer=None, start=run.model)
@@ -246,7 +268,7 @@ def split_topic(run: TopicRun, topic: int, corpus: Corpus, workers: int) -> Topi
     current, parts = Globals(components, sharing, Words(model.n_words, eta)), list[DocumentBatch]()
     if corpus.n_docs < FEWEST_DOCUMENTS:
         refuse("split", f"needs at least {FEWEST_DOCUMENTS} documents that use topic {topic}")
-    with workshop(workers) as (executor, scratch):
+    with workshop(workers) as (executor, _):
         for batch in corpus.batches():
             found = fit_documents(batch, current, local, executor).responsibilities
             own = DocumentBatch.joined([*parts, words_of_topic(Assignments(batch, found), topic)])
@@ -254,16 +276,28 @@ def split_topic(run: TopicRun, topic: int, corpus: Corpus, workers: int) -> Topi
             order = np.argsort(-np.bincount(rows, own.word_counts, own.n_docs), kind="stable")
             own = own.take(np.sort(order[:SAMPLE_DOCUMENTS]))
             parts = [own]
-        if own.n_docs < FEWEST_DOCUMENTS:
-            refuse("split", f"fewer than {FEWEST_DOCUMENTS} documents use topic {topic}")
-        n_batches = min(FEWEST_BATCHES, own.n_docs)
-        batches = [own[first::n_batches] for first in range(n_batches)]
-        sizes = own.n_docs, own.n_tokens, model.n_words, n_batches
-        prior = TopicPrior(word_concentration=eta)
-        of_two = TrainingOptions(2, SPLIT_LAPS, prior=prior, smoothing=eta)
-        rng = np.random.default_rng(run.settings.get("seed"))
-        source = Batches(*sizes, True, batches.__getitem__)
-        two = train(source, of_two, scratch, executor, rng)
-    assert isinstance(two, TopicPosterior), "LDA"
+    if own.n_docs < FEWEST_DOCUMENTS:
+        refuse("split", f"fewer than {FEWEST_DOCUMENTS} documents use topic {topic}")
+    two = _topics_of(own, run, 2, workers)
     tokens = two.topic_word_mean * two.sizes[:, None]  # of each word in each of the two
     return with_divided_topic(run, topic, tokens[0] / tokens.sum(axis=0))
+
+
+def with_topics_of(run: TopicRun, batch: DocumentBatch, n_new: int, workers: int) -> TopicRun:
+    """The run with ``n_new`` more topics, which have the tokens of documents that it lacks."""
+    return with_new_topics(run, _topics_of(batch, run, n_new, workers).exact_counts)
+
+
+def _topics_of(own: DocumentBatch, run: TopicRun, n_topics: int, workers: int) -> TopicPosterior:
+    """LDA of a small collection, with the words and η of a run."""
+    eta, n_batches = run.model.word_concentration, min(FEWEST_BATCHES, own.n_docs)
+    batches = [own[first::n_batches] for first in range(n_batches)]
+    sizes = own.n_docs, own.n_tokens, run.model.n_words, n_batches
+    prior = TopicPrior(word_concentration=eta)
+    options = TrainingOptions(n_topics, SMALL_LAPS, prior=prior, smoothing=eta)
+    rng = np.random.default_rng(run.settings.get("seed"))
+    source = Batches(*sizes, True, batches.__getitem__)
+    with workshop(workers) as (executor, scratch):
+        found = train(source, options, scratch, executor, rng)
+    assert isinstance(found, TopicPosterior), "LDA"
+    return found

@@ -391,7 +391,7 @@ def test_a_folder_that_is_no_run_has_no_kind(tmp_path):
 def test_vectors_of_other_columns_are_refused(folder_of, n_columns, fingerprint, message):
     run = load_run(folder_of())
 
-    run.check_corpus(SimpleNamespace(n_columns=3, fingerprint="columns"), "heldout")
+    run.reading(SimpleNamespace(n_columns=3, fingerprint="columns"), "heldout")
     found = SimpleNamespace(n_columns=n_columns, fingerprint=fingerprint)
     with pytest.raises(ShapeError, match=message):
-        run.check_corpus(found, "heldout")
+        run.reading(found, "heldout")

@@ -1,0 +1,131 @@
+"""A run for a corpus that has grown since it was trained: one lap, new words and new topics.
+
+The lap begins with the topics of the run, so that nearly all documents keep theirs. A theme that
+has arrived would take over an old topic in such a lap. So before it, documents that the topics
+explain badly (``novelty``) make new topics, as many as pay on other new documents: half of them
+decide about topics that are made of the other half, and the other way round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics.answers.editing import relearned, with_topics_of
+from sparsetopics.answers.novelty import explained, usual_scores
+from sparsetopics.answers.proportions import shares_of
+from sparsetopics.base.batches import DocumentBatch, FloatArray
+from sparsetopics.base.errors import CorpusError
+from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.batching import later_documents
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.lookup import documents_at, spread_evenly
+from sparsetopics.measures.completion import N_FOLDS, predicted_log_probability, split_by_type
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.registry import MODELS
+from sparsetopics.runs.callbacks import RunHooks
+from sparsetopics.runs.run import TopicRun, knowing
+
+LEAST_NOVELTY = 2.5  # of documents that new topics are made of
+FEWEST_NOVEL = 8  # such documents, without which there are no new topics
+MOST_TRIED = 2_000  # new documents that decide about new topics
+MOST_NEW_TOPICS = 4  # of one update
+LEAST_GAIN = 2.5  # standard errors, by which a new topic must raise the score of other documents
+VISITS = 2  # of new documents, before topics are compared on others
+
+
+def updated(
+    run: TopicRun,
+    corpus: Corpus,
+    where: str,
+    *,
+    workers: int = 1,
+    hooks: RunHooks = RunHooks(),  # noqa: B008 - immutable
+) -> TopicRun:
+    """Return a run of all documents of ``corpus``, at ``where``, which has grown since ``run``.
+
+    Topics keep their ids and names, and those of new documents get new ones, if the model learns
+    their number. Returns ``run`` if there is no new document. Raises CorpusError if the corpus does
+    not begin with the documents of the run, VocabularyError if its words do not.
+    """
+    start = knowing(run, corpus, where)
+    later = new_documents(run, corpus, where)
+    if not later.row_groups:
+        return run
+    if MODELS[run.model.name].learns_number:
+        n_known = corpus.n_docs - later.n_docs
+        usual = usual_scores(start.model, corpus, n_known, workers)
+        batch = documents_at(later.row_groups, spread_evenly(later.n_docs, MOST_TRIED))
+        found = explained(start.model, batch, are_known=False, workers=workers)
+        is_novel = usual.novelty(found) >= LEAST_NOVELTY
+        start = _with_topics_that_pay(start, batch, is_novel, workers)
+    return relearned(start, start, corpus, 1, workers, hooks)
+
+
+def new_documents(run: TopicRun, corpus: Corpus, where: str) -> Corpus:
+    """The documents of ``corpus`` after those of the run; CorpusError if it does not begin with
+    these."""
+    facts = run.settings["corpus"]
+    n_known, n_tokens = facts["n_documents"], facts.get("n_tokens")
+    if n_known <= corpus.n_docs:
+        later = later_documents(corpus, n_known)
+        # Where documents are read again, as in memory, those of before have the new words, too.
+        for known in (corpus, run.reading_documents(corpus, where)):
+            n_before = known.n_tokens - later_documents(known, n_known).n_tokens
+            if n_tokens is None or abs(n_before - n_tokens) < 1e-6 * n_tokens:
+                return later
+    trained = f"the {quantity(n_known, 'document')} that {run.path} was trained with"
+    problem = f"expected {trained} and others after them, but found other documents"
+    raise CorpusError(where, problem, "Add documents to its corpus with `ingest --append`.")
+
+
+def _with_topics_that_pay(
+    run: TopicRun, batch: DocumentBatch, is_novel: NDArray[np.bool_], workers: int
+) -> TopicRun:
+    """The run with as many topics of the novel documents as pay, if any do."""
+    best, gains = run, np.zeros(batch.n_docs)
+    for n_new in range(1, MOST_NEW_TOPICS + 1):
+        if is_novel.sum() < n_new * FEWEST_NOVEL:
+            break
+        found = _gains(run, batch, is_novel, n_new, workers)
+        more, gains = found - gains, found
+        if more.sum() <= LEAST_GAIN * np.sqrt(np.square(more).sum()):
+            break
+        best = with_topics_of(run, batch[is_novel], n_new, workers)
+    return best
+
+
+def _gains(
+    run: TopicRun, batch: DocumentBatch, is_novel: NDArray[np.bool_], n_new: int, workers: int
+) -> FloatArray:
+    """What new topics, of other documents, add to the completion of each, in nats, (n_docs,)."""
+    gains, is_odd = np.zeros(batch.n_docs), np.arange(batch.n_docs) % 2 == 1
+    for own in (is_odd, ~is_odd):
+        grown = with_topics_of(run, batch[is_novel & ~own], n_new, workers)
+        models = (_after(each.model, batch[~own], workers) for each in (run, grown))
+        before, after = (_completion(model, batch[own], workers) for model in models)
+        gains[own] = after - before
+    return gains
+
+
+def _after(model: TopicPosterior, batch: DocumentBatch, workers: int) -> TopicPosterior:
+    """The model with the tokens of more documents, which are visited several times."""
+    found = model
+    for _ in range(VISITS):
+        tokens = explained(found, batch, are_known=False, workers=workers).topic_words
+        found = replace(model, topic_word_posterior=model.topic_word_posterior + tokens)
+    return found
+
+
+def _completion(model: TopicPosterior, batch: DocumentBatch, workers: int) -> FloatArray:
+    """The log probability of each document's words given its others, in nats, (n_docs,)."""
+    shares, sums = shares_of(model, workers=workers), np.zeros(batch.n_docs)
+    is_scored = np.diff(batch.indptr) >= 2  # as in ``split_by_type``
+    word_topic = np.ascontiguousarray(model.topic_word_mean.T)
+    for fold in range(N_FOLDS):
+        observed, scored = split_by_type(batch, np.random.default_rng(0), fold)
+        logs = predicted_log_probability(scored, shares(observed), word_topic)
+        sums[is_scored] += np.add.reduceat(scored.word_counts * logs, scored.indptr[:-1])
+    return sums
