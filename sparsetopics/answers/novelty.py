@@ -35,6 +35,7 @@ from sparsetopics.options.option import refuse
 MOST_KNOWN = 4_000  # training documents that others are compared with
 DOCUMENTS_PER_LENGTH = 50  # at least, of each range of lengths
 MOST_LENGTHS = 20  # ranges of lengths
+LEAST_NOVELTY = 2.5  # of a document that topics do not fit
 
 
 class Explained(NamedTuple):
@@ -86,6 +87,7 @@ class UsualScores(NamedTuple):
     log_lengths: FloatArray  # (n_lengths,)  rising
     means: FloatArray  # (n_lengths,)
     deviations: FloatArray  # (n_lengths,)
+    novel_share: float = 0.0  # of the training documents, with ``LEAST_NOVELTY``
 
     @classmethod
     def of(cls, known: Explained) -> UsualScores:
@@ -95,7 +97,10 @@ class UsualScores(NamedTuple):
         parts = np.array_split(order, n_ranges)
         lengths = [np.log(known.n_tokens[part].mean()) for part in parts]
         means = [known.scores[part].mean() for part in parts]
-        return cls(*map(np.array, (lengths, means, [known.scores[part].std() for part in parts])))
+        deviations = [known.scores[part].std() for part in parts]
+        usual = cls(np.array(lengths), np.array(means), np.array(deviations))
+        is_novel = usual.novelty(known) >= LEAST_NOVELTY
+        return usual._replace(novel_share=float(is_novel.mean()))
 
     def novelty(self, found: Explained) -> FloatArray:
         """Standard deviations below the mean of documents as long, (n_docs,); NaN without words."""

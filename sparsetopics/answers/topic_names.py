@@ -227,16 +227,24 @@ def _topics_with_words(found: Sequence[TopicIdentity], run: AnyRun) -> dict[str,
 
 def _same_topics(other: AnyRun, run: AnyRun) -> dict[str, int]:
     """The topics of ``run`` that are most similar to those of another run, and they to them."""
-    words = {word: k for k, word in enumerate(run.words.words)}  # first, as in ``labels_of``
-    ours = run.model.topic_word_mean
-    theirs = np.zeros((other.model.n_topics, ours.shape[1]))
-    old = [k for k, word in enumerate(other.words.words) if word in words]
-    new = [words[other.words.words[k]] for k in old]
-    theirs[:, new] = other.model.topic_word_mean[:, old]
+    theirs, ours = over_words_of(other, run), run.model.topic_word_mean
     # A pair that is less similar makes no other unclear.
     least = 1.0 - CLEARER * (1.0 - LEAST_SIMILARITY)
     similarity = similarities(theirs, ours, jensen_shannon_similarity, least)
     return _clear_pairs(similarity, similarity >= LEAST_SIMILARITY, other.topics)
+
+
+def over_words_of(other: AnyRun, run: AnyRun) -> FloatArray:
+    """The topics of another run over the words of ``run``, (n_other_topics, n_words).
+
+    Rows sum to less than one if there are other words in it.
+    """
+    words = {word: k for k, word in enumerate(run.words.words)}  # first, as in ``labels_of``
+    theirs = np.zeros((other.model.n_topics, len(words)))
+    old = [k for k, word in enumerate(other.words.words) if word in words]
+    new = [words[other.words.words[k]] for k in old]
+    theirs[:, new] = other.model.topic_word_mean[:, old]
+    return theirs
 
 
 def _clear_pairs(

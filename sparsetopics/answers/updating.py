@@ -9,17 +9,17 @@ decide about topics that are made of the other half, and the other way round.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetopics.answers.changes import Change, changes, lasting
 from sparsetopics.answers.editing import relearned, with_topics_of
-from sparsetopics.answers.novelty import explained, usual_scores
+from sparsetopics.answers.new_documents import FEWEST_NOVEL, documents_after
+from sparsetopics.answers.novelty import LEAST_NOVELTY, explained, usual_scores
 from sparsetopics.answers.proportions import shares_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray
-from sparsetopics.base.errors import CorpusError
-from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.batching import later_documents
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
 from sparsetopics.measures.completion import N_FOLDS, predicted_log_probability, split_by_type
@@ -28,12 +28,19 @@ from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.run import TopicRun, knowing
 
-LEAST_NOVELTY = 2.5  # of documents that new topics are made of
-FEWEST_NOVEL = 8  # such documents, without which there are no new topics
 MOST_TRIED = 2_000  # new documents that decide about new topics
 MOST_NEW_TOPICS = 4  # of one update
 LEAST_GAIN = 2.5  # standard errors, by which a new topic must raise the score of other documents
 VISITS = 2  # of new documents, before topics are compared on others
+
+
+class Updated(NamedTuple):
+    """A run of a corpus that has grown, and what has changed."""
+
+    run: TopicRun
+    n_new_documents: int
+    n_new_words: int
+    changes: list[Change]
 
 
 def updated(
@@ -43,42 +50,28 @@ def updated(
     *,
     workers: int = 1,
     hooks: RunHooks = RunHooks(),  # noqa: B008 - immutable
-) -> TopicRun:
-    """Return a run of all documents of ``corpus``, at ``where``, which has grown since ``run``.
+) -> Updated:
+    """Learn all documents of ``corpus``, at ``where``, which has grown since ``run``, in one lap.
 
-    Topics keep their ids and names, and those of new documents get new ones, if the model learns
-    their number. Returns ``run`` if there is no new document. Raises CorpusError if the corpus does
-    not begin with the documents of the run, VocabularyError if its words do not.
+    Topics keep their ids and names. There are new ones if the model learns their number. Without a
+    new document, the run stays as it is. Raises CorpusError if the corpus does not begin with the
+    documents of the run, VocabularyError if its words do not.
     """
-    start = knowing(run, corpus, where)
-    later = new_documents(run, corpus, where)
+    start, later = knowing(run, corpus, where), documents_after(run, corpus, where)
+    n_words = corpus.n_words - run.model.n_words
     if not later.row_groups:
-        return run
+        return Updated(run, 0, n_words, [])
+    grown = start
     if MODELS[run.model.name].learns_number:
-        n_known = corpus.n_docs - later.n_docs
-        usual = usual_scores(start.model, corpus, n_known, workers)
+        usual = usual_scores(start.model, corpus, corpus.n_docs - later.n_docs, workers)
         batch = documents_at(later.row_groups, spread_evenly(later.n_docs, MOST_TRIED))
         found = explained(start.model, batch, are_known=False, workers=workers)
         is_novel = usual.novelty(found) >= LEAST_NOVELTY
-        start = _with_topics_that_pay(start, batch, is_novel, workers)
-    return relearned(start, start, corpus, 1, workers, hooks)
-
-
-def new_documents(run: TopicRun, corpus: Corpus, where: str) -> Corpus:
-    """The documents of ``corpus`` after those of the run; CorpusError if it does not begin with
-    these."""
-    facts = run.settings["corpus"]
-    n_known, n_tokens = facts["n_documents"], facts.get("n_tokens")
-    if n_known <= corpus.n_docs:
-        later = later_documents(corpus, n_known)
-        # Where documents are read again, as in memory, those of before have the new words, too.
-        for known in (corpus, run.reading_documents(corpus, where)):
-            n_before = known.n_tokens - later_documents(known, n_known).n_tokens
-            if n_tokens is None or abs(n_before - n_tokens) < 1e-6 * n_tokens:
-                return later
-    trained = f"the {quantity(n_known, 'document')} that {run.path} was trained with"
-    problem = f"expected {trained} and others after them, but found other documents"
-    raise CorpusError(where, problem, "Add documents to its corpus with `ingest --append`.")
+        grown = _with_topics_that_pay(start, batch, is_novel, workers)
+    new = relearned(grown, grown, corpus, 1, workers, hooks)
+    found_changes = changes(run, new, corpus, workers=workers)
+    new.settings["told"] = lasting(run, found_changes)
+    return Updated(new, later.n_docs, n_words, found_changes)
 
 
 def _with_topics_that_pay(

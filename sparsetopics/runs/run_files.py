@@ -112,6 +112,7 @@ class KeptEntries(TypedDict, total=False):
     # By topic, None if many documents are needed; where the learner keeps what it knows of them
     few_documents: tuple[FewDocuments | None, ...]
     themes: tuple[Merge, ...]  # in memory; folders have them in ``THEMES_FILE``
+    told: tuple[tuple[str, str], ...]  # what updates said of topics and still holds
 
 
 class Provenance(KeptEntries):

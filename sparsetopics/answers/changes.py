@@ -1,0 +1,205 @@
+"""What has changed between two runs, of which the second may have learned on from the first.
+
+Topics are the same if they have the same id, or if no id is in both runs, by their words. A topic
+that has lost its id is part of the topic that has half of its words, if any has. With the documents
+that came between the two runs, ``new_documents`` knows more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.answers.new_documents import (
+    MOST_COUNTED,
+    Shares,
+    Unfitted,
+    documents_after,
+    foreign_shares,
+    topic_shares,
+    unfitted_documents,
+)
+from sparsetopics.answers.representatives import TopicsToShow, representatives
+from sparsetopics.answers.topic_names import labels_of, over_words_of
+from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.measures.similar_topics import shared_probability, similarities
+from sparsetopics.measures.top_words import top_words
+from sparsetopics.runs.run import TopicRun, knowing
+from sparsetopics.runs.topic_identity import LEAST_KEPT, heirs
+
+LEAST_FOREIGN = 0.15  # of a topic's tokens in new documents, if it has moved
+MOSTLY_FOREIGN = 0.3  # from here on, a theme takes the topic over
+LEAST_SAME = 0.8  # probability shared by topics that have not moved
+LEVEL = 0.01  # of tests of shares, for all topics together
+FADED, GROWN = 0.5, 2.0  # times the share before
+N_WORDS, N_DOCUMENTS = 8, 3  # that explain a change
+SAME, MOVED, TAKEN_OVER, SPLIT, NEW = "same", "moved", "taken over", "split", "new"  # kinds
+MERGED, GONE, FADING, GROWING = "merged", "gone", "fading", "growing"
+UNFITTED = "no topic fits"
+MORE, LESS = "more", "less"  # courses, of which people are told once
+COURSES = {
+    **dict.fromkeys((NEW, SPLIT, TAKEN_OVER, GROWING), MORE), FADING: LESS, UNFITTED: UNFITTED
+}  # fmt: skip
+Lasting = tuple[str, str]  # course and id of the topic
+
+
+class Change(NamedTuple):
+    """What happened to a topic, or that no topic fits some documents."""
+
+    kind: str  # same, moved, taken over, split, merged, new, gone, fading, growing, no topic fits
+    topic: str | None  # its id in the second run
+    former: tuple[str, ...]  # ids in the first run
+    name: str
+    words: tuple[str, ...]
+    similarity: float | None = None  # probability that the topic shares with its former one
+    share: float | None = None  # of the new documents
+    share_before: float | None = None  # of the old ones
+    low: float | None = None  # ends of the 95 % interval of the difference
+    high: float | None = None
+    documents: tuple[str, ...] = ()  # ids of new ones that explain it
+    was_told: bool = False  # of the first run, and has lasted since
+
+    @property
+    def is_news(self) -> bool:
+        """Whether somebody should be told."""
+        return self.kind not in (SAME, MOVED) and not self.was_told
+
+    @property
+    def lasting(self) -> Lasting | None:
+        """What lasts until the share of the topic goes the other way; None for other changes."""
+        course = COURSES.get(self.kind)
+        return None if course is None else (course, self.topic or "")
+
+
+def changes(
+    before: TopicRun, after: TopicRun, corpus: Corpus | None = None, *, workers: int = 1
+) -> list[Change]:
+    """What happened to each topic from one run to another, the heaviest first.
+
+    ``corpus`` has the documents of ``before``, and after these new ones. Raises CorpusError and
+    VocabularyError for another.
+    """
+    old, new = over_words_of(before, after), after.model.topic_word_mean
+    places = {topic.id: place for place, topic in enumerate(before.topics)}
+    former = [places.get(topic.id, -1) for topic in after.topics]
+    if max(former) < 0:
+        former = [of[0] if of else -1 for of in heirs(old, new)]
+    likeness = similarities(old, new, shared_probability, 0.0)
+    found = [_by_words(topic, place, likeness, before, after) for topic, place in enumerate(former)]
+    lost = [place for place in range(before.model.n_topics) if place not in former]
+    gone = [_lost(place, likeness[place], before, after) for place in lost]
+    if corpus is None:
+        return [*found, *gone]
+    later = documents_after(before, corpus, "the corpus")
+    if not later.row_groups:
+        return [*found, *gone]
+    known = knowing(before, corpus, "the corpus").model
+    shares = topic_shares(after.model, corpus, later, workers)
+    foreign = foreign_shares(known, after.model, former, corpus, later, workers)
+    found = [
+        _in_documents(change, topic, foreign[topic], shares) for topic, change in enumerate(found)
+    ]
+    is_new = np.array([place < 0 for place in former])
+    unfitted = unfitted_documents(known, after.model, is_new, corpus, later, workers)
+    found += _unfitted(unfitted, after, later)
+    told = {*before.settings.get("told", ())}
+    found = [each._replace(was_told=each.lasting in told) for each in found]
+    return [*_with_examples(found, after, later, workers), *gone]
+
+
+def lasting(before: TopicRun, found: Sequence[Change]) -> tuple[Lasting, ...]:
+    """What people have been told and lasts, after the changes since ``before``."""
+    now = [each.lasting for each in found if each.lasting is not None]
+    gains = {
+        each.topic: each.share - each.share_before
+        for each in found
+        if each.share is not None and each.share_before is not None
+    }
+    signs = {MORE: 1.0, LESS: -1.0}
+    still = [
+        (course, topic)
+        for course, topic in before.settings.get("told", ())
+        if signs.get(course, 0.0) * gains.get(topic, 0.0) > 0.0
+    ]
+    return tuple(dict.fromkeys([*now, *still]))
+
+
+def _by_words(
+    topic: int, place: int, likeness: FloatArray, before: TopicRun, after: TopicRun
+) -> Change:
+    """What the words say of a topic that was at ``place``, or at none (−1)."""
+    if place < 0:
+        nearest = int(likeness[:, topic].argmax())
+        is_part = likeness[nearest, topic] >= LEAST_KEPT
+        former = (before.topics[nearest].id,) if is_part else ()
+        return _change(SPLIT if is_part else NEW, after, topic, former)
+    similarity = float(likeness[place, topic])
+    kind = MOVED if similarity >= LEAST_KEPT else TAKEN_OVER
+    kind = SAME if similarity >= LEAST_SAME else kind
+    return _change(kind, after, topic, (before.topics[place].id,))._replace(similarity=similarity)
+
+
+def _lost(place: int, likeness: FloatArray, before: TopicRun, after: TopicRun) -> Change:
+    """What became of an old topic without an heir; ``likeness`` is that to all new topics."""
+    own = before.topics[place].id
+    known = [topic for topic, each in enumerate(after.topics) if own in each.former_ids]
+    nearest = known[0] if known else int(likeness.argmax())
+    if known or likeness[nearest] >= LEAST_KEPT:
+        return _change(MERGED, after, nearest, (own,))
+    return _change(GONE, before, place, (own,))._replace(topic=None)
+
+
+def _change(kind: str, run: TopicRun, topic: int, former: tuple[str, ...]) -> Change:
+    """A change of a topic of ``run``, with its name and its best words there."""
+    best = top_words(run.model.topic_word_mean[topic : topic + 1], N_WORDS)[0]
+    words = tuple(run.words.shown[word] for word in best.tolist())
+    own, name = labels_of(run)[topic]
+    return Change(kind, own, former, name, words)
+
+
+def _in_documents(change: Change, topic: int, foreign: float, shares: Shares) -> Change:
+    """The change with what new documents tell; they decide about topics that stay."""
+    before, after, low, high, p_value = (float(each[topic]) for each in shares)
+    kind = change.kind
+    if kind in (SAME, MOVED):
+        if foreign >= MOSTLY_FOREIGN:
+            kind = TAKEN_OVER
+        elif p_value < LEVEL and after < FADED * before:
+            kind = FADING
+        elif p_value < LEVEL and after > GROWN * before:
+            kind = GROWING
+        elif foreign >= LEAST_FOREIGN:
+            kind = MOVED
+    return change._replace(kind=kind, share=after, share_before=before, low=low, high=high)
+
+
+def _with_examples(
+    found: Sequence[Change], after: TopicRun, later: Corpus, workers: int
+) -> list[Change]:
+    """The changes with the documents that explain those which are news."""
+    wanted = [each.topic for each in found if each.is_news and each.topic is not None]
+    if not wanted:
+        return list(found)
+    chosen = TopicsToShow.of_run(after, wanted, workers=workers)
+    documents = representatives(chosen, later, N_DOCUMENTS, most=MOST_COUNTED).of_topics
+    ids = [tuple(each.doc_id for each in own) for own in documents]
+    of_topic = dict[str | None, tuple[str, ...]](zip(wanted, ids, strict=True))
+    return [each._replace(documents=of_topic.get(each.topic, ())) for each in found]
+
+
+def _unfitted(found: Unfitted, after: TopicRun, later: Corpus) -> list[Change]:
+    """Documents that no topic fits, as one change, if there are any."""
+    if not len(found.places):
+        return []
+    usual = after.model.weights @ after.model.topic_word_mean
+    shares = found.word_counts / found.word_counts.sum()
+    scores = found.word_counts * np.log(np.maximum(shares, 1e-300) / usual)
+    words = tuple(after.words.shown[word] for word in np.argsort(-scores, kind="stable")[:N_WORDS])
+    names = [name for ids in later.ids() for name in ids]
+    documents = tuple(names[place] for place in found.places[:N_DOCUMENTS])
+    n_documents = quantity(len(found.places), "document")
+    return [Change(UNFITTED, None, (), n_documents, words, documents=documents)]

@@ -1,0 +1,180 @@
+"""What documents that were added since a run tell about its topics, beside the old documents.
+
+Old documents are drawn at random several times, each time as many as are looked at of the new ones.
+So how much differs by chance is seen, with all that makes real documents differ. Old documents are
+taken out of the topics before these are compared with them, since the topics have learned them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammainc, gammaincc
+
+from sparsetopics.answers.novelty import LEAST_NOVELTY, explained, usual_scores
+from sparsetopics.answers.proportions import shares_of
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.errors import CorpusError
+from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.batching import later_documents
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.lookup import documents_at, spread_evenly
+from sparsetopics.execution.executors import open_executor
+from sparsetopics.measures.prevalence import (
+    GroupTotal,
+    group_differences,
+    group_means,
+    holm_adjusted,
+    sum_groups,
+    unbiased_projection,
+)
+from sparsetopics.measures.similar_topics import shared_probability
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.runs.run import TopicRun
+
+N_DRAWS = 10  # of old documents
+MOST_DRAWN = 1_000  # documents at once
+FEWEST_DRAWN = 20  # documents; fewer say nothing
+MOST_COUNTED = 4_000  # old and new documents, from which shares of topics are estimated
+LEAST_DRIFT = 4.0  # standard deviations between draws
+SMALLEST_DEVIATION = 0.02  # of similarities, since few draws may be alike by chance
+FEWEST_TOKENS = 100  # of a topic in new documents, for its words to be compared
+LEAST_EXCESS = 4.0  # standard deviations, by which documents that no topic fits exceed the usual
+FEWEST_NOVEL = 8  # such documents
+LEAST_OF_NEW = 0.1  # share of new topics in a document that they fit
+
+
+class Shares(NamedTuple):
+    """The mean share of each topic in old and in new documents, (n_topics,) each."""
+
+    before: FloatArray
+    after: FloatArray
+    low: FloatArray  # ends of the 95 % interval of the difference
+    high: FloatArray
+    p_value: FloatArray  # Holm: adjusted for the number of topics
+
+
+def documents_after(run: TopicRun, corpus: Corpus, where: str) -> Corpus:
+    """The documents of ``corpus`` after those of the run; CorpusError if it does not begin with
+    these."""
+    facts = run.settings["corpus"]
+    n_known, n_tokens = facts["n_documents"], facts.get("n_tokens")
+    if n_known <= corpus.n_docs:
+        later = later_documents(corpus, n_known)
+        # Where documents are read again, as in memory, those of before have the new words, too.
+        for known in (corpus, run.reading_documents(corpus, where)):
+            n_before = known.n_tokens - later_documents(known, n_known).n_tokens
+            if n_tokens is None or abs(n_before - n_tokens) < 1e-6 * n_tokens:
+                return later
+    trained = f"the {quantity(n_known, 'document')} that {run.path} was trained with"
+    problem = f"expected {trained} and others after them, but found other documents"
+    raise CorpusError(where, problem, "Add documents to its corpus with `ingest --append`.")
+
+
+def foreign_shares(
+    before: TopicPosterior,
+    after: TopicPosterior,
+    former: Sequence[int],  # (n_topics,)  topics of ``before``; −1: none
+    corpus: Corpus,
+    later: Corpus,
+    workers: int,
+) -> FloatArray:
+    """The share of each topic's tokens in the ``later`` documents that are unlike the topic before.
+
+    It is one minus how similar their words are, for each unit of how similar those of as many old
+    documents are. Zero for what may be chance, and for topics of too few tokens.
+    """
+    n_known = corpus.n_docs - later.n_docs
+    n_drawn = min(later.n_docs, MOST_DRAWN, n_known // 4)
+    found = np.zeros(len(former))
+    if n_drawn < FEWEST_DRAWN:
+        return found
+    n_draws = min(N_DRAWS, n_known // n_drawn)
+    rows = np.random.default_rng(0).permutation(n_known)[: n_draws * n_drawn]
+    draws = [(corpus, np.sort(own), True) for own in rows.reshape(n_draws, n_drawn)]
+    draws.append((later, spread_evenly(later.n_docs, n_drawn), False))
+    likeness, n_tokens = np.zeros((2, len(draws), len(former)))
+    counts, sigma = before.topic_word_counts, before.smoothing or before.word_concentration
+    for draw, (source, own, are_known) in enumerate(draws):
+        batch = documents_at(source.row_groups, own)
+        words = explained(after, batch, are_known=True, workers=workers).topic_words
+        for topic, place in enumerate(former):
+            n_tokens[draw, topic] = words[topic].sum()
+            if place >= 0 and n_tokens[draw, topic] > 0.0:
+                others = np.maximum(counts[place] - words[topic] * are_known, 0.0) + sigma
+                own_words = words[topic] / n_tokens[draw, topic]
+                likeness[draw, topic] = shared_probability(own_words, others / others.sum())
+    usual = likeness[:-1].mean(axis=0)
+    deviations = np.maximum(likeness[:-1].std(axis=0, ddof=1), SMALLEST_DEVIATION)
+    is_known = (n_tokens[-1] >= FEWEST_TOKENS) & (2.0 * n_tokens[-1] >= n_tokens[:-1].mean(axis=0))
+    is_foreign = is_known & (usual - likeness[-1] >= LEAST_DRIFT * deviations)
+    found[is_foreign] = 1.0 - likeness[-1, is_foreign] / usual[is_foreign]
+    return found
+
+
+def topic_shares(model: TopicPosterior, corpus: Corpus, later: Corpus, workers: int) -> Shares:
+    """The shares of topics in the old documents of ``corpus`` and in ``later`` ones, as prevalence
+    is estimated."""
+    topic_word = model.topic_word_mean
+    projection = unbiased_projection(topic_word, model.weights)
+    totals, n_known = list[GroupTotal](), corpus.n_docs - later.n_docs
+    with open_executor(workers) as executor:
+        for source, n_docs in ((corpus, n_known), (later, later.n_docs)):
+            batch = documents_at(source.row_groups, spread_evenly(n_docs, MOST_COUNTED))
+            group = np.zeros(batch.n_docs, np.int64)
+            total = GroupTotal(model.n_topics, model.n_words)
+            total.add(sum_groups(batch, group, 1, projection, executor), 0)
+            totals.append(total)
+    means = group_means(totals, topic_word)
+    found, (before, after) = group_differences(means, np.array([[1, 0]])), means.mean
+    # If nothing has changed, new documents differ as the old ones do. Their own differences would
+    # say too little: where none has a topic, they do not differ at all.
+    ratio = np.sqrt(means.n_documents[0] / means.n_documents[1])
+    error = means.standard_error[0] * np.sqrt(1.0 + ratio**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_value = skewed_p_value((after - before) / error, means.skewness[0] * ratio)
+    return Shares(before, after, found.low[0], found.high[0], holm_adjusted(p_value))
+
+
+def skewed_p_value(z: FloatArray, skewness: FloatArray) -> FloatArray:
+    """Two-sided p-values under the gamma distribution with mean 0, variance 1 and this skewness.
+
+    Sums over few documents of which few have a topic are skewed like this. NaN stays NaN.
+    """
+    shape = 4.0 / np.maximum(np.square(skewness), 1e-6)
+    value = np.maximum(shape + np.where(skewness < 0.0, -z, z) * np.sqrt(shape), 0.0)
+    p_values: FloatArray = 2.0 * np.minimum(gammainc(shape, value), gammaincc(shape, value))
+    return p_values
+
+
+class Unfitted(NamedTuple):
+    """New documents that no topic fits, the worst first; none unless they are more than usual."""
+
+    places: IntArray  # among the later documents
+    word_counts: FloatArray  # (n_words,)
+
+
+def unfitted_documents(
+    before: TopicPosterior,
+    after: TopicPosterior,
+    is_new: NDArray[np.bool_],  # (n_topics,)  of ``after``
+    corpus: Corpus,
+    later: Corpus,
+    workers: int,
+) -> Unfitted:
+    """The ``later`` documents that are novel to ``before``, and not of a new topic."""
+    usual = usual_scores(before, corpus, corpus.n_docs - later.n_docs, workers)
+    rows = spread_evenly(later.n_docs, MOST_COUNTED)
+    batch = documents_at(later.row_groups, rows)
+    novelty = usual.novelty(explained(before, batch, are_known=False, workers=workers))
+    of_new = shares_of(after, workers=workers)(batch)[:, is_new].sum(axis=1)
+    novel = np.flatnonzero((novelty >= LEAST_NOVELTY) & (of_new < LEAST_OF_NEW))
+    n_usual = usual.novel_share * len(rows)
+    if len(novel) < max(FEWEST_NOVEL, n_usual + LEAST_EXCESS * np.sqrt(n_usual + 1.0)):
+        novel = novel[:0]
+    own = batch.take(novel)
+    words = np.bincount(own.word_ids, own.weights, before.n_words).astype(np.float64)
+    return Unfitted(rows[novel[np.argsort(-novelty[novel], kind="stable")]], words)
