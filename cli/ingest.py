@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparsetopics.base.sealed_files import absence
+from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 Sources = tuple[str, ...]
 KINDS = ("documents", "vectors")
 _SECONDS_BETWEEN_LINES = 10.0
+_LONGEST_WORD = 40  # characters
 
 
 @click.command(name="ingest", cls=TableCommand)
@@ -50,7 +52,8 @@ _SECONDS_BETWEEN_LINES = 10.0
     "extended",
     metavar="CORPUS",
     type=NAMED_PATH,
-    help="Add the documents to this corpus instead, with its words and tokenizer settings.",
+    help="Add the documents to this corpus instead, with its words and tokenizer settings. "
+    "Repeating the command adds nothing.",
 )
 @overwrite_option("Replace the corpus if it exists.", with_no=True)
 @click.option(
@@ -87,7 +90,7 @@ def command(
         sparsetopics ingest 'stories/*.jsonl.gz' --stop-words english --out news
         sparsetopics ingest articles.csv --keep text,section,date --out articles
         sparsetopics ingest new.jsonl --vocabulary news --out heldout
-        sparsetopics ingest newer.jsonl --append news
+        sparsetopics ingest newer.jsonl --append news --grow-vocabulary
         sparsetopics ingest news.zip --phrases --stop-words english --out phrases
         sparsetopics ingest photos/ --patches 8 --stride 4 --out patches
         sparsetopics ingest digits.npz --pca 50 --out digits
@@ -98,7 +101,7 @@ def command(
         refuse("append", "cannot be combined with --out")
     rows = [row for row in INGEST_OPTION.values() if not is_turned_off(ctx, row)]
     given = {row.name: values[row.key] for row in rows if is_given(ctx, row.key)}
-    kind = _checked_kind(sources, given, kind)
+    kind = _checked_kind(sources, given, kind, may_be_empty=extended is not None)
     usual = 1 if given.get("executor") == "serial" else min(MOST_WORKERS, os.cpu_count() or 1)
     given.setdefault("workers", usual)
     with _showing_progress(quiet=quiet) as on_progress:
@@ -110,7 +113,7 @@ def command(
         else:
             made, lines = _vectors(sources, out, given, on_progress, overwrite=overwrite)
     files = made.pop("files")
-    if not quiet or files.said_of_left_out:
+    if (files.read and not quiet) or files.said_of_left_out:
         say(str(files))
     if account := made.get("account"):
         made["account"] = account._asdict()
@@ -119,10 +122,13 @@ def command(
     show({**made, **files.as_dict()}, lines, as_json=as_json)
 
 
-def _checked_kind(sources: Sources, given: Given, kind: str | None) -> str:
+def _checked_kind(sources: Sources, given: Given, kind: str | None, *, may_be_empty: bool) -> str:
     """The kind of corpus to make; raises OptionError if an option is for the other kind."""
     from sparsetopics.corpora.readers.formats import kind_of_sources
+    from sparsetopics.corpora.sources.source_files import without_empty
 
+    if may_be_empty and not (sources := tuple(map(str, without_empty(sources)))):
+        return "documents"
     named = given.get("format")
     kind_if = partial(
         kind_of_sources, sources, None if named is None else str(named),
@@ -201,6 +207,11 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
         f"{out}: {quantity(summary.n_documents, 'document')}{added}, "
         f"{quantity(summary.n_tokens, 'token')}, {quantity(summary.n_words, 'word')}."
     ]
+    if summary.n_new_words:
+        more = ", …" if summary.n_new_words > len(summary.new_words) else ""
+        new = quantity(summary.n_new_words, "new word")
+        named = ", ".join(shortened(word, _LONGEST_WORD) for word in summary.new_words)
+        sentences.append(f"Added {new} to the vocabulary: {named}{more}.")
     if summary.fields:
         sentences.append(f"Kept {described(summary.fields, summary.notes)}.")
         sentences += filter(None, [said_of_unkept(summary.fields, summary.notes)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -27,19 +28,28 @@ from sparsetopics.corpora.ingest import (
     write_shards,
 )
 from sparsetopics.corpora.ingest_options import IngestOptions, job_of
+from sparsetopics.corpora.readers.blocks import whole
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.readers.options import DATE_FORMAT, KEEP
 from sparsetopics.corpora.repeated_ids import SKIP, Extended
 from sparsetopics.corpora.sources.account import FileAccount
-from sparsetopics.corpora.sources.source_files import local_paths, names_of
-from sparsetopics.corpora.store.document_rows import DocumentManifest, settings_hash
-from sparsetopics.corpora.store.manifest import FILE_NAME, files_of
+from sparsetopics.corpora.sources.source_files import local_paths, names_of, without_empty
+from sparsetopics.corpora.store.document_rows import (
+    DocumentManifest,
+    save_vocabulary,
+    settings_hash,
+)
+from sparsetopics.corpora.store.manifest import FILE_NAME
 from sparsetopics.corpora.store.unfinished import SPOOL, Spool
+from sparsetopics.corpora.text.candidates import grown, read_candidates, save_candidates, totals_of
+from sparsetopics.corpora.text.pruning import PruningOptions, WordTotals, tally_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import open_cluster_map, open_local_map
 
 _UNCHANGED = "which keeps the words of the corpus"
+_N_NAMED = 10  # new words, in the summary
 
 
 def append(
@@ -53,88 +63,139 @@ def append(
 
     Return the number of documents that were added, and what the corpus holds now.
 
-    Words, their frequencies and the tokeniser do not change; a tokeniser in ``options`` must be
-    that of the corpus. If anything fails, the corpus stays as it was. If a process was killed after
-    it had committed the documents, the same call completes that append and adds nothing. ``say``
-    gets a sentence about this, about skipped links, and if there are no documents to add. Raises
-    SourceError for input that cannot be read, and OutputError if the folder cannot be written or
-    another process changes it meanwhile.
+    Words, their numbers and frequencies and the tokeniser do not change; a tokeniser in ``options``
+    must be that of the corpus. With ``options.grow_vocabulary``, words that pass the cuts of the
+    corpus in old and new documents together follow. If anything fails, the corpus stays as it was.
+    The same call adds documents once: if it is repeated and the files have not changed, it adds
+    nothing, unless they are behind URLs. ``say`` gets a sentence about this, about skipped links,
+    and if there are no documents to add. Raises SourceError for input that cannot be read, and
+    OutputError if the folder cannot be written or another process changes it meanwhile.
     """
     options = options or IngestOptions()
     _check_options(options)
     folder, sources = Path(corpus), list(sources)
     refuse_inputs(folder, local_paths(sources))
-    collection = options.find(sources, say)
-    job = job_of(sources, collection, options)
+    filled = without_empty(sources)
+    collection = options.find(filled, say) if filled or not sources else None
     with (
         open_cluster_map(options.where) as cluster_map,
         _workspace_in(folder) as workspace,
         ExitStack() as opened,
         open_local_map(options.where) as here,
     ):
-        if job is not None and workspace.committed_job == job.text:
-            say(f"{folder}: an append of the same documents was interrupted; it is complete now.")
+        before = DocumentManifest.load(folder)
+        if collection is None:
+            say(f"{folder}: there were no documents to add.")
+            return 0, IngestSummary.of(before, FileAccount((), ()))
+        job = job_of(filled, collection, options)
+        job_hash = "" if job is None else hashlib.sha256(job.text.encode()).hexdigest()
+        if job_hash in before.appended:
+            say(f"{folder}: the same command has added these documents before; it adds nothing.")
             files = FileAccount((), collection.account.left_out)
-            return 0, IngestSummary.of(DocumentManifest.load(folder), files)
+            return 0, IngestSummary.of(before, files)
         workspace.clear()
         workspace.new.mkdir()
-        before = DocumentManifest.load(folder)
         options = _keeping(options, before, collection)
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
-        longer, written, n_repeated = _write(workspace, reading, folder, before)
+        longer, written, n_repeated = _write(workspace, reading, folder, before, say)
+        longer = msgspec.structs.replace(
+            longer, appended=(*before.appended, *filter(None, [job_hash]))
+        )
         if n_repeated:
             say(f"{folder}: left out {quantity(n_repeated, 'document')} with an id that is taken.")
         if not written.shards:
-            if written.skipped and not n_repeated:
+            if written.n_unknown_tokens and not n_repeated:
                 raise written.error
             say(f"{folder}: there were no documents to add.")
             return 0, IngestSummary.of(before, collection.account)._replace(n_repeated=n_repeated)
         if DocumentManifest.load(folder) != before:
             raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")
-        added = [file.file for file in files_of(longer.shards[len(before.shards) :])]
-        for name in added:
-            if os.path.lexists(folder / name):
-                problem = "a file that is not part of the corpus has the name of a new shard"
-                raise OutputError(str(folder / name), problem, "Move it away.")
-        workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
+        longer.save(workspace.new)
+        _commit(workspace, folder, before)
     n_added = longer.sizes.n_docs - before.sizes.n_docs
+    extended = Corpus.open(folder)
     # Only the first documents are read for this remark.
-    if written.n_unlabelled and {*Corpus.open(folder).row_groups[0].read_labels()} != {None}:
+    if written.n_unlabelled and {*extended.row_groups[0].read_labels()} != {None}:
         problem = f"{written.n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
-    summary = IngestSummary.of(longer, collection.account)
-    return n_added, summary._replace(account=written.account_of(None, None), n_repeated=n_repeated)
+    new_words = extended.vocabulary.shown[before.n_words :]
+    summary = IngestSummary.of(longer, collection.account)._replace(
+        account=written.account_of(None, None),
+        n_repeated=n_repeated,
+        n_new_words=len(new_words),
+        new_words=new_words[:_N_NAMED],
+    )
+    return n_added, summary
+
+
+def _commit(workspace: Workspace, folder: Path, before: DocumentManifest) -> None:
+    """Move the new files into the corpus, the manifest last; OutputError if any would replace a
+    file that the manifest of ``before`` does not list."""
+    added = sorted({path.name for path in workspace.new.iterdir()} - {FILE_NAME})
+    replaced = {file.file for file in (before.vocabulary, before.candidates) if file}
+    for name in set(added) - replaced:
+        if os.path.lexists(folder / name):
+            problem = "a file that is not part of the corpus has the name of a new file"
+            raise OutputError(str(folder / name), problem, "Move it away.")
+    workspace.commit([*added, FILE_NAME])
 
 
 def _write(
-    workspace: Workspace, reading: Reading, folder: Path, before: DocumentManifest
+    workspace: Workspace,
+    reading: Reading,
+    folder: Path,
+    before: DocumentManifest,
+    say: Callable[[str], None],
 ) -> tuple[DocumentManifest, WrittenShards, int]:
-    """Write the new shards and the longer manifest; return it, what was written, and the number of
-    documents that were left out because of their ids."""
+    """Write the new shards and the words; return the longer manifest, what was written, and the
+    number of documents that were left out because of their ids."""
     corpus = Corpus.open(folder)
     vocabulary = corpus.vocabulary
     tokenizer = settle_tokenizer(reading, vocabulary)
     _check_tokenizer(tokenizer, before, names_of(reading.collection.files))
     n_names = before.sizes.n_docs + before.n_skipped
     has_ids = before.has_ids or not _are_positions(corpus.row_groups[0].read_ids(), n_names)
-    spool = None
-    if reading.options.read.duplicate_ids == SKIP:
+    spool, is_choosy = None, reading.options.read.duplicate_ids == SKIP
+    is_counted = reading.options.grow_vocabulary or before.candidates is not None
+    # Words are counted, and repeated ids are known, only after a pass over all documents.
+    if is_counted or is_choosy:
         spool = Spool(workspace.folder / SPOOL, "")
         spool.folder.mkdir()
     extended = Extended(str(folder), corpus.row_groups, n_names, has_ids)
     ids = reading.given_ids(workspace.folder, spool, extended)
-    blocks = ids.named(counted_blocks(reading, tokenizer, ids, spool))
-    of_corpus = vocabulary, before.fields
+    counted = counted_blocks(reading, tokenizer, ids, spool)
+    longer = before
+    if is_counted:
+        totals, pruning = _totals_of(folder, before, vocabulary, say)
+        tallied = tally_words(map(whole, ids.named(counted)) if is_choosy else counted)
+        totals = totals.plus(tallied)
+        candidates = save_candidates(workspace.new, totals, pruning)
+        longer = msgspec.structs.replace(before, candidates=candidates)
+        if reading.options.grow_vocabulary:
+            vocabulary = grown(vocabulary, totals, tallied, pruning)
+    if len(vocabulary) > before.n_words:
+        entry = save_vocabulary(workspace.new, vocabulary)
+        longer = msgspec.structs.replace(longer, n_words=len(vocabulary), vocabulary=entry)
+    blocks, of_corpus = ids.named(counted), (vocabulary, before.fields)
     written = write_shards(workspace.new, blocks, *of_corpus, ids, reading, len(before.shards))
     longer = msgspec.structs.replace(
-        before,
+        longer,
         shards=before.shards + written.shards,
         n_skipped=before.n_skipped + len(written.skipped),
         n_unknown_tokens=before.n_unknown_tokens + written.n_unknown_tokens,
         has_ids=ids.are_given,
     )
-    longer.save(workspace.new)
     return longer, written, ids.n_skipped
+
+
+def _totals_of(
+    folder: Path, manifest: DocumentManifest, vocabulary: Vocabulary, say: Callable[[str], None]
+) -> tuple[WordTotals, PruningOptions]:
+    """The frequencies of all words that were read so far, and the cuts that decide about them."""
+    if manifest.candidates is None:
+        say(f"{folder}: words outside the vocabulary are counted from this append on.")
+        return totals_of(vocabulary, manifest.sizes.n_docs), PruningOptions()
+    return read_candidates(folder, manifest.candidates)
 
 
 def _are_positions(ids: Sequence[str], n_names: int) -> bool:
@@ -152,6 +213,7 @@ def _check_options(options: IngestOptions) -> None:
         ("phrases", options.phrases is not None, _UNCHANGED),
         ("language", language is not None, _UNCHANGED),
         ("overwrite", options.overwrite, _UNCHANGED),
+        ("candidates", not options.candidates, "which counts words if the corpus does"),
         (KEEP, options.read.keep, "which keeps the fields of the corpus"),
         (DATE_FORMAT, options.read.date_format, "which uses the formats of the corpus"),
     ):

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
+from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.ingest_options import (
     IngestOptions,
@@ -62,7 +63,8 @@ from sparsetopics.corpora.store.unfinished import (
     work_folder,
 )
 from sparsetopics.corpora.text.account import WordAccount
-from sparsetopics.corpora.text.pruning import PruningOptions, prune, tally_words
+from sparsetopics.corpora.text.candidates import save_candidates
+from sparsetopics.corpora.text.pruning import prune, tally_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, sentences_of
 from sparsetopics.corpora.text.tokenizer_functions import where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
@@ -87,12 +89,21 @@ class IngestSummary(NamedTuple):
     files: FileAccount  # what was read as what, and what was left out
     account: WordAccount | None  # what became of the words that were read now
     n_repeated: int = 0  # documents left out now because of their ids
+    n_new_words: int = 0  # by which the vocabulary has grown now
+    new_words: Sequence[str] = ()  # the most frequent of these
 
     @classmethod
     def of(cls, manifest: DocumentManifest, files: FileAccount) -> IngestSummary:
         """What the corpus of this manifest holds, of which ``files`` were read now."""
         numbers = {name: int(total) for name, total in manifest.totals.items()}
-        return cls(**numbers, fields=manifest.fields, notes=NO_NOTES, files=files, account=None)
+        return cls(
+            **numbers,
+            fields=manifest.fields,
+            notes=NO_NOTES,
+            files=files,
+            account=None,
+            new_words=(),
+        )
 
 
 class IngestProgress(NamedTuple):
@@ -180,6 +191,8 @@ def ingest(
     is lost, ClusterError is raised and what was read is kept.
     """
     options = options or IngestOptions()
+    if options.grow_vocabulary:
+        raise OptionError("grow_vocabulary", "is for --append")
     sources = list(sources)
     other = options.vocabulary if isinstance(options.vocabulary, Path) else None
     output = corpus_output(out, sources, other, overwrite=options.overwrite)
@@ -199,7 +212,7 @@ def ingest(
         open_local_map(options.where) as here,  # its threads end before the folder is cleared
     ):
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
-        given, left_out = options.vocabulary, None
+        given, left_out, candidates = options.vocabulary, None, None
         if isinstance(given, Path):
             given = vocabulary_of_corpus(given)
         tokenizer = _settled_once(place, reading, given)
@@ -215,7 +228,7 @@ def ingest(
         if vocabulary is None:
             if options.read.duplicate_ids == SKIP:
                 counted = map(whole, ids.named(counted))
-            vocabulary, left_out = _learn_vocabulary(counted, collection, options.pruning)
+            vocabulary, left_out, candidates = _learn_vocabulary(counted, reading, place.corpus)
         blocks = ids.named(counted)
         types, notes = told.types, told.notes  # known now, if blocks are spooled
         written = write_shards(place.corpus, blocks, vocabulary, types, ids, reading)
@@ -227,7 +240,7 @@ def ingest(
         if not written.shards:
             raise written.error
         made = Documents(vocabulary, (), *left_over, types, has_ids=ids.are_given, rules=rules)
-        manifest = write_manifest(place.corpus, made, written.shards)
+        manifest = write_manifest(place.corpus, made, written.shards, candidates)
         if ids.n_skipped:
             say(f"{out}: left out {quantity(ids.n_skipped, 'document')} with an id that is taken.")
         account = written.account_of(None if given else vocabulary, left_out)
@@ -277,13 +290,16 @@ def _cut(pending: PendingBlock, tokenizer: TokenizerOptions) -> tuple[Tokens, in
 
 
 def _learn_vocabulary(
-    blocks: Iterable[CountedBlock], collection: TextCollection, pruning: PruningOptions
-) -> tuple[Vocabulary, dict[str, int]]:
-    """Add up the blocks and choose the words to keep; return how many tokens each rule left out."""
-    totals = tally_words(blocks)
+    blocks: Iterable[CountedBlock], reading: Reading, folder: Path
+) -> tuple[Vocabulary, dict[str, int], FileEntry | None]:
+    """Add up the blocks and choose the words to keep; return how many tokens each rule left out,
+    and the file of all words in ``folder`` if it is wanted."""
+    totals, collection, options = tally_words(blocks), reading.collection, reading.options
     if not totals.n_docs:
         raise SourceError(names_of(collection.files), "there are no documents")
-    return prune(totals, pruning, counted=collection.format.counted)
+    vocabulary, left_out = prune(totals, options.pruning, counted=collection.format.counted)
+    candidates = save_candidates(folder, totals, options.pruning) if options.candidates else None
+    return vocabulary, left_out, candidates
 
 
 def counted_blocks(

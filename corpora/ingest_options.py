@@ -59,6 +59,8 @@ class IngestOptions:
     where: Workplace = field(default_factory=Workplace)
     overwrite: bool = False
     follow_links: bool = False  # in folders, to files outside and to other folders
+    candidates: bool = True  # keep the frequencies of words that are not taken, too
+    grow_vocabulary: bool = False  # by words that pass the cuts with the documents of an append
 
     def __post_init__(self) -> None:
         if self.vocabulary is not None:

@@ -13,9 +13,11 @@ from sparsetopics.base.batches import DocumentBatch, Vectors
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, load_any_manifest, open_corpus
+from sparsetopics.corpora.store.document_rows import DocumentManifest
 from sparsetopics.corpora.store.field_files import columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, Sizes, files_of
 from sparsetopics.corpora.store.shards import RowBatch, StoredRowGroup
+from sparsetopics.corpora.text.candidates import read_candidates
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 
 
@@ -31,6 +33,11 @@ def validate(folder: str | Path) -> list[str]:
         problems = _vocabulary_problems(folder, corpus)
     else:
         problems = _projection_problems(folder, corpus)
+    if isinstance(manifest, DocumentManifest) and manifest.candidates is not None:
+        try:
+            read_candidates(folder, manifest.candidates)
+        except CorpusFormatError as error:
+            problems.append(str(error))
     damaged: dict[Path, str] = {}
     for file in files_of(manifest.shards):
         try:
@@ -47,11 +54,11 @@ def validate(folder: str | Path) -> list[str]:
 
 
 def _vocabulary_problems(folder: Path, corpus: Corpus) -> list[str]:
-    words = corpus.vocabulary.words
+    words, grown = corpus.vocabulary.words, corpus.vocabulary.grown
     frequencies = corpus.vocabulary.term_frequency.tolist()
     keys = [(-n, word) for n, word in zip(frequencies, words, strict=True)]
     for row, (former, key) in enumerate(pairwise(keys), start=1):
-        if former >= key:
+        if former >= key and row not in grown:  # words are in order among those added at once
             return [
                 f"{folder / VOCABULARY_FILE}, row {row}: expected falling term frequency, ties by "
                 f"word, but found {key[1]!r} after {former[1]!r}."

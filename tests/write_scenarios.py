@@ -42,6 +42,7 @@ def make_given(folder: Path, run: Run) -> None:
             {"id": f"{name}{n}", "text": " ".join(rng.choice(_TEXTS, 3))} for n in range(n_docs)
         ]
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "nights.lines").write_text("an owl saw the eclipse\nbonds eclipse stocks\n" * 9)
     np.save(folder / "vectors.npy", rng.normal(size=(40, 3)).astype(np.float32))
     np.save(folder / "other-vectors.npy", rng.normal(size=(30, 3)).astype(np.float32))
     for name in ("photo.png", "other.png"):
@@ -99,6 +100,10 @@ def scenarios(given: Path) -> list[Scenario]:
         *(each for name, *parts in pairs for each in _new(name, *parts)),
         Scenario("append", f"ingest {g}/more.jsonl --append out --quiet".split(), ("out",),
                  [f"ingest {g}/texts.jsonl --out out --quiet".split()], validate),
+        # Documents without ids and new words: repeated by mistake, they would be there twice.
+        Scenario("append --grow-vocabulary",
+                 f"ingest {g}/nights.lines --append out --grow-vocabulary --quiet".split(),
+                 ("out",), [f"ingest {g}/texts.jsonl --out out --quiet".split()], validate),
         Scenario("resume", ["resume", "out", "--laps", "5", "--quiet"], ("out",), [whole], topics),
     ]  # fmt: skip
 

@@ -56,6 +56,23 @@ def local_paths(sources: Iterable[str | Path]) -> list[Path]:
     return [Path(source) for source in sources if not is_url(source)]
 
 
+def without_empty(sources: Iterable[str | Path]) -> list[str | Path]:
+    """The sources without empty files, folders that hold nothing else, and patterns that match
+    nothing in a folder that exists."""
+    return [s for s in sources if s == "" or is_url(s) or not _is_empty(Path(s))]
+
+
+def _is_empty(source: Path) -> bool:
+    if not _exists(source):
+        fixed = (parent for parent in source.parents if not glob.has_magic(str(parent)))
+        is_pattern = glob.has_magic(str(source)) and next(fixed).is_dir()
+        return is_pattern and not glob.glob(str(source), recursive=True)
+    if not source.is_dir():
+        return source.is_file() and not source.stat().st_size
+    files, *others = _files_in(source, follow_links=False)
+    return not any(others) and all(isinstance(f.path, Path) and _is_empty(f.path) for f in files)
+
+
 # Takes the files of a folder or an archive, and returns those to read.
 _Chosen = Callable[[list[SourceFile]], list[SourceFile]]
 

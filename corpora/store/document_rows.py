@@ -80,6 +80,8 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
     fields: dict[FieldName, FieldType] = msgspec.field(default_factory=dict)  # that are kept
     has_ids: bool = False  # whether sources are known to have given any document an id
     values: ValueRules | None = None  # None: made by a release without rules
+    candidates: FileEntry | None = None  # the frequencies of all words, taken or not
+    appended: tuple[str, ...] = ()  # the jobs (``ingest_options.job_of``) that added documents
 
     def __post_init__(self) -> None:
         n_fields = len(self.fields)
@@ -132,6 +134,8 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
             **({"fields": self.fields} if self.fields else {}),
             **({"has_ids": True} if self.has_ids else {}),
             **({} if self.values is None else {"values": asdict(self.values)}),
+            **({} if self.candidates is None else {"candidates": self.candidates.to_json()}),
+            **({"appended": self.appended} if self.appended else {}),
             "tokenizer": self.tokenizer,
             "tokenizer_hash": settings_hash(self.tokenizer),
         }
@@ -149,21 +153,32 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
         return vocabulary
 
 
-def write_manifest(folder: Path, made: Documents, shards: Sequence[ShardEntry]) -> DocumentManifest:
-    """Turn a folder that holds the shards into a corpus: add the vocabulary, then the manifest."""
-    vocabulary, fields = made.vocabulary, made.fields
+def save_vocabulary(folder: Path, vocabulary: Vocabulary) -> VocabularyEntry:
+    """Write the vocabulary of a corpus; return its entry in the manifest."""
     vocabulary.save(folder)
     entry = FileEntry.of(folder / VOCABULARY_FILE)
+    return VocabularyEntry(entry.file, entry.n_bytes, entry.sha256, vocabulary.fingerprint)
+
+
+def write_manifest(
+    folder: Path,
+    made: Documents,
+    shards: Sequence[ShardEntry],
+    candidates: FileEntry | None = None,
+) -> DocumentManifest:
+    """Turn a folder that holds the shards into a corpus: add the vocabulary, then the manifest."""
+    vocabulary, fields = made.vocabulary, made.fields
     manifest = DocumentManifest(
         n_words=len(vocabulary),
         n_skipped=made.n_skipped,
         n_unknown_tokens=made.n_unknown_tokens,
-        vocabulary=VocabularyEntry(entry.file, entry.n_bytes, entry.sha256, vocabulary.fingerprint),
+        vocabulary=save_vocabulary(folder, vocabulary),
         shards=tuple(DocumentKind.entry_of(s, s.groups, s.beside) for s in shards),
         tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
         fields=dict(fields),
         has_ids=made.has_ids,
         values=made.rules.settled(fields) if fields else None,
+        candidates=candidates,
     )
     manifest.save(folder)
     return manifest

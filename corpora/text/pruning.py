@@ -33,6 +33,12 @@ class WordTotals(NamedTuple):
     account: ReadingAccount
     forms: pa.Table | None  # of lemmas, and how often they occur in each block
 
+    def plus(self, more: WordTotals) -> WordTotals:
+        """The totals of both collections, without what happened to others and without forms."""
+        table = _compacted([self.table, more.table])
+        n_with_words = self.n_with_words + more.n_with_words
+        return WordTotals(table, self.n_docs + more.n_docs, n_with_words, NO_ACCOUNT, None)
+
 
 def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
     """Document and term frequency of every word, added up block by block.

@@ -7,17 +7,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.safe_reading import parse_json
 from sparsetopics.base.showing import html_table, shortened
+from sparsetopics.base.soundness import require
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.sources.arrow_files import (
     arrow_numbers,
@@ -29,11 +32,11 @@ from sparsetopics.corpora.sources.parquet_sizes import check_sizes
 
 FILE_NAME = "vocabulary.parquet"
 _MOST_UNPACKED = 1 << 26  # bytes of a file that is small on disk
-_TOKENIZER_KEY = b"tokenizer"  # in the metadata of the file
+_TOKENIZER_KEY, _GROWN_KEY = b"tokenizer", b"grown"  # in the metadata of the file
 _SHOWN_WORDS = 10  # in a notebook
 _LONGEST_SHOWN = 30  # characters of a word in ``repr``
 _FORM = "form"  # a column that only vocabularies of lemmas have
-_FREQUENCIES = ("document_frequency", "term_frequency")
+FREQUENCIES = ("document_frequency", "term_frequency")  # columns
 
 #: A setting of the tokeniser in JSON; lists hold stop words, or phrases as pairs of words.
 Setting: TypeAlias = str | int | float | bool | Sequence[str | Sequence[str]] | None
@@ -51,6 +54,7 @@ class Vocabulary:
     term_frequency: IntArray  # (n_words,)
     tokenizer: Mapping[str, Setting] | None = None  # None: made from counts, or not known
     forms: tuple[str, ...] | None = None  # (n_words,) commonest form of each, if words are lemmas
+    grown: tuple[int, ...] = ()  # the number of words before each growth
 
     def __repr__(self) -> str:
         first = ", ".join(shortened(repr(word), _LONGEST_SHOWN) for word in self.words[:3])
@@ -85,10 +89,12 @@ class Vocabulary:
 
     def save(self, folder: Path) -> None:
         columns = {"word": arrow_strings(self.words)}
-        columns |= {name: arrow_numbers(getattr(self, name)) for name in _FREQUENCIES}
+        columns |= {name: arrow_numbers(getattr(self, name)) for name in FREQUENCIES}
         if self.forms is not None:
             columns[_FORM] = arrow_strings(self.forms)
         metadata = {_TOKENIZER_KEY: json.dumps(self.tokenizer)}
+        if self.grown:
+            metadata[_GROWN_KEY] = json.dumps(self.grown)
         table = pa.table(columns).replace_schema_metadata(metadata)
         pq.write_table(table, folder / FILE_NAME, compression="zstd")
 
@@ -100,28 +106,36 @@ class Vocabulary:
         """
         path = folder / FILE_NAME
         try:
-            table = _read_table(path)
-            tokenizer = parse_json((table.schema.metadata or {}).get(_TOKENIZER_KEY, b"null"))
+            table = read_columns(path, ["word", *FREQUENCIES, _FORM])
+            metadata = table.schema.metadata or {}
+            tokenizer = parse_json(metadata.get(_TOKENIZER_KEY, b"null"))
             if not isinstance(tokenizer, dict | None):
                 raise ValueError(f"its tokeniser settings are {tokenizer!r}")
-            words = tuple(_words(table["word"]))
-            of_documents, of_terms = (_frequencies(table, name) for name in _FREQUENCIES)
+            words = tuple(different_words(table["word"]).to_pylist())
+            grown = tuple(parse_json(metadata.get(_GROWN_KEY, b"[]")))
+            require(all(type(n) is int for n in grown), f"it has grown at {grown!r}")
+            is_rising = all(a < b for a, b in pairwise((0, *grown, len(words))))
+            require(
+                is_rising or not grown, f"it has {len(words):,} words, but has grown at {grown}"
+            )
+            of_documents, of_terms = (frequencies_in(table, name) for name in FREQUENCIES)
             forms = _forms(table[_FORM]) if _FORM in table.column_names else None
-        except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
             problem = f"cannot be read as a vocabulary: {reason_of(error)}"
             raise CorpusFormatError(str(path), problem) from error
-        return cls(words, of_documents, of_terms, tokenizer, forms)
+        return cls(words, of_documents, of_terms, tokenizer, forms, grown)
 
 
-def _read_table(path: Path) -> pa.Table:
-    """The columns; words stay a dictionary, so that a short file cannot claim much memory."""
+def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
+    """Those of the columns that a file has; words stay a dictionary, so that a short file cannot
+    claim much memory."""
     with path.open("rb") as raw, open_parquet(raw, dictionary_columns=["word"]) as file:
         check_sizes(raw, _MOST_UNPACKED)
-        known = [name for name in ("word", *_FREQUENCIES, _FORM) if name in file.schema_arrow.names]
+        known = [name for name in names if name in file.schema_arrow.names]
         return file.read(known, use_threads=False)
 
 
-def _words(column: pa.ChunkedArray) -> list[str]:
+def different_words(column: pa.ChunkedArray) -> pa.StringArray:
     """The words; ValueError unless they are strings, each once."""
     if column.type != pa.dictionary(pa.int32(), pa.string()):
         raise ValueError(f"its words are of type {column.type}")
@@ -131,10 +145,9 @@ def _words(column: pa.ChunkedArray) -> list[str]:
         raise ValueError(f"only {n_different:,} of its {len(encoded):,} words are different")
     encoded = encoded.dictionary_decode()
     encoded.validate(full=True)
-    words: list[str] = encoded.to_pylist()
-    if encoded.null_count or len(set(words)) < len(words):
+    if encoded.null_count or pc.count_distinct(encoded).as_py() < len(encoded):
         raise ValueError("a word is missing or occurs twice")
-    return words
+    return encoded
 
 
 def _forms(column: pa.ChunkedArray) -> tuple[str, ...]:
@@ -143,7 +156,8 @@ def _forms(column: pa.ChunkedArray) -> tuple[str, ...]:
     return tuple(column.to_pylist())
 
 
-def _frequencies(table: pa.Table, name: str) -> IntArray:
+def frequencies_in(table: pa.Table, name: str) -> IntArray:
+    """A column of frequencies; ValueError unless they are whole numbers, none negative."""
     column = table[name]
     if column.type != pa.int64() or column.null_count:
         raise ValueError(f"column {name} is of type {column.type}, or a value is missing")

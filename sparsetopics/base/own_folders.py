@@ -13,7 +13,7 @@ from sparsetopics.base.staging import stranger_in
 from sparsetopics.base.transactions import APPEND_FOLDER, STATE_FOLDER, SUFFIX, Workspace
 
 _CORPUS_FILES = re.compile(
-    r"manifest\.json|vocabulary\.parquet|projection\.safetensors"
+    r"manifest\.json|(vocabulary|candidates)\.parquet|projection\.safetensors"
     r"|(shard|texts|fields)-\d{5,}\.parquet"
 )
 _RUN_FILES = re.compile(

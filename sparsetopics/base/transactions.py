@@ -52,7 +52,7 @@ _OWN_NAMES = {
 }
 _INNER_NAMES = re.compile(  # files that move from state/ to a run, and from .append to a corpus
     r"(model|themes)\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
-    r"|manifest\.json|(shard|texts|fields)-\d{5,}\.parquet"
+    r"|candidates\.parquet|manifest\.json|(shard|texts|fields)-\d{5,}\.parquet"
     r"|path\.json|tree\.json|[1-9]\d{0,9}"  # of a topic path; numbers are the runs of its rungs
 )
 _LARGEST_RECORD = 1 << 24  # bytes
@@ -68,7 +68,7 @@ class _Place(msgspec.Struct, forbid_unknown_fields=True):
 class _Journal(msgspec.Struct, forbid_unknown_fields=True):
     identity: str
     places: list[_Place]
-    job: str  # lets a repeated command detect that its work is done
+    job: str = ""  # written by earlier releases
 
 
 class _PartOf(msgspec.Struct, forbid_unknown_fields=True):
@@ -197,17 +197,8 @@ class Workspace(NamedTuple):
                 stack.enter_context(place.held())
             yield [first, *others]
 
-    @property
-    def committed_job(self) -> str:
-        """The job that is committed here, moved or not; "" if there is none."""
-        journal = self._read(_JOURNAL, _Journal)
-        return "" if journal is None else journal.job
-
     def commit(
-        self,
-        names: Sequence[str],
-        others: Sequence[tuple[Workspace, Sequence[str]]] = (),
-        job: str = "",
+        self, names: Sequence[str], others: Sequence[tuple[Workspace, Sequence[str]]] = ()
     ) -> None:
         """Move ``names`` in ``new/`` beside this workspace, and those of ``others`` beside theirs.
 
@@ -223,7 +214,7 @@ class Workspace(NamedTuple):
             sync(place.folder.parent)
         places = [place._entry(own, self.folder) for place, own in ((self, names), *others)]
         # Everything above is on disk before the journal, whose appearance is the commit.
-        self._write(_JOURNAL, _Journal(identity, places, job))
+        self._write(_JOURNAL, _Journal(identity, places))
         sync(self.folder.parent)
         self._move()
 

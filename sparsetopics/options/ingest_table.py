@@ -67,6 +67,13 @@ _ROWS = in_sections({
             "Keep only this many most frequent words.")),
         Option("vocabulary", Path, None, "vocabulary", everyday=True, help=(
             "Use the words and the tokenizer settings of this corpus or run unchanged.")),
+        Option("candidates", bool, True, "candidates", doors=_FILES, help=(
+            "Keep the frequencies of words that are not in the vocabulary, too, so that "
+            "--grow-vocabulary can take them later.")),
+        Option("grow-vocabulary", bool, False, "grow_vocabulary", doors=_FILES, everyday=True,
+               help=(
+            "With --append: add words that pass the limits of the corpus in old and new documents "
+            "together. Other words keep their numbers.")),
         Option("lemmas", str, None, "tokenizer.lemmas", doors=_CUT, everyday=True,
                metavar="CODE", help=(
             "Replace inflected forms by their lemma, by the dictionary of a language (de, es, nl "

@@ -190,7 +190,13 @@ def test_killed_at_any_change_of_a_file_the_next_command_repairs(given, tmp_path
     """A sample; ``benchmarks/kills.py --every-write`` kills every command at every place."""
     shutil.copytree(given, tmp_path / "given")
     program = [sys.executable, str(Path(__file__).parents[1] / "write_kills.py"), str(tmp_path)]
-    sample = ("split --overwrite", "append", "export-mallet --overwrite", "train")
+    sample = (
+        "split --overwrite",
+        "append",
+        "append --grow-vocabulary",
+        "export-mallet --overwrite",
+        "train",
+    )
     beside = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
 
     found = subprocess.run(

@@ -43,6 +43,8 @@ def test_ingest_and_info_report_the_same_totals(source, tmp_path):
         "left_out": [],
         "notes": {},
         "n_repeated": 0,
+        "n_new_words": 0,
+        "new_words": [],
     }
     assert made["n_documents"] == Corpus.open(tmp_path / "corpus").n_docs
 
@@ -127,6 +129,7 @@ def test_append_tells_what_is_new(corpus, source, tmp_path):
 
     assert told["n_added"] == n_before
     assert told["n_documents"] == Corpus.open(corpus).n_docs == 2 * n_before
+    source.touch()  # as if it were another file; the same one is not added again
     sentence = run(*said).stdout
     assert f"{3 * n_before} documents, {n_before} of them new, " in sentence
 
@@ -157,7 +160,7 @@ def test_one_of_out_and_append(corpus, source, tmp_path):
 
 
 def test_append_is_for_documents(corpus, tmp_path):
-    (tmp_path / "a.npy").write_bytes(b"")
+    (tmp_path / "a.npy").write_bytes(b"x")
 
     result = run("ingest", tmp_path / "a.npy", "--append", corpus, status=1)
 

@@ -40,6 +40,7 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
     "docs/how-to/export.md": DOCUMENTS | RUNS | {"factors.npy": "factors.npy"},
     "docs/how-to/ingest.md": {
         **{name: name for name in ("stories", "new.jsonl", "articles.csv", "photos", "digits.npz")},
+        "newer.jsonl": "newer.jsonl",
         "table.csv": "table.csv",
         "new-digits.npz": "digits.npz",
     },
