@@ -21,7 +21,7 @@ from click.core import ParameterSource
 
 from sparsetopics.base.errors import OptionError, SparsetopicsError, SparsetopicsWarning
 from sparsetopics.base.wording import kind_and_reason_of, listed, printable, reason_of
-from sparsetopics.cli.printing import LOG, QUIET, append_entry, note, obeying, say
+from sparsetopics.cli.printing import LOG, QUIET, note, obeying, say
 
 COMMANDS = {  # a module each; described here, so that --help imports none of them
     "quickstart": "Try everything once on news stories that come with gensim.",
@@ -80,42 +80,39 @@ def _open_log(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
 
     from sparsetopics.base.own_folders import own_folder_around
 
-    if folder := own_folder_around(Path(os.path.realpath(path))):
-        problem = f"{path} lies in {folder}, which commands replace. Choose a path outside of it."
-        raise click.ClickException(printable(f"--log-file: {problem}"))
-    try:  # a pipe that nobody reads must not stop work
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
-        log = os.open(path, flags, 0o666)
+    try:
+        if folder := own_folder_around(Path(os.path.realpath(path))):
+            raise OSError(f"it lies in {folder}, which commands replace")
+        # Without O_NONBLOCK, a pipe that nobody reads would stop all work.
+        log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o666)
     except OSError as error:
         problem = f"{path} cannot be written ({reason_of(error)}). Choose another path."
         raise click.ClickException(printable(f"--log-file: {problem}")) from error
     ctx.meta[LOG] = log
     ctx.find_root().call_on_close(partial(os.close, log))
-    append_entry(log, f"Command: {join(['sparsetopics', *ctx.obj])}")
+    with obeying(ctx.meta):
+        note(f"Command: {join(['sparsetopics', *ctx.obj])}")
 
 
 def _common_options() -> list[click.Option]:
     """New objects for the options that every command takes, and ``sparsetopics`` itself."""
-    verbose = click.Option(
+    option = partial(click.Option, expose_value=False)
+    verbose = option(
         ["-v", "--verbose"],
         is_flag=True,
-        expose_value=False,
         is_eager=True,
         callback=_remember_context,
         help="Show the traceback of an error.",
     )
-    quiet = click.Option(
+    quiet = option(
         ["--quiet/--no-quiet"],
-        is_flag=True,
-        expose_value=False,
         callback=_remember_quiet,
         help="Print nothing but errors, and JSON where --json is given.",
     )
-    log_file = click.Option(
+    log_file = option(
         ["--log-file"],
         metavar="FILE",
         type=click.Path(),
-        expose_value=False,
         is_eager=True,
         callback=_open_log,
         help="Append all that is printed for people to this file too, with the time and INFO, "
@@ -200,19 +197,14 @@ class LazyCommands(click.Group):
 @contextmanager
 def _end_noted() -> Iterator[None]:
     """Log the error with which a command ends, and its exit status."""
-    status = 1  # of Python, for exceptions that are not expected
+    status = 0
     try:
         yield
-        status = 0
-    except click.exceptions.Exit as end:
-        status = end.exit_code
-        raise
-    except click.ClickException as error:
-        status = error.exit_code
-        note(error.format_message(), "ERROR")
-        raise
-    except Exception as error:
-        note(kind_and_reason_of(error), "ERROR")
+    except BaseException as end:
+        status = getattr(end, "exit_code", 1)  # 1 for exceptions that are not expected
+        if not isinstance(end, click.exceptions.Exit):
+            is_ours = isinstance(end, click.ClickException)
+            note(str(end) if is_ours else kind_and_reason_of(end), "ERROR")
         raise
     finally:
         note(f"Exit status {status}.")

@@ -80,7 +80,7 @@ def show_marked(lines: Iterable[str], words: Sequence[str]) -> None:
     for line in map(printable, lines):
         note(line)
         pieces = with_marks(line, words if is_bold else ())
-        if not is_quiet():
+        if not _asked.get(QUIET):
             click.echo(
                 "".join(click.style(piece, bold=True) if bold else piece for piece, bold in pieces)
             )
@@ -107,14 +107,9 @@ def obeying(asked: dict[str, int]) -> Iterator[None]:
         _asked = before
 
 
-def is_quiet() -> bool:
-    """Whether only errors and JSON are to be printed."""
-    return bool(_asked.get(QUIET))
-
-
 def has_bars() -> bool:
     """Whether progress is shown as something that moves in a terminal."""
-    return sys.stderr.isatty() and not is_quiet()
+    return sys.stderr.isatty() and not _asked.get(QUIET)
 
 
 def _write_to_stderr(line: str) -> None:
@@ -130,24 +125,20 @@ def say(
 ) -> None:
     """Print a line of progress, a remark, a warning or an error on stderr, and log it."""
     note(sentence, level)
-    if level == "ERROR" or not is_quiet():
+    if level == "ERROR" or not _asked.get(QUIET):
         write(printable(sentence))
 
 
 def note(sentence: str, level: Level = "INFO") -> None:
-    """Only log a line, if there is a log file."""
+    """Only log a line, if there is a log file. A disk that is full stops no work."""
+    from datetime import datetime  # not with this module, which --help needs
+
     if LOG in _asked:
-        append_entry(_asked[LOG], sentence, level)
-
-
-def append_entry(log: int, sentence: str, level: Level = "INFO") -> None:
-    """Write a line with time and level to an open log. A disk that is full stops no work."""
-    from datetime import datetime
-
-    when = datetime.now().astimezone().isoformat(timespec="seconds")
-    entry = f"{when} {level} {printable(sentence.removeprefix(f'{level.title()}: '))}\n"
-    with suppress(OSError):
-        os.write(log, entry.encode())  # at once: other processes may write to the same file
+        when = datetime.now().astimezone().isoformat(timespec="seconds")
+        entry = f"{when} {level} {printable(sentence.removeprefix(f'{level.title()}: '))}\n"
+        with suppress(OSError):
+            # In one call, so that lines of several processes do not mix.
+            os.write(_asked[LOG], entry.encode())
 
 
 # --- tables of scores -----------------------------------------------------------------------------

@@ -126,10 +126,8 @@ def _stranger_of_denoised(folder: Path) -> str:
 def own_folder_around(path: Path) -> Path | None:
     """The nearest corpus, run or topic path in whose folder ``path`` lies, finished or not."""
     records = ("manifest.json", "model.json", "path.json", _PLAN)
-    for folder in path.parents:
-        if any(is_sparsetopics_json(folder / name) for name in records):
-            return folder
-    return None
+    own = (p for p in path.parents if any(is_sparsetopics_json(p / name) for name in records))
+    return next(own, None)
 
 
 QUICKSTART = FolderKind("an output of quickstart", _stranger_of_quickstart)
