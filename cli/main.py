@@ -191,7 +191,8 @@ class LazyCommands(click.Group):
                 raise click.ClickException(printable(str(said))) from error
             except KeyboardInterrupt as stop:
                 say(f"Error: {str(stop) or 'interrupted.'}", "ERROR")
-                ctx.exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED)
+                status = TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
+                raise click.exceptions.Exit(status) from stop  # ctx.exit would close the log
 
 
 @contextmanager
