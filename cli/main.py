@@ -53,7 +53,7 @@ STATUSES = {  # 1 and 2 are those of click's errors
     0: "The command is done.",
     1: "An option has a wrong value, or data or files cannot be used.",
     2: "An option or a command is unknown, or an argument is missing.",
-    TO_TELL: "`sparsetopics diff --exit-code` found something to tell.",
+    TO_TELL: "`diff --exit-code` found something to tell.",
     INTERRUPTED: "Ctrl-C (SIGINT) stopped the command.",
     UNREAD: "The reader of the output has gone (SIGPIPE), as in `sparsetopics topics run | head`.",
     TERMINATED: "SIGTERM stopped the command.",
