@@ -47,7 +47,7 @@ from sparsetopics.cli import train_progress
 from sparsetopics.cli.main import main
 
 @contextmanager
-def show_progress(options, *, quiet):
+def show_progress(options):
     from sparsetopics.runs.callbacks import RunHooks
     yield RunHooks(on_documents=lambda n_done, n_docs: tell())
 

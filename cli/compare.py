@@ -16,7 +16,6 @@ from sparsetopics.cli.shared_options import (
     is_given,
     json_option,
     overwrite_option,
-    quiet_option,
     row_option,
     seed_option,
     threads_option,
@@ -63,11 +62,8 @@ if TYPE_CHECKING:
 )
 @seed_option("Seed of the division, the training and the scores.", 2**63 - 1)
 @threads_option
-@quiet_option()
 @json_option("Print JSON instead of a table.")
-def command(
-    ctx: click.Context, models: str, quiet: bool, as_json: bool, **values: Value | None
-) -> None:
+def command(ctx: click.Context, models: str, as_json: bool, **values: Value | None) -> None:
     """Train several models on CORPUS, score them on the same held-out data, and write a page
     that compares them.
 
@@ -110,11 +106,7 @@ def command(
             "LDA of several numbers of topics is deprecated in `compare`, and will go in the next "
             f"version. Use `{instead}`, whose table shows the same and more."
         )
-    compared = compare_models(
-        plan,
-        lambda step: None if quiet else say(step),
-        lambda options: show_progress(options, quiet=quiet),
-    )
+    compared = compare_models(plan, say, show_progress)
     page = plan.out / REPORT
     record = {"report": str(page), "models": [each.as_dict() for each in compared]}
     tables = [line for alike in kinds_of(compared) for line in _table(alike)]

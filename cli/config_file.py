@@ -13,8 +13,10 @@ from sparsetopics.cli.parameter_types import CONFIG, NAMED_PATH, NumberType
 from sparsetopics.cli.shared_options import Decorator
 from sparsetopics.options.option import refuse
 
-# Options that decide which code runs here are never read from a file, which may be a stranger's.
+# Options that decide which code runs here, or that change any file of the user, are never read from
+# a file, which may be a stranger's.
 NEVER_FROM_FILES = {
+    "log-file": "Lines would be added to whatever file it names.",
     "scheduler": "The process at that address can run code here.",
     "tokenizer": "The function that it names runs here.",
     "namer": "The function that it names runs here.",

@@ -16,7 +16,6 @@ from sparsetopics.cli.shared_options import (
     json_option,
     names_option,
     overwrite_option,
-    quiet_option,
     row_option,
     threads_option,
 )
@@ -51,7 +50,6 @@ def _edit_option(name: str, metavar: str, text: str) -> Decorator:
 @click.option("--heldout", type=NAMED_PATH, help="Corpus to score before and after the edits.")
 @overwrite_option("Replace the run folder if it exists.")
 @threads_option
-@quiet_option()
 @json_option()
 def command(
     run: Path,
@@ -69,7 +67,6 @@ def command(
     heldout: Path | None,
     overwrite: bool,
     workers: int,
-    quiet: bool,
     as_json: bool,
 ) -> None:
     """Write RUN with edited topics to a new run folder; RUN stays as it is.
@@ -123,7 +120,7 @@ def command(
     edits = edits.by_ids(trained)
     documents = None if corpus is None else trained.documents_at(corpus)
     scored = None if heldout is None else trained.documents_at(heldout)
-    with show_progress(TrainingOptions(1), quiet=quiet) as hooks:
+    with show_progress(TrainingOptions(1)) as hooks:
         found: AnyRun = edited(trained, edits, documents, workers, hooks)
     if names is not None:
         found = with_names_of(found, names)

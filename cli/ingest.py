@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
-from sparsetopics.cli.printing import say, show
+from sparsetopics.cli.printing import has_bars, note, say, show
 from sparsetopics.cli.shared_options import (
     TableCommand,
     add_options,
@@ -26,13 +25,14 @@ from sparsetopics.cli.shared_options import (
     is_turned_off,
     json_option,
     overwrite_option,
-    quiet_option,
     row_option,
 )
 from sparsetopics.options.ingest_table import INGEST_OPTION, MOST_WORKERS
 from sparsetopics.options.option import Given, Value, refuse
 
 if TYPE_CHECKING:
+    from rich.status import Status
+
     from sparsetopics.corpora.ingest import IngestProgress, IngestSummary, OnProgress
     from sparsetopics.corpora.ingest_options import IngestOptions
     from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -64,7 +64,6 @@ _LONGEST_WORD = 40  # characters
 )
 @config_option("min-df = 5")
 @add_options(map(row_option, INGEST_OPTION.values()))
-@quiet_option(with_no=True)
 @json_option(with_no=True)
 def command(
     ctx: click.Context,
@@ -73,7 +72,6 @@ def command(
     extended: Path | None,
     overwrite: bool,
     kind: str | None,
-    quiet: bool,
     as_json: bool,
     **values: Value | None,
 ) -> None:
@@ -104,7 +102,7 @@ def command(
     kind = _checked_kind(sources, given, kind, may_be_empty=extended is not None)
     usual = 1 if given.get("executor") == "serial" else min(MOST_WORKERS, os.cpu_count() or 1)
     given.setdefault("workers", usual)
-    with _showing_progress(quiet=quiet) as on_progress:
+    with _showing_progress() as on_progress:
         if kind == "documents":
             options = _document_options(given, overwrite=overwrite)
             made, lines = _documents(sources, out, extended, options, on_progress)
@@ -113,12 +111,12 @@ def command(
         else:
             made, lines = _vectors(sources, out, given, on_progress, overwrite=overwrite)
     files = made.pop("files")
-    if (files.read and not quiet) or files.said_of_left_out:
+    if files.read or files.said_of_left_out:
         say(str(files))
     if account := made.get("account"):
         made["account"] = account._asdict()
         for sentence in account.doubts():
-            say(f"Warning: {sentence}")
+            say(f"Warning: {sentence}", "WARNING")
     show({**made, **files.as_dict()}, lines, as_json=as_json)
 
 
@@ -223,22 +221,23 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
 
 # --- progress on stderr ---------------------------------------------------------------------------
 @contextmanager
-def _showing_progress(*, quiet: bool) -> Iterator[OnProgress]:
+def _showing_progress() -> Iterator[OnProgress]:
     """Yield a callback that shows a moving line in a terminal, or else a line now and then."""
-    if quiet:
-        yield lambda _: None
-    elif sys.stderr.isatty():
-        from rich.console import Console
+    last = time.monotonic()
 
-        with Console(stderr=True).status("starting") as status:
-            yield lambda progress: status.update(str(progress))
-    else:
-        last = time.monotonic()
+    def tell(progress: IngestProgress) -> None:
+        nonlocal last
+        if status is not None:
+            status.update(str(progress))
+        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            (say if status is None else note)(str(progress))
 
-        def tell(progress: IngestProgress) -> None:
-            nonlocal last
-            if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
-                last = time.monotonic()
-                say(str(progress))
-
+    with _moving_line() if has_bars() else nullcontext() as status:
         yield tell
+
+
+def _moving_line() -> Status:
+    from rich.console import Console
+
+    return Console(stderr=True).status("starting")

@@ -12,14 +12,16 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 import click
+from click.core import ParameterSource
 
 from sparsetopics.base.errors import OptionError, SparsetopicsError, SparsetopicsWarning
-from sparsetopics.base.wording import listed, printable, reason_of
-from sparsetopics.cli.printing import say
+from sparsetopics.base.wording import kind_and_reason_of, listed, printable, reason_of
+from sparsetopics.cli.printing import LOG, QUIET, note, obeying, say
 
 COMMANDS = {  # a module each; described here, so that --help imports none of them
     "quickstart": "Try everything once on news stories that come with gensim.",
@@ -43,9 +45,19 @@ COMMANDS = {  # a module each; described here, so that --help imports none of th
 }
 VERBOSE = "sparsetopics.verbose"  # of a context: whether to show tracebacks
 CONTEXT = "sparsetopics.context"  # of a context: that of the innermost command
+TO_TELL = 3
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
-TERMINATED = 143  # 128 + SIGTERM
 UNREAD = 141  # 128 + SIGPIPE
+TERMINATED = 143  # 128 + SIGTERM
+STATUSES = {  # 1 and 2 are those of click's errors
+    0: "The command is done.",
+    1: "An option has a wrong value, or data or files cannot be used.",
+    2: "An option or a command is unknown, or an argument is missing.",
+    TO_TELL: "`diff --exit-code` found something to tell.",
+    INTERRUPTED: "Ctrl-C (SIGINT) stopped the command.",
+    UNREAD: "The reader of the output has gone (SIGPIPE), as in `sparsetopics topics run | head`.",
+    TERMINATED: "SIGTERM stopped the command.",
+}
 
 
 def _remember_context(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -55,15 +67,58 @@ def _remember_context(ctx: click.Context, _: click.Parameter, value: bool) -> No
         ctx.meta[VERBOSE] = True
 
 
-def _verbose_option() -> click.Option:
-    return click.Option(
+def _remember_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if ctx.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT:
+        ctx.meta[QUIET] = value
+
+
+def _open_log(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
+    """Open the log until the whole command line ends, and write the command as its first entry."""
+    if path is None or ctx.resilient_parsing:
+        return
+    from shlex import join
+
+    from sparsetopics.base.own_folders import own_folder_around
+
+    try:
+        if folder := own_folder_around(Path(os.path.realpath(path))):
+            raise OSError(f"it lies in {folder}, which commands replace")
+        # Without O_NONBLOCK, a pipe that nobody reads would stop all work.
+        log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        problem = f"{path} cannot be written ({reason_of(error)}). Choose another path."
+        raise click.ClickException(printable(f"--log-file: {problem}")) from error
+    ctx.meta[LOG] = log
+    ctx.find_root().call_on_close(partial(os.close, log))
+    with obeying(ctx.meta):
+        note(f"Command: {join(['sparsetopics', *ctx.obj])}")
+
+
+def _common_options() -> list[click.Option]:
+    """New objects for the options that every command takes, and ``sparsetopics`` itself."""
+    option = partial(click.Option, expose_value=False)
+    verbose = option(
         ["-v", "--verbose"],
         is_flag=True,
-        expose_value=False,
         is_eager=True,
         callback=_remember_context,
         help="Show the traceback of an error.",
     )
+    quiet = option(
+        ["--quiet/--no-quiet"],
+        callback=_remember_quiet,
+        help="Print nothing but errors, and JSON where --json is given.",
+    )
+    log_file = option(
+        ["--log-file"],
+        metavar="FILE",
+        type=click.Path(),
+        is_eager=True,
+        callback=_open_log,
+        help="Append all that is printed for people to this file too, with the time and INFO, "
+        "WARNING or ERROR.",
+    )
+    return [verbose, quiet, log_file]
 
 
 class LazyCommands(click.Group):
@@ -76,6 +131,10 @@ class LazyCommands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Exit statuses"):
+            formatter.write_dl([(str(status), text) for status, text in STATUSES.items()])
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
@@ -83,7 +142,7 @@ class LazyCommands(click.Group):
             module = importlib.import_module(f"sparsetopics.cli.{cmd_name}")
             command: click.Command = module.command
             for each in (command, *getattr(command, "commands", {}).values()):
-                each.params.append(_verbose_option())
+                each.params += _common_options()
             self.add_command(command, cmd_name)
         return self.commands[cmd_name]
 
@@ -106,6 +165,7 @@ class LazyCommands(click.Group):
             sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
         if sys.stderr is None:  # closed, too: what is said goes nowhere
             sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        extra.setdefault("obj", [*args])  # as typed, for the log
         with _errors_in_one_line():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -113,24 +173,42 @@ class LazyCommands(click.Group):
         # Imported here because --help has no use for them.
         from sparsetopics.base.stopping import Terminated, stoppable
 
-        _check_current_folder()
         # Numba makes millions of objects: looking for cycles as often as usual takes a twentieth.
         gc.set_threshold(20_000, 20, 20)
-        try:
-            with stoppable(), _errors_in_one_line(), _warnings_in_one_line():
-                super().invoke(ctx)
-        except SparsetopicsError as error:
-            if VERBOSE in ctx.meta:
-                for line in traceback.format_exc().splitlines():
-                    say(line)
-            from sparsetopics.cli.parameter_types import named_as_typed
+        with obeying(ctx.meta), _end_noted():
+            _check_current_folder()
+            try:
+                with stoppable(), _errors_in_one_line(), _warnings_in_one_line():
+                    super().invoke(ctx)
+            except SparsetopicsError as error:
+                if VERBOSE in ctx.meta:
+                    for line in traceback.format_exc().splitlines():
+                        say(line, "ERROR")
+                from sparsetopics.cli.parameter_types import named_as_typed
 
-            inner = ctx.meta.get(CONTEXT, ctx)
-            said = named_as_typed(error, inner) if isinstance(error, OptionError) else error
-            raise click.ClickException(printable(str(said))) from error
-        except KeyboardInterrupt as stop:
-            say(f"Error: {str(stop) or 'interrupted.'}")
-            ctx.exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED)
+                inner = ctx.meta.get(CONTEXT, ctx)
+                said = named_as_typed(error, inner) if isinstance(error, OptionError) else error
+                raise click.ClickException(printable(str(said))) from error
+            except KeyboardInterrupt as stop:
+                say(f"Error: {str(stop) or 'interrupted.'}", "ERROR")
+                status = TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
+                raise click.exceptions.Exit(status) from stop  # ctx.exit would close the log
+
+
+@contextmanager
+def _end_noted() -> Iterator[None]:
+    """Log the error with which a command ends, and its exit status."""
+    status = 0
+    try:
+        yield
+    except BaseException as end:
+        status = getattr(end, "exit_code", 1)  # 1 for exceptions that are not expected
+        if not isinstance(end, click.exceptions.Exit):
+            is_ours = isinstance(end, click.ClickException)
+            note(str(end) if is_ours else kind_and_reason_of(end), "ERROR")
+        raise
+    finally:
+        note(f"Exit status {status}.")
 
 
 @contextmanager
@@ -153,7 +231,7 @@ def _errors_in_one_line() -> Iterator[None]:
             raise
         is_unread = error.errno == errno.EPIPE
         if not is_unread:
-            say(f"Error: stdout: {reason_of(error)}.")
+            say(f"Error: stdout: {reason_of(error)}.", "ERROR")
         for number in (1, 2):  # or Python would complain about what is left when it ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), number)
         raise click.exceptions.Exit(UNREAD if is_unread else 1) from error
@@ -173,9 +251,10 @@ def _warnings_in_one_line() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, SparsetopicsWarning):
-            say(f"Warning: {message}")
+            say(f"Warning: {message}", "WARNING")
         else:
-            show(message, category, filename, lineno, file, line)
+            said = f"{category.__name__}: {message}"
+            say(said, "WARNING", lambda _: show(message, category, filename, lineno, file, line))
 
     with warnings.catch_warnings():  # restores showwarning
         warnings.showwarning = show_sentence
@@ -210,13 +289,12 @@ def _check_current_folder() -> None:
         ) from error
 
 
-@click.group(cls=LazyCommands, params=[_verbose_option()])
+@click.group(cls=LazyCommands, params=_common_options())
 @click.version_option(package_name="sparsetopics", prog_name="sparsetopics")
 def main() -> None:
     """Train topic models, look at their topics and score them on held-out documents.
 
-    An error is one line. The exit status is 1 for a wrong value of an option and for data or files
-    that cannot be used, and 2 for unknown options and missing arguments.
+    An error is one line.
 
     \b
     Example:

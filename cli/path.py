@@ -18,7 +18,6 @@ from sparsetopics.cli.shared_options import (
     is_given,
     json_option,
     overwrite_option,
-    quiet_option,
     row_option,
 )
 from sparsetopics.options.option import Value, refuse
@@ -54,14 +53,12 @@ def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> 
     help="Only lda, which is the default.",
 )
 @add_options(map(row_option, LDA_ON_PATHS.values()))
-@quiet_option(with_no=True)
 @json_option(with_no=True)
 def command(
     ctx: click.Context,
     corpus: Path,
     out: Path,
     overwrite: bool,
-    quiet: bool,
     as_json: bool,
     **values: Value | None,
 ) -> None:
@@ -95,7 +92,7 @@ def command(
 
     given = {name: values[row.key] for name, row in ROWS.items() if is_given(ctx, row.key)}
     plan = plan_topic_path(corpus, out, given, overwrite=overwrite)
-    with show_progress(plan.options, quiet=quiet) as hooks:
+    with show_progress(plan.options) as hooks:
         train_run(plan, hooks)
     found = load_topic_path(out)
     show(path_record(found), path_lines(found), as_json=as_json)

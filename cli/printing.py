@@ -1,15 +1,17 @@
-"""What commands print: every line for people, results as JSON, and tables of scores.
+"""What commands print and log: every line for people, results as JSON, and tables of scores.
 
 Lines go through ``printable``, since words, names and ids come from files and may hold sequences
-that control a terminal. JSON escapes them itself.
+that control a terminal. JSON escapes them itself. ``--quiet`` and ``--log-file`` are obeyed here,
+so that commands need not know of them.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Literal, TypeVar
 
 import click
 
@@ -18,6 +20,10 @@ from sparsetopics.base.wording import printable, with_marks, without_middle
 T = TypeVar("T")
 Scores = Mapping[str, str | float | Mapping[str, float | None] | None]  # by their keys in JSON
 
+Level = Literal["INFO", "WARNING", "ERROR"]
+
+QUIET = "sparsetopics.quiet"  # of a context: whether only errors and JSON are printed
+LOG = "sparsetopics.log"  # of a context: the descriptor of the log file
 WIDTH = 80  # characters of a table, if names are not too long
 LONGEST_NAME = 24  # of a run in a table, if that tells all runs apart
 _GAP = "  "
@@ -53,6 +59,8 @@ _HEADS = {  # key of the records: head of the column, decimals
     "laps": ("laps", 0),
     "seconds": ("seconds", 1),
 }
+# Of the running command. Not the context of click itself, which other threads do not see.
+_asked: dict[str, int] = {}
 
 
 def show(record: T, lines: Iterable[str], *, as_json: bool) -> None:
@@ -60,18 +68,22 @@ def show(record: T, lines: Iterable[str], *, as_json: bool) -> None:
     import json  # not with this module, which --help needs
     from datetime import date
 
-    for line in [json.dumps(record, default=date.isoformat)] if as_json else lines:
-        click.echo(printable(line))
+    if as_json:
+        click.echo(printable(json.dumps(record, default=date.isoformat)))
+    else:
+        show_marked(lines, ())
 
 
 def show_marked(lines: Iterable[str], words: Sequence[str]) -> None:
     """Print lines, on a terminal with ``words`` in bold unless NO_COLOR is set (no-color.org)."""
     is_bold = _is_terminal() and not os.environ.get("NO_COLOR")
     for line in map(printable, lines):
+        note(line)
         pieces = with_marks(line, words if is_bold else ())
-        click.echo(
-            "".join(click.style(piece, bold=True) if bold else piece for piece, bold in pieces)
-        )
+        if not _asked.get(QUIET):
+            click.echo(
+                "".join(click.style(piece, bold=True) if bold else piece for piece, bold in pieces)
+            )
 
 
 def _is_terminal() -> bool:
@@ -83,15 +95,50 @@ def show_help(ctx: click.Context) -> None:
     click.echo(ctx.get_help(), color=ctx.color)
 
 
-def say(sentence: str) -> None:
-    """Print a line of progress, a warning or a remark on stderr.
-
-    A stderr that is full or unread stops no work.
-    """
+# --- messages and the log file --------------------------------------------------------------------
+@contextmanager
+def obeying(asked: dict[str, int]) -> Iterator[None]:
+    """Let ``asked``, which has QUIET and LOG as its keys, decide where messages go."""
+    global _asked
+    before, _asked = _asked, asked
     try:
-        click.echo(printable(sentence), err=True)
+        yield
+    finally:
+        _asked = before
+
+
+def has_bars() -> bool:
+    """Whether progress is shown as something that moves in a terminal."""
+    return sys.stderr.isatty() and not _asked.get(QUIET)
+
+
+def _write_to_stderr(line: str) -> None:
+    """A stderr that is full or unread stops no work."""
+    try:
+        click.echo(line, err=True)
     except OSError:  # the rest goes nowhere, or Python would complain when it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def say(
+    sentence: str, level: Level = "INFO", write: Callable[[str], None] = _write_to_stderr
+) -> None:
+    """Print a line of progress, a remark, a warning or an error on stderr, and log it."""
+    note(sentence, level)
+    if level == "ERROR" or not _asked.get(QUIET):
+        write(printable(sentence))
+
+
+def note(sentence: str, level: Level = "INFO") -> None:
+    """Only log a line, if there is a log file. A disk that is full stops no work."""
+    from datetime import datetime  # not with this module, which --help needs
+
+    if LOG in _asked:
+        when = datetime.now().astimezone().isoformat(timespec="seconds")
+        entry = f"{when} {level} {printable(sentence.removeprefix(f'{level.title()}: '))}\n"
+        with suppress(OSError):
+            # In one call, so that lines of several processes do not mix.
+            os.write(_asked[LOG], entry.encode())
 
 
 # --- tables of scores -----------------------------------------------------------------------------

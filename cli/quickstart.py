@@ -38,7 +38,7 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
     from sparsetopics.model.statistics import in_use
     from sparsetopics.runs.run import load_run
 
-    with show_progress(TRAINING, quiet=as_json) as hooks:
+    with show_progress(TRAINING) as hooks:
         card = run_quickstart(out, overwrite=overwrite, say=say, hooks=hooks)
     run, report, score = out / RUN, out / REPORT, card.completion
     trained = load_run(run)

@@ -9,7 +9,7 @@ import click
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import TableCommand, json_option, quiet_option, row_option
+from sparsetopics.cli.shared_options import TableCommand, json_option, row_option
 from sparsetopics.options.table import OPTION, ExecutorName
 
 
@@ -30,7 +30,6 @@ from sparsetopics.options.table import OPTION, ExecutorName
     "Where local steps run, as for `train`. Default: as for the original command.",
 )
 @row_option(OPTION["scheduler"])
-@quiet_option()
 @json_option()
 def command(
     run: Path,
@@ -38,7 +37,6 @@ def command(
     workers: int | None,
     executor: ExecutorName | None,
     scheduler: str | None,
-    quiet: bool,
     as_json: bool,
 ) -> None:
     """Continue interrupted training from the last checkpoint in RUN, a run or a topic path.
@@ -63,7 +61,7 @@ def command(
         workers=workers,
         executor=executor,
         scheduler=scheduler,
-        watch=lambda options: show_progress(options, quiet=quiet),
+        watch=show_progress,
     )
     if is_topic_path(run):
         found = load_topic_path(run)

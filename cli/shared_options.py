@@ -144,11 +144,6 @@ def overwrite_option(text: str, *, with_no: bool = False) -> Decorator:
     return _flag("overwrite", text, with_no=with_no)
 
 
-def quiet_option(*, with_no: bool = False) -> Decorator:
-    """``--quiet``, and perhaps ``--no-quiet``."""
-    return _flag("quiet", "Show no progress.", with_no=with_no)
-
-
 def spreadsheet_option(table: str, what: str) -> Decorator:
     """``--spreadsheet-safe``, for tables of one format, and what stands in them."""
     text = (

@@ -17,7 +17,6 @@ from sparsetopics.cli.shared_options import (
     is_given,
     json_option,
     overwrite_option,
-    quiet_option,
     row_option,
 )
 from sparsetopics.options.option import Value
@@ -36,14 +35,12 @@ if TYPE_CHECKING:
 @overwrite_option("Replace the run folder if it exists.", with_no=True)
 @config_option('local-update = "collapsed"', ", such as config.toml in a run folder")
 @add_options(map(row_option, OPTION.values()))
-@quiet_option(with_no=True)
 @json_option(with_no=True)
 def command(
     ctx: click.Context,
     corpus: Path,
     out: Path,
     overwrite: bool,
-    quiet: bool,
     as_json: bool,
     **values: Value | None,
 ) -> None:
@@ -79,9 +76,8 @@ def command(
 
     given = {name: values[row.key] for name, row in OPTION.items() if is_given(ctx, row.key)}
     plan = plan_run(corpus, out, given, overwrite=overwrite)
-    if not quiet:
-        _warn_of_idle_workers(plan)
-    with show_progress(plan.options, quiet=quiet) as hooks:
+    _warn_of_idle_workers(plan)
+    with show_progress(plan.options) as hooks:
         result = train_run(plan, hooks)
     line = f"{outcome(result, plan.options, out)} Wrote {out}."
     show(result._asdict() | {"run": str(out)}, [line], as_json=as_json)

@@ -2,55 +2,56 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 
 from sparsetopics.base.stopping import check_stopped
-from sparsetopics.cli.printing import say
+from sparsetopics.cli.printing import has_bars, note, say
 from sparsetopics.options.registry import MOVE_COUNTS
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
 
 Entry = Mapping[str, float | None]  # of a trace, as ``runs.callbacks.OnLap`` gets it
+Tell = Callable[[str], None]
 # Entries that are there only if they were asked for, and what a line calls them.
 MEASURES = {"criterion_per_token": "criterion", "heldout_log_likelihood_per_token": "held-out"}
 
 SECONDS_OF_SILENCE = 30.0  # after which a line says how far a lap is, without a terminal
 
 
-def show_progress(options: TrainingOptions, *, quiet: bool) -> AbstractContextManager[RunHooks]:
-    """Hooks for ``train_run`` that show the progress of training, or none if ``quiet``."""
-    if quiet:
-        return nullcontext(RunHooks(on_lap=lambda entry: check_stopped()))
-    return _bar(options) if sys.stderr.isatty() else nullcontext(_lines(options))
+def show_progress(options: TrainingOptions) -> AbstractContextManager[RunHooks]:
+    """Hooks for ``train_run`` that show the progress of training."""
+    return _bar(options) if has_bars() else nullcontext(_lines(options, say, say))
 
 
-def _lines(options: TrainingOptions) -> RunHooks:
-    """Print a line for each lap, and one whenever there has been none for a while."""
+def _lines(options: TrainingOptions, say: Tell, say_without_bar: Tell) -> RunHooks:
+    """Say a line for each lap, and one whenever there has been none for a while.
+
+    ``say_without_bar`` gets what a bar shows by itself.
+    """
     last = time.monotonic()
 
-    def tell(sentence: str) -> None:
-        nonlocal last
-        say(sentence)
-        last = time.monotonic()
-
     def on_lap(entry: Entry) -> None:
-        tell(lap_line(entry, options))
+        nonlocal last
+        say(lap_line(entry, options))
+        last = time.monotonic()
         check_stopped()
 
     def on_documents(n_done: float, n_docs: int) -> None:
+        nonlocal last
         if time.monotonic() - last >= SECONDS_OF_SILENCE:
             share = f"{100 * n_done / n_docs:.0f} % of the {_unit(options)} visited"
-            tell(f"{share}{_rest_of_lap(n_done, n_docs, options)}")
+            say_without_bar(f"{share}{_rest_of_lap(n_done, n_docs, options)}")
+            last = time.monotonic()
 
     def on_options(changed: TrainingOptions) -> None:
         nonlocal options
         options = changed
 
-    return RunHooks(on_lap, on_documents, partial(say, "Writing the run."), say, on_options)
+    on_writing = partial(say_without_bar, "Writing the run.")
+    return RunHooks(on_lap, on_documents, on_writing, say, on_options)
 
 
 def _unit(options: TrainingOptions) -> str:
@@ -110,20 +111,28 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         beginning = "reading" if kernels_are_kept() else "compiling, once"
         task = progress.add_task(beginning, total=float(options.n_laps), rate="")
         done = _Rate(progress.update, task, options)
+        above = partial(progress.console.print, soft_wrap=True, highlight=False, markup=False)
+        lines = _lines(options, partial(say, write=above), note)
 
         def on_lap(entry: Entry) -> None:
             if done.reach(int(entry["lap"] or 0)):
                 progress.reset(task, completed=done.laps)  # earlier laps say nothing of the rest
-            progress.console.print(lap_line(entry, done.options), soft_wrap=True, highlight=False)
-            check_stopped()
+            lines.on_lap(entry)
+
+        def on_documents(n_done: float, n_docs: int) -> None:
+            done(n_done, n_docs)
+            lines.on_documents(n_done, n_docs)
+
+        def on_writing() -> None:
+            progress.update(task, description="writing the run", rate="")
+            lines.on_writing()
 
         def on_options(options: TrainingOptions) -> None:
             done.options = options
             progress.update(task, total=float(options.n_laps))
+            lines.on_options(options)
 
-        on_writing = partial(progress.update, task, description="writing the run", rate="")
-        say_above = partial(progress.console.print, soft_wrap=True, highlight=False, markup=False)
-        yield RunHooks(on_lap, done, on_writing, say_above, on_options)
+        yield RunHooks(on_lap, on_documents, on_writing, lines.say, on_options)
 
 
 class _Rate:

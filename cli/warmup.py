@@ -52,7 +52,7 @@ STEPS = {
         "prevalence @hdp @documents --by label",
     ),
 }
-_USUAL = {"ingest": {"quiet": True}, "train": {"quiet": True, "topics": 6, "workers": 2}}
+_USUAL = {"train": {"topics": 6, "workers": 2}}
 
 
 @click.command()

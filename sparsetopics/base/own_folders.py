@@ -123,6 +123,13 @@ def _stranger_of_denoised(folder: Path) -> str:
     return next(filter(None, strangers), "")
 
 
+def own_folder_around(path: Path) -> Path | None:
+    """The nearest corpus, run or topic path in whose folder ``path`` lies, finished or not."""
+    records = ("manifest.json", "model.json", "path.json", _PLAN)
+    own = (p for p in path.parents if any(is_sparsetopics_json(p / name) for name in records))
+    return next(own, None)
+
+
 QUICKSTART = FolderKind("an output of quickstart", _stranger_of_quickstart)
 COMPARISON = FolderKind("a comparison", _stranger_of_comparison)
 DENOISED = FolderKind("an output of denoise", _stranger_of_denoised)

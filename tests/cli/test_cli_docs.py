@@ -71,7 +71,7 @@ def test_help_lists_everyday_options_and_says_where_the_others_are(name):
     assert not rare or last.startswith(f"{len(rare)} more")
 
 
-@pytest.mark.parametrize("flag", ["json", "overwrite", "quiet"])
+@pytest.mark.parametrize("flag", ["json", "overwrite"])
 def test_a_flag_of_many_commands_is_declared_once(flag):
     texts = [
         path.read_text(encoding="utf-8")

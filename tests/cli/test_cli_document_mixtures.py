@@ -121,7 +121,7 @@ def test_topics_shows_the_words_of_components(prepared):
 
 def test_eta_and_the_number_of_components_are_kept(prepared, tmp_path):
     result = run("train", prepared / "corpus", "--model", "mixture", "--topics", 4, "--eta", 0.5,
-                 *MIXTURE, "--laps", 3, "--out", tmp_path / "run")  # fmt: skip
+                 *MIXTURE, "--no-quiet", "--laps", 3, "--out", tmp_path / "run")  # fmt: skip
 
     model = load_run(tmp_path / "run").model
     assert model.likelihood.word_concentration == 0.5

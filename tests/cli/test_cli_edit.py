@@ -180,7 +180,7 @@ def test_a_namer_that_fails_harms_nothing(function, problem, monkeypatch):
     monkeypatch.setattr(namers, "SECONDS", 0.05)
     edit("lda", "--rename", "2=News")
 
-    words = ("edit", "out", "--namer", f"edit_namers:{function}", "--out", "again", "--quiet")
+    words = ("edit", "out", "--namer", f"edit_namers:{function}", "--out", "again")
     made = called(*words, on_warning="always")
 
     assert made.exit_code == 0, made.output
@@ -201,7 +201,7 @@ def test_a_topic_that_became_part_of_another_is_named_in_the_refusal():
 def test_laps_over_other_documents_are_warned_of():
     documents(9, 60).save("others")
 
-    made = called("edit", "lda", "--laps", 1, "--corpus", "others", "--out", "out", "--quiet",
+    made = called("edit", "lda", "--laps", 1, "--corpus", "others", "--out", "out",
                   on_warning="always")  # fmt: skip
 
     assert made.exit_code == 0

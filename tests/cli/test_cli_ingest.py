@@ -50,10 +50,10 @@ def test_ingest_and_info_report_the_same_totals(source, tmp_path):
 
 
 def test_people_read_a_sentence(source, tmp_path):
-    result = run("ingest", source, "--out", tmp_path / "corpus", "--min-df", "30", "--quiet")
+    result = run("ingest", source, "--out", tmp_path / "corpus", "--min-df", "30")
 
     assert " documents, " in result.stdout
-    assert result.stderr == ""
+    assert result.stderr == "Read 1 file as jsonl (news.jsonl.gz).\n"
 
 
 def test_options_reach_the_corpus(source, tmp_path):
@@ -123,7 +123,7 @@ def test_a_function_gets_the_text_as_it_is(source, tmp_path, monkeypatch):
 
 def test_append_tells_what_is_new(corpus, source, tmp_path):
     n_before = Corpus.open(corpus).n_docs
-    said = ("ingest", source, "--append", corpus, "--duplicate-ids", "keep", "--quiet")
+    said = ("ingest", source, "--append", corpus, "--duplicate-ids", "keep")
 
     told = json.loads(run(*said, "--json").stdout)
 
@@ -140,14 +140,15 @@ def test_append_says_what_is_left_out_and_what_has_no_label(tmp_path):
     out, options = tmp_path / "c", ("--label-field", "venue")
     run("ingest", tmp_path / "a.csv", "--out", out, *options, "--min-df", 1)
 
-    told = run("ingest", tmp_path / "b.csv", "--append", out, "--quiet")
-    again = run("ingest", tmp_path / "b.csv", "--append", out, "--quiet", *options)
+    told = run("ingest", tmp_path / "b.csv", "--append", out)
+    again = run("ingest", tmp_path / "b.csv", "--append", out, *options)
 
     assert "Skipped 1 document without a known word: 3.\n" in told.stdout
     assert "Read 3 tokens and kept 1, but not 2 that the vocabulary lacks.\n" in again.stdout
     problem = "1 of 1 new document without a label, but the corpus has labels."
-    assert told.stderr == f"{out}: {problem} --label-field names their field.\n"
-    assert again.stderr == ""
+    read = "Read 1 file as csv (b.csv).\n"
+    assert told.stderr == f"{out}: {problem} --label-field names their field.\n{read}"
+    assert again.stderr == read
 
 
 def test_one_of_out_and_append(corpus, source, tmp_path):

@@ -296,10 +296,10 @@ def test_bad_options_end_in_one_line(train, prepared, tmp_path, arguments, messa
 
 @pytest.mark.filterwarnings("default:There are more")
 def test_more_topics_than_documents_are_warned_of_in_one_line(train, tmp_path):
-    result = train("--topics", 120, "--quiet")
+    result = train("--topics", 120)
 
     warned = "Warning: There are more topics or components (120) than documents (119).\n"
-    assert result.stderr == warned
+    assert result.stderr.startswith(warned)
     assert load_run(tmp_path / "run").model.n_topics == 120
 
 

@@ -1,5 +1,6 @@
 """What a person reads while a model is trained, and at its end."""
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from rich.progress import Progress
 
+from sparsetopics.cli.printing import LOG, QUIET, obeying
 from sparsetopics.cli.train import outcome
 from sparsetopics.cli.train_progress import SECONDS_OF_SILENCE, _Rate, lap_line, show_progress
 from sparsetopics.options.training import LocalOptions, TrainingOptions
@@ -113,7 +115,7 @@ def test_without_a_terminal_a_long_lap_says_how_far_it_is(
     clock = iter([0.0, SECONDS_OF_SILENCE - 1, SECONDS_OF_SILENCE, *[SECONDS_OF_SILENCE] * 2])
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
 
-    with show_progress(options, quiet=False) as hooks:
+    with show_progress(options) as hooks:
         for _ in range(3):
             hooks.on_documents(n_done, 2)
 
@@ -121,13 +123,13 @@ def test_without_a_terminal_a_long_lap_says_how_far_it_is(
 
 
 def test_both_kinds_of_progress_say_that_the_run_is_written(capsys, monkeypatch):
-    with show_progress(HDP, quiet=False) as hooks:
+    with show_progress(HDP) as hooks:
         hooks.on_writing()
     assert capsys.readouterr().err == "Writing the run.\n"
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
 
-    with show_progress(HDP, quiet=False) as hooks:
+    with show_progress(HDP) as hooks:
         hooks.on_documents(2.0, 2)
         hooks.on_writing()
 
@@ -148,7 +150,7 @@ def test_moves_are_named_and_do_not_slow_the_rate_that_is_shown(monkeypatch):
 
 
 def test_without_a_terminal_there_is_a_line_per_lap(capsys):
-    with show_progress(HDP, quiet=False) as hooks:
+    with show_progress(HDP) as hooks:
         hooks.on_documents(1.0, 2)
         hooks.on_lap(ENTRY)
 
@@ -168,7 +170,7 @@ def test_on_a_terminal_there_is_a_bar_below_the_lines(capsys, monkeypatch, optio
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
 
-    with show_progress(options, quiet=False) as hooks:
+    with show_progress(options) as hooks:
         hooks.on_documents(1.0, 2)
         hooks.on_lap(ENTRY)
         hooks.on_documents(1.0, 2)
@@ -192,19 +194,44 @@ def test_until_the_first_documents_the_bar_says_what_takes_so_long(
     if is_kept:
         (tmp_path / "sparsetopics_1" / "kernel.nbi").touch()
 
-    with show_progress(HDP, quiet=False):
+    with show_progress(HDP):
         pass
 
     shown = capsys.readouterr().err
     assert ("compiling, once" in shown, "reading" in shown) == (not is_kept, is_kept)
 
 
-def test_quiet_shows_nothing(capsys):
-    with show_progress(HDP, quiet=True) as hooks:
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_quiet_shows_nothing(capsys, monkeypatch, is_terminal):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+
+    with obeying({QUIET: True}), show_progress(HDP) as hooks:
         hooks.on_documents(1.0, 2)
         hooks.on_lap(ENTRY)
+        hooks.on_writing()
 
     assert capsys.readouterr() == ("", "")
+
+
+def test_under_a_bar_the_log_gets_plain_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("sparsetopics.cli.train_progress.SECONDS_OF_SILENCE", 0.0)
+    log = os.open(tmp_path / "log", os.O_WRONLY | os.O_CREAT)
+
+    with obeying({LOG: log}), show_progress(HDP) as hooks:
+        hooks.on_documents(1.0, 2)
+        hooks.on_lap(ENTRY)
+        hooks.say("Saved memory [all].")
+        hooks.on_writing()
+    os.close(log)
+
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert [line.split(" ", 2)[1:] for line in lines] == [
+        ["INFO", "50 % of the documents visited"],
+        ["INFO", lap_line(ENTRY, HDP)],
+        ["INFO", "Saved memory [all]."],
+        ["INFO", "Writing the run."],
+    ]
 
 
 def test_the_rate_is_that_of_this_process(monkeypatch):
@@ -234,7 +261,7 @@ def test_laps_of_another_process_do_not_shorten_the_time_left(monkeypatch, first
         stop(progress)
 
     monkeypatch.setattr(Progress, "stop", look)
-    with show_progress(HDP, quiet=False) as hooks:
+    with show_progress(HDP) as hooks:
         hooks.on_documents(1.0, 2)
         hooks.on_documents(2.0, 2)
         hooks.on_lap(ENTRY | {"lap": first_lap})

@@ -118,7 +118,7 @@ def test_a_closed_stdout_is_one_line_and_status_one(run_folder):
 @needs_full_device
 def test_what_a_command_has_written_stays(tmp_path, full):
     write_jsonl(tmp_path / "news.jsonl", make_texts(60))
-    ingest = [*COMMAND, "ingest", "news.jsonl", "--out", "corpus", "--quiet"]
+    ingest = [*COMMAND, "ingest", "news.jsonl", "--out", "corpus", "--quiet", "--json"]
 
     assert run(ingest, full, cwd=tmp_path) == (1, FULL)
 

@@ -159,7 +159,7 @@ def test_links_are_followed_if_that_is_wanted(tmp_path):
 
 @pytest.mark.usefixtures("folder")
 def test_links_on_the_command_line(tmp_path):
-    said = ("ingest", tmp_path / "in", "--out", tmp_path / "corpus", "--quiet")
+    said = ("ingest", tmp_path / "in", "--out", tmp_path / "corpus")
     result = run(*said, status=0)
     links, others = result.stderr.splitlines()
     assert links.startswith("Skipped 3 links")
@@ -168,7 +168,7 @@ def test_links_on_the_command_line(tmp_path):
     run(*said, "--follow-links", "--overwrite", status=0)
 
     assert Corpus.open(tmp_path / "corpus").n_docs == 6
-    result = run("ingest", tmp_path / "in", "--append", tmp_path / "corpus", "--quiet", status=0)
+    result = run("ingest", tmp_path / "in", "--append", tmp_path / "corpus", status=0)
     assert result.stderr.startswith("Skipped 3 links")
 
 

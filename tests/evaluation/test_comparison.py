@@ -236,8 +236,8 @@ def test_what_is_finished_stays_when_a_later_model_fails(corpora, tmp_path, monk
     ("models", "is_told"), [("lda:3,lda:4,hdp:2", True), ("lda:3,hdp:2,hdp:3", False)]
 )
 def test_several_numbers_of_topics_of_lda_are_deprecated(corpora, tmp_path, models, is_told):
-    """The warning names the command to use, and comes once, also with ``--quiet``."""
-    arguments = ("compare", corpora / "news", "--models", models, "--laps", 1, "--quiet")
+    """The warning names the command to use, and comes once."""
+    arguments = ("compare", corpora / "news", "--models", models, "--laps", 1)
     words = [str(each) for each in (*arguments, "--out", tmp_path / "out")]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output

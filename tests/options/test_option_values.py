@@ -265,7 +265,11 @@ def test_an_empty_name_is_refused(command, option, here):
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [case for case in texts() if case[1].type is not NEW_PATH and case[1].name != "missing"],
+    [
+        case
+        for case in texts()
+        if case[1].type is not NEW_PATH and case[1].name not in ("missing", "log_file")
+    ],
     ids=ids,
 )
 def test_a_name_of_nothing_is_refused(command, option, here):

@@ -68,6 +68,7 @@ WITHOUT_COMMANDS = {
     "docs/design/reports.md",
     "docs/design/training.md",
     "docs/how-to/json.md",
+    "docs/how-to/nightly.md",
     "docs/mathematics.md",
     "docs/scaling.md",
 }

@@ -108,6 +108,6 @@ def test_threads_of_an_ingest_end_with_it():
 def test_bars_end_with_an_error(no_thread_stays, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     options = TrainingOptions(3, 1)
-    for bar in (train_progress._bar(options), ingest._showing_progress(quiet=False)):
+    for bar in (train_progress._bar(options), ingest._showing_progress()):
         with pytest.raises(ValueError, match="stop"), bar:
             raise ValueError("stop")

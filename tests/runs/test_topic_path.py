@@ -417,9 +417,9 @@ def test_an_interrupted_path_keeps_the_rungs_that_it_began_with(made, tmp_path, 
 
 def test_the_table_has_a_row_for_each_rung(corpora, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = ("path", corpora / "documents", "--rungs", "8,5", "--laps", 2, "--quiet")
-    status, stdout, stderr = run(*words, "--model", "lda", "--out", "out")
-    assert (status, stderr) == (0, "")
+    words = ("path", corpora / "documents", "--rungs", "8,5", "--laps", 2)
+    status, stdout, _ = run(*words, "--model", "lda", "--out", "out")
+    assert status == 0
     heads, *rows = stdout.partition("\n\n")[0].splitlines()
     names = ["run", "log-lik/token", "difference", "std.err", "gain"]
     assert heads.split() == [*names, "NPMI", "exclusive", "diversity", "laps"]

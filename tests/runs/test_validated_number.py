@@ -505,7 +505,7 @@ def test_numbers_that_predict_as_well_need_not_hold_the_number_to_read():
 
 def test_the_command_names_both_numbers(read, documents, tmp_path):
     out, scores = tmp_path / "run", load_run(read).settings["number_of_topics"]
-    words = ("train", documents, "--validation-share", SHARE, "--for", "reading", "--quiet")
+    words = ("train", documents, "--validation-share", SHARE, "--for", "reading")
     status, stdout, stderr = run(*words, "--out", out)
     assert status == 0, stderr
     start = f"{scores.to_read} topics to read (HDP), of {scores.recommended} that predict best"

@@ -1,0 +1,141 @@
+"""The script of docs/how-to/nightly.md does a night once, however often it fails and is repeated.
+
+``sparsetopics`` and ``mail`` are stand-ins that note how they are called.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "nightly.md"
+if not PAGE.exists():
+    pytest.skip("needs docs/, which the source archive leaves out", allow_module_level=True)
+if shutil.which("bash") is None or shutil.which("flock") is None:
+    pytest.skip("needs bash and flock", allow_module_level=True)
+STAND_IN = """#!/bin/bash
+# Fails instead if the file `fails` holds its name; then it also leaves the work half done.
+set -eu
+name=$(basename "$0")
+for word in "$@"; do
+    case $word in ingest | update | diff) name=$word ;; esac
+done
+if [ "$(cat fails)" = "$name" ]; then
+    if [ "$name" = update ]; then mkdir -p "${@: -1}/state"; fi
+    exit 1
+fi
+echo "$name" >> calls
+case $name in
+    ingest) ls taken >> corpus ;;
+    update) mkdir -p "${@: -1}"; touch "${@: -1}/model.json" ;;
+    diff) echo "${@: -3:2}"; exit "$(cat says)" ;;
+    date) cat today ;;
+    mail) cat >> mails ;;
+esac
+"""
+
+
+@pytest.fixture
+def night(tmp_path, monkeypatch):
+    """Run the script in a folder with a run of the day before; return its status."""
+    monkeypatch.chdir(tmp_path)
+    (script,) = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    Path("nightly.sh").write_text(script, encoding="utf-8")
+    Path("bin").mkdir()
+    for name in ("sparsetopics", "mail", "date"):
+        Path("bin", name).write_text(STAND_IN, encoding="utf-8")
+        Path("bin", name).chmod(0o755)
+    for name in ("new", "taken", "done", "runs/2026-06-01"):
+        Path(name).mkdir(parents=True)
+    Path("runs/2026-06-01/model.json").touch()
+    Path("new/a.jsonl").touch()
+
+    def run(today="2026-06-02", *, fails="", says=3):
+        for name, content in {"today": today, "fails": fails, "says": says}.items():
+            Path(name).write_text(f"{content}\n")
+        path = f"{tmp_path}/bin:{os.environ['PATH']}"
+        environment = os.environ | {"PATH": path, "TOPICS_HOME": str(tmp_path), "TOPICS_HOOK": ""}
+        return subprocess.run(["bash", "nightly.sh"], env=environment, check=False).returncode
+
+    return run
+
+
+def lines(name):
+    return Path(name).read_text().splitlines() if Path(name).exists() else []
+
+
+def compared(first, second):
+    return [f"{Path.cwd()}/runs/{first} {Path.cwd()}/runs/{second}"]
+
+
+def test_a_night_tells_what_has_changed(night):
+    assert night() == 0
+
+    assert [call for call in lines("calls") if call != "date"] == [
+        *("ingest", "update", "diff", "mail"),
+    ]
+    assert lines("mails") == compared("2026-06-01", "2026-06-02")
+    assert os.listdir("done") == ["a.jsonl"]
+    assert not os.listdir("taken")
+
+
+def test_a_night_in_which_nothing_changes_tells_nothing(night):
+    assert night(says=0) == 0
+
+    assert lines("told") == ["2026-06-02"]
+    assert not lines("mails")
+
+
+def test_a_night_without_documents_makes_no_run(night):
+    Path("new/a.jsonl").unlink()
+
+    assert night() == 0
+    assert lines("calls") == ["date"]
+
+
+@pytest.mark.parametrize("next_day", ["2026-06-02", "2026-06-03"])
+@pytest.mark.parametrize("fails", ["ingest", "update", "diff", "mail"])
+def test_a_night_that_failed_is_made_up_for(night, fails, next_day):
+    assert night(fails=fails) == 1
+    Path("new/b.jsonl").touch()
+
+    assert night(next_day) == 0
+    assert night(next_day) == 0
+
+    assert lines("mails") == compared("2026-06-01", next_day)
+    assert lines("told") == [next_day]
+    has_run = fails in ("diff", "mail") and next_day == "2026-06-02"  # b waits for the next night
+    assert sorted(os.listdir("done")) == (["a.jsonl"] if has_run else ["a.jsonl", "b.jsonl"])
+    assert os.listdir("new") == (["b.jsonl"] if has_run else [])
+
+
+def test_two_nights_at_once_are_refused(night):
+    with subprocess.Popen(["flock", "lock", "sleep", "60"]) as holder:
+        while subprocess.run(["flock", "-n", "lock", "true"], check=False).returncode == 0:
+            pass
+        assert night() == 1
+        holder.kill()
+
+
+def test_the_first_run_has_to_be_trained(night):
+    shutil.rmtree("runs/2026-06-01")
+
+    assert night() == 1
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+def test_the_units_are_valid(night, tmp_path):
+    units = re.findall(r"```ini\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    script = tmp_path / "nightly.sh"
+    script.chmod(0o755)
+    names = ("topics.service", "topics.timer")
+    for name, text in zip(names, units, strict=True):
+        Path(name).write_text(text.replace("/usr/local/bin/nightly.sh", str(script)))
+
+    verify = ["systemd-analyze", "verify", *names]
+    done = subprocess.run(verify, check=False, capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (0, "")
