@@ -32,6 +32,8 @@ COMMANDS = {  # a module each; described here, so that --help imports none of th
     "resume": "Continue interrupted training.",
     "evaluate": "Score runs on held-out documents or items.",
     "topics": "Print topics with their most probable words.",
+    "update": "Learn the documents by which a corpus has grown, and say what changed.",
+    "diff": "Say what happened to topics from one run to another.",
     "edit": "Merge, split, drop and name topics of a run.",
     "infer": "Compute the topic proportions of documents.",
     "prevalence": "Compare the share of each topic between groups of documents, or over time.",

@@ -8,7 +8,9 @@ decide about topics that are made of the other half, and the other way round.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -20,13 +22,18 @@ from sparsetopics.answers.new_documents import FEWEST_NOVEL, documents_after
 from sparsetopics.answers.novelty import LEAST_NOVELTY, explained, usual_scores
 from sparsetopics.answers.proportions import shares_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray
+from sparsetopics.base.outputs import output_folder, written
+from sparsetopics.base.own_folders import RUN
+from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
 from sparsetopics.measures.completion import N_FOLDS, predicted_log_probability, split_by_type
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.callbacks import RunHooks
-from sparsetopics.runs.run import TopicRun, knowing
+from sparsetopics.runs.data import fingerprint_of
+from sparsetopics.runs.run import TopicRun, knowing, load_run, save_run
+from sparsetopics.runs.run_files import SETTINGS_FILE, Origin, read_settings
 
 MOST_TRIED = 2_000  # new documents that decide about new topics
 MOST_NEW_TOPICS = 4  # of one update
@@ -72,6 +79,33 @@ def updated(
     found_changes = changes(run, new, corpus, workers=workers)
     new.settings["told"] = lasting(run, found_changes)
     return Updated(new, later.n_docs, n_words, found_changes)
+
+
+def update_run(
+    run: Path,
+    corpus: Path,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    workers: int = 1,
+    hooks: RunHooks = RunHooks(),  # noqa: B008 - immutable
+) -> Updated | None:
+    """Write ``updated`` to the run folder ``out``; None if that is there already.
+
+    Raises OutputError if ``out`` exists and is no update of ``run`` to this corpus.
+    """
+    before, documents = load_run(run, TopicPosterior), Corpus.open(corpus)
+    origin = Origin(file_sha256(run / SETTINGS_FILE), fingerprint_of(documents))
+    if os.path.lexists(out / SETTINGS_FILE) and read_settings(out).get("origin") == origin:
+        return None
+    output = output_folder(out, RUN, overwrite=overwrite, inputs=[run, corpus])
+    found = updated(before, documents, str(corpus), workers=workers, hooks=hooks)
+    settings, model = found.run.settings, found.run.model
+    settings["origin"] = origin
+    settings["corpus"]["path"] = os.fspath(corpus)
+    with written(output) as folder:
+        save_run(folder, model, found.run.vocabulary, settings, found.run.trace)
+    return found
 
 
 def _with_topics_that_pay(

@@ -97,6 +97,13 @@ class SeenDocuments(msgspec.Struct, omit_defaults=True):
     lengths: tuple[Numbers, Numbers] | None = None
 
 
+class Origin(msgspec.Struct, frozen=True):
+    """What a run is the update of."""
+
+    run: str  # SHA-256 of its ``model.json``
+    corpus: str  # fingerprint
+
+
 class ThemesFile(TypedDict):
     """What ``THEMES_FILE`` holds."""
 
@@ -112,6 +119,7 @@ class KeptEntries(TypedDict, total=False):
     # By topic, None if many documents are needed; where the learner keeps what it knows of them
     few_documents: tuple[FewDocuments | None, ...]
     themes: tuple[Merge, ...]  # in memory; folders have them in ``THEMES_FILE``
+    origin: Origin  # of an update
     told: tuple[tuple[str, str], ...]  # what updates said of topics and still holds
 
 

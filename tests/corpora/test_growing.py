@@ -184,7 +184,7 @@ def test_documents_hold_their_new_words_and_old_ones_do_not(corpus, tmp_path):
 def test_people_read_which_words_are_new(corpus, tmp_path):
     source = written(tmp_path / "b.lines", [WORDS, WORDS])
 
-    said = run("ingest", source, "--append", corpus, "--grow-vocabulary", "--quiet").stdout
+    said = run("ingest", source, "--append", corpus, "--grow-vocabulary").stdout
 
     named = ", ".join(sorted(WORDS)[:10])
     assert f"\nAdded {len(WORDS)} new words to the vocabulary: {named}, ….\n" in said
