@@ -25,6 +25,15 @@ class Stream(NamedTuple):
     theme: int  # that it happens to
 
 
+def own_word(theme: int, number: int) -> str:
+    """A word of a theme; the default tokeniser takes letters only."""
+    return f"theme{_letters(theme)}word{_letters(number)}"
+
+
+def _letters(number: int) -> str:
+    return chr(97 + number // 26) + chr(97 + number % 26)
+
+
 def draw_stream(
     kind: str, seed: int, *, n_first: int = 800, n_nights: int = 30, n_each: int = 80
 ) -> Stream:
@@ -34,8 +43,8 @@ def draw_stream(
     theme = int(rng.integers(N_THEMES))
     n_themes = N_THEMES + 2  # the last two arrive, or are what a theme splits into
     words = np.array(
-        [f"common{n:03d}" for n in range(COMMON_WORDS)]
-        + [f"theme{k:02d}word{n:02d}" for k in range(n_themes) for n in range(OWN_WORDS)]
+        [f"common{_letters(n)}" for n in range(COMMON_WORDS)]
+        + [own_word(k, n) for k in range(n_themes) for n in range(OWN_WORDS)]
     )
     common = rng.dirichlet(np.full(COMMON_WORDS, 0.5))
     own = rng.dirichlet(np.full(OWN_WORDS, 0.7), n_themes)
