@@ -167,7 +167,9 @@ def command(
         if folder is None:
             found, record = _documents(trained, texts, tokenizer)
         else:
-            found = trained.reading(open_corpus(where.seen_from_there(folder)), str(folder))
+            found = open_corpus(where.seen_from_there(folder))
+            known = trained.reading(found, str(folder))  # refuses others
+            found = known if training is None else found
         if training is not None:
             assert output is not None, "a corpus needs --out"
             record, lines = _novelty(trained, found, training, over, output, where.threads)
@@ -263,10 +265,13 @@ def _novelty(
     from sparsetopics.answers.table_files import write_output
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.model.topic_posterior import TopicPosterior
+    from sparsetopics.runs.run import knowing
 
     topics = run.of(TopicPosterior)
     if topics is None or not isinstance(corpus, Corpus):
         refuse("novelty", f"needs topics of LDA or an HDP, but {run.path} is a mixture")
+    if corpus.n_words > topics.model.n_words:  # words that the topics do not know tell, too
+        topics = knowing(topics, corpus, "the corpus")
     known = topics.documents_at(training)
     n_known = min(known.n_docs, topics.settings["corpus"]["n_documents"])
     usual = usual_scores(topics.model, known, n_known, threads)

@@ -33,7 +33,7 @@ from sparsetopics.runs.topic_identity import LEAST_KEPT, heirs
 
 LEAST_FOREIGN = 0.15  # of a topic's tokens in new documents, if it has moved
 MOSTLY_FOREIGN = 0.3  # from here on, a theme takes the topic over
-LEAST_SAME = 0.8  # probability shared by topics that have not moved
+LEAST_SAME = 0.8  # probability shared by topics that have not moved, where halves do not tell
 LEVEL = 0.01  # of tests of shares, for all topics together
 FADED, GROWN = 0.5, 2.0  # times the share before
 N_WORDS, N_DOCUMENTS = 8, 3  # that explain a change
@@ -139,7 +139,8 @@ def _by_words(
         return _change(SPLIT if is_part else NEW, after, topic, former)
     similarity = float(likeness[place, topic])
     kind = MOVED if similarity >= LEAST_KEPT else TAKEN_OVER
-    kind = SAME if similarity >= LEAST_SAME else kind
+    halves = before.settings.get("likeness_of_halves")
+    kind = SAME if similarity >= (LEAST_SAME if halves is None else halves[place]) else kind
     return _change(kind, after, topic, (before.topics[place].id,))._replace(similarity=similarity)
 
 
