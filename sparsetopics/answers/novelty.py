@@ -47,7 +47,6 @@ class Explained(NamedTuple):
 
     scores: FloatArray  # (n_docs,)  nats per token; 0 without a known word
     n_tokens: FloatArray  # (n_docs,)
-    proportions: FloatArray  # (n_docs, n_topics)
     topic_words: FloatArray  # (n_topics, n_words)  expected tokens
 
 
@@ -74,7 +73,7 @@ def explained(
         logs = xlogy(counts, (shares[rows] * own / others[rows]).sum(axis=1))
         sums[first:last] = np.bincount(rows, logs, part.n_docs)
     n_tokens = tokens_of_documents(batch)
-    return Explained(sums / np.maximum(n_tokens, 1.0), n_tokens, proportions, weights.T)
+    return Explained(sums / np.maximum(n_tokens, 1.0), n_tokens, weights.T)
 
 
 def _sums(rows: FloatArray, number: IntArray, n_sums: int) -> FloatArray:
