@@ -26,5 +26,5 @@ def explained(counts, proportions, topic_word_counts, sigma, *, are_known):
 
 
 def probability(counts, word, sigma):
-    """The probability of a word in a topic with these counts; a word has no fewer than none."""
-    return (max(counts[word], 0.0) + sigma) / (counts.sum() + len(counts) * sigma)
+    """The probability of a word in a topic with these counts, of which none is below zero."""
+    return (max(counts[word], 0.0) + sigma) / (max(counts.sum(), 0.0) + len(counts) * sigma)

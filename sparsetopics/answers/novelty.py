@@ -39,6 +39,7 @@ from sparsetopics.options.option import refuse
 MOST_KNOWN = 4_000  # training documents that others are compared with
 DOCUMENTS_PER_LENGTH = 50  # at least, of each range of lengths
 MOST_LENGTHS = 20  # ranges of lengths
+LEAST_DEVIATION = 1e-6  # nats per token, where all documents are the same
 LEAST_NOVELTY = 2.5  # of a document that topics do not fit
 
 
@@ -68,7 +69,8 @@ def explained(
         weights[used] += _sums(given, number, len(used))
         others = np.broadcast_to(sizes, (part.n_docs, model.n_topics))
         if are_known:
-            others = sizes - _sums(given, rows, part.n_docs)
+            # A small topic may explain more of a document now than it has learned.
+            others = np.maximum(sizes - _sums(given, rows, part.n_docs), model.n_words * sigma)
             own = np.maximum(own - given, sigma)
         logs = xlogy(counts, (shares[rows] * own / others[rows]).sum(axis=1))
         sums[first:last] = np.bincount(rows, logs, part.n_docs)
@@ -100,7 +102,7 @@ class UsualScores(NamedTuple):
         parts = np.array_split(order, n_ranges)
         lengths = [np.log(known.n_tokens[part].mean()) for part in parts]
         means = [known.scores[part].mean() for part in parts]
-        deviations = [known.scores[part].std() for part in parts]
+        deviations = [max(known.scores[part].std(), LEAST_DEVIATION) for part in parts]
         usual = cls(np.array(lengths), np.array(means), np.array(deviations))
         is_novel = usual.novelty(known) >= LEAST_NOVELTY
         return usual._replace(novel_share=float(is_novel.mean()))

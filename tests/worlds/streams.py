@@ -105,7 +105,7 @@ def corpora_of(stream: Stream) -> Iterator[Corpus]:
 
 
 def around_event(stream: Stream, n_before: int, n_after: int) -> Stream:
-    """The first collection and the nights around the event, which is then that after ``n_before``."""
+    """The first collection and the nights around the event, with ``n_before`` before it."""
     chosen = [0, *range(stream.event - n_before, stream.event + n_after)]
     nights, themes = ([of[n] for n in chosen] for of in (stream.nights, stream.themes))
     return stream._replace(nights=nights, themes=themes, event=n_before + 1)
