@@ -198,7 +198,7 @@ def _with_examples(
     documents = representatives(chosen, later, N_DOCUMENTS, most=MOST_COUNTED).of_topics
     ids = [tuple(each.doc_id for each in own) for own in documents]
     of_topic = dict[str | None, tuple[str, ...]](zip(wanted, ids, strict=True))
-    return [each._replace(documents=of_topic.get(each.topic, ())) for each in found]
+    return [each._replace(documents=of_topic.get(each.topic, each.documents)) for each in found]
 
 
 def _unfitted(found: Unfitted, after: TopicRun, later: Corpus) -> list[Change]:
