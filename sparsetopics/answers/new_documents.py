@@ -14,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc
 
-from sparsetopics.answers.novelty import LEAST_NOVELTY, explained, usual_scores
+from sparsetopics.answers.novelty import (
+    DOCUMENTS_PER_LENGTH,
+    LEAST_NOVELTY,
+    explained,
+    usual_scores,
+)
 from sparsetopics.answers.proportions import shares_of
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
@@ -166,7 +171,10 @@ def unfitted_documents(
     workers: int,
 ) -> Unfitted:
     """The ``later`` documents that are novel to ``before``, and not of a new topic."""
-    usual = usual_scores(before, corpus, corpus.n_docs - later.n_docs, workers)
+    n_known = corpus.n_docs - later.n_docs
+    if n_known < DOCUMENTS_PER_LENGTH:  # nobody can say what is usual
+        return Unfitted(np.zeros(0, np.int64), np.zeros(before.n_words))
+    usual = usual_scores(before, corpus, n_known, workers)
     rows = spread_evenly(later.n_docs, MOST_COUNTED)
     batch = documents_at(later.row_groups, rows)
     novelty = usual.novelty(explained(before, batch, are_known=False, workers=workers))

@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 from sparsetopics.answers.changes import Change, changes, lasting
 from sparsetopics.answers.editing import relearned, with_topics_of
 from sparsetopics.answers.new_documents import FEWEST_NOVEL, documents_after
-from sparsetopics.answers.novelty import LEAST_NOVELTY, explained, usual_scores
+from sparsetopics.answers.novelty import (
+    DOCUMENTS_PER_LENGTH,
+    LEAST_NOVELTY,
+    explained,
+    usual_scores,
+)
 from sparsetopics.answers.proportions import shares_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.base.outputs import output_folder, written
@@ -68,9 +73,9 @@ def updated(
     n_words = corpus.n_words - run.model.n_words
     if not later.row_groups:
         return Updated(run, 0, n_words, [])
-    grown = start
-    if MODELS[run.model.name].learns_number:
-        usual = usual_scores(start.model, corpus, corpus.n_docs - later.n_docs, workers)
+    grown, n_known = start, corpus.n_docs - later.n_docs
+    if MODELS[run.model.name].learns_number and n_known >= DOCUMENTS_PER_LENGTH:
+        usual = usual_scores(start.model, corpus, n_known, workers)
         batch = documents_at(later.row_groups, spread_evenly(later.n_docs, MOST_TRIED))
         found = explained(start.model, batch, are_known=False, workers=workers)
         is_novel = usual.novelty(found) >= LEAST_NOVELTY
