@@ -76,12 +76,17 @@ class Change(NamedTuple):
 
 
 def changes(
-    before: TopicRun, after: TopicRun, corpus: Corpus | None = None, *, workers: int = 1
+    before: TopicRun,
+    after: TopicRun,
+    corpus: Corpus | None = None,
+    *,
+    where: str = "the corpus",
+    workers: int = 1,
 ) -> list[Change]:
     """What happened to each topic from one run to another, the heaviest first.
 
-    ``corpus`` has the documents of ``before``, and after these new ones. Raises CorpusError and
-    VocabularyError for another.
+    ``corpus``, at ``where``, has the documents of ``before``, and after these new ones. Raises
+    CorpusError and VocabularyError for another.
     """
     old, new = over_words_of(before, after), after.model.topic_word_mean
     places = {topic.id: place for place, topic in enumerate(before.topics)}
@@ -104,10 +109,10 @@ def changes(
     ]
     if corpus is None:
         return [*found, *gone]
-    later = documents_after(before, corpus, "the corpus")
+    later = documents_after(before, corpus, where)
     if not later.row_groups:
         return [*found, *gone]
-    known = knowing(before, corpus, "the corpus").model
+    known = knowing(before, corpus, where).model
     shares = topic_shares(after.model, corpus, later, workers)
     foreign = foreign_shares(known, after.model, former, corpus, later, workers)
     found = [

@@ -30,6 +30,7 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
 from sparsetopics.base.sealed_files import file_sha256
+from sparsetopics.base.transactions import Workspace
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
 from sparsetopics.measures.completion import N_FOLDS, predicted_log_probability, split_by_type
@@ -81,7 +82,7 @@ def updated(
         is_novel = usual.novelty(found) >= LEAST_NOVELTY
         grown = _with_topics_that_pay(start, batch, is_novel, workers)
     new = relearned(grown, grown, corpus, 1, workers, hooks)
-    found_changes = changes(run, new, corpus, workers=workers)
+    found_changes = changes(run, new, corpus, where=where, workers=workers)
     new.settings["told"] = lasting(run, found_changes)
     return Updated(new, later.n_docs, n_words, found_changes)
 
@@ -101,6 +102,7 @@ def update_run(
     """
     before, documents = load_run(run, TopicPosterior), Corpus.open(corpus)
     origin = Origin(file_sha256(run / SETTINGS_FILE), fingerprint_of(documents))
+    Workspace.beside(Path(os.path.realpath(out))).settle()  # a killed update may have made it
     if os.path.lexists(out / SETTINGS_FILE) and read_settings(out).get("origin") == origin:
         return None
     output = output_folder(out, RUN, overwrite=overwrite, inputs=[run, corpus])
