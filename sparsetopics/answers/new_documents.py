@@ -37,6 +37,7 @@ from sparsetopics.measures.prevalence import (
     unbiased_projection,
 )
 from sparsetopics.measures.similar_topics import shared_probability
+from sparsetopics.model.statistics import in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import TopicRun
 
@@ -122,15 +123,16 @@ def foreign_shares(
 
 def topic_shares(model: TopicPosterior, corpus: Corpus, later: Corpus, workers: int) -> Shares:
     """The shares of topics in the old documents of ``corpus`` and in ``later`` ones, as prevalence
-    is estimated."""
-    topic_word = model.topic_word_mean
-    projection = unbiased_projection(topic_word, model.weights)
+    is estimated; 0 for topics without tokens."""
+    topics = np.flatnonzero(in_use(model.sizes))
+    topic_word = model.topic_word_mean[topics]
+    projection = unbiased_projection(topic_word, model.weights[topics])
     totals, n_known = list[GroupTotal](), corpus.n_docs - later.n_docs
     with open_executor(workers) as executor:
         for source, n_docs in ((corpus, n_known), (later, later.n_docs)):
             batch = documents_at(source.row_groups, spread_evenly(n_docs, MOST_COUNTED))
             group = np.zeros(batch.n_docs, np.int64)
-            total = GroupTotal(model.n_topics, model.n_words)
+            total = GroupTotal(len(topics), model.n_words)
             total.add(sum_groups(batch, group, 1, projection, executor), 0)
             totals.append(total)
     means = group_means(totals, topic_word)
@@ -141,7 +143,11 @@ def topic_shares(model: TopicPosterior, corpus: Corpus, later: Corpus, workers: 
     error = means.standard_error[0] * np.sqrt(1.0 + ratio**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         p_value = skewed_p_value((after - before) / error, means.skewness[0] * ratio)
-    return Shares(before, after, found.low[0], found.high[0], holm_adjusted(p_value))
+    shares = np.zeros((4, model.n_topics))
+    shares[:, topics] = before, after, found.low[0], found.high[0]
+    adjusted = np.ones(model.n_topics)
+    adjusted[topics] = holm_adjusted(p_value)
+    return Shares(*shares, adjusted)
 
 
 def skewed_p_value(z: FloatArray, skewness: FloatArray) -> FloatArray:

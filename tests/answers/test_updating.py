@@ -8,9 +8,11 @@ from scipy.stats import binom
 
 from sparsetopics import HDP, LDA, Corpus
 from sparsetopics.answers.editing import with_new_topics
+from sparsetopics.answers.new_documents import topic_shares
 from sparsetopics.answers.proportions import shares_of
 from sparsetopics.answers.updating import updated
 from sparsetopics.base.errors import CorpusError, VocabularyError
+from sparsetopics.corpora.batching import later_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.run import option_record, run_in_memory
@@ -265,6 +267,23 @@ def test_fewer_words_are_refused(grown):
 
     with pytest.raises(VocabularyError, match="Give the corpus that has grown"):
         updated(run, fewer, "the corpus")
+
+
+def test_topics_without_tokens_harm_no_other(grown):
+    """Their weights may be below zero by rounding; then the shares of all topics were NaN."""
+    run, before, after = grown
+    model = run.model.with_words(after.n_words)
+    empty = np.full((1, after.n_words), model.word_concentration * (1.0 - 1e-15))
+    more = np.vstack([model.topic_word_posterior, empty])
+    more = TopicPosterior("lda", more, np.full(len(more), 0.1), model.word_concentration)
+    assert more.weights[-1] < 0.0
+    later = later_documents(after, before.n_docs)
+
+    found = np.array(topic_shares(more, after, later, 1))
+
+    expected = np.array(topic_shares(model, after, later, 1))
+    np.testing.assert_allclose(found[:, :-1], expected, atol=1e-6)
+    np.testing.assert_array_equal(found[:, -1], [0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 @pytest.mark.parametrize("name", ["lda", "hdp"])
