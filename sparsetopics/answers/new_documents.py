@@ -147,7 +147,7 @@ def topic_shares(model: TopicPosterior, corpus: Corpus, later: Corpus, workers: 
     shares[:, topics] = before, after, found.low[0], found.high[0]
     adjusted = np.ones(model.n_topics)
     adjusted[topics] = holm_adjusted(p_value)
-    return Shares(*shares, adjusted)
+    return Shares._make([*shares, adjusted])
 
 
 def skewed_p_value(z: FloatArray, skewness: FloatArray) -> FloatArray:
