@@ -87,7 +87,7 @@ def command(
         raise click.exceptions.Exit(TO_TELL)
 
 
-def change_records(found: Sequence[Change]) -> list[dict[str, Any]]:
+def change_records(found: Sequence[Change]) -> list[dict[str, Any]]:  # as _asdict has it
     """The changes as JSON; ``is_news`` says whether somebody should be told."""
     return [change._asdict() | {"is_news": change.is_news} for change in found]
 

@@ -202,7 +202,7 @@ def test_other_runs_are_refused(command, run, problem):
 )
 def test_other_corpora_are_refused(corpus, problem):
     if corpus == "other-words" and not Path(corpus).exists():
-        Path("w.lines").write_text("owl cat\n" * 400)
+        Path("w.lines").write_text("owl cat\ndog elk\n" * 200)
         ingest([Path("w.lines")], Path(corpus), IngestOptions())
     if corpus == "other-documents" and not Path(corpus).exists():
         called("ingest", "later.jsonl", "--vocabulary", "lda", "--quiet", "--out", corpus)
