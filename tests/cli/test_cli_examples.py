@@ -53,7 +53,7 @@ SOURCES = {
     "evaluate": same("run", "run-50", "run-100", "mallet.txt", "heldout"),
     "topics": same("run", "run-100", "names.toml"),
     "infer": same("run", "corpus") | {"june": "corpus", "train": "corpus"},
-    "update": {"today.jsonl": "newer.jsonl", "news": "corpus", "monday": "run"},
+    "update": {"today.jsonl": "today.jsonl", "news": "corpus", "monday": "run"},
     "diff": {"monday": "run", "tuesday": "run", "news": "corpus"},
     "prevalence": same("run", "corpus"),
     "documents": {"run": "run-50", "corpus": "corpus"},
