@@ -85,7 +85,7 @@ def test_a_document_that_was_learned_is_taken_out_of_the_topics(seed):
     learned = replace(model, topic_word_posterior=model.topic_word_posterior + counts[0])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(novelty, "shares_of", lambda *_, workers: lambda batch: proportions)
+        patch.setattr(novelty, "quick_shares", lambda *_: lambda batch: proportions)
         found = explained(learned, document, are_known=True)
         left = learned.topic_word_posterior - found.topic_words
         without = replace(learned, topic_word_posterior=left)
