@@ -89,6 +89,8 @@ def changes(
     CorpusError and VocabularyError for another.
     """
     old, new = over_words_of(before, after), after.model.topic_word_mean
+    # Ids of runs without any take long to make.
+    before, after = (run.with_topics(run.topics) for run in (before, after))
     places = {topic.id: place for place, topic in enumerate(before.topics)}
     former = [places.get(topic.id, -1) for topic in after.topics]
     if max(former) < 0:

@@ -17,10 +17,11 @@ from scipy.special import gammainc, gammaincc
 from sparsetopics.answers.novelty import (
     DOCUMENTS_PER_LENGTH,
     LEAST_NOVELTY,
+    MOST_KNOWN,
     explained,
+    quick_shares,
     usual_scores,
 )
-from sparsetopics.answers.proportions import shares_of
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import quantity
@@ -41,8 +42,8 @@ from sparsetopics.model.statistics import in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import TopicRun
 
-N_DRAWS = 10  # of old documents
-MOST_DRAWN = 1_000  # documents at once
+N_DRAWS = 8  # of old documents
+MOST_DRAWN = 250  # documents at once
 FEWEST_DRAWN = 20  # documents; fewer say nothing
 MOST_COUNTED = 4_000  # old and new documents, from which shares of topics are estimated
 LEAST_DRIFT = 4.0  # standard deviations between draws
@@ -143,11 +144,10 @@ def topic_shares(model: TopicPosterior, corpus: Corpus, later: Corpus, workers: 
     error = means.standard_error[0] * np.sqrt(1.0 + ratio**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         p_value = skewed_p_value((after - before) / error, means.skewness[0] * ratio)
-    shares = np.zeros((4, model.n_topics))
-    shares[:, topics] = before, after, found.low[0], found.high[0]
-    adjusted = np.ones(model.n_topics)
-    adjusted[topics] = holm_adjusted(p_value)
-    return Shares._make([*shares, adjusted])
+    numbers = np.zeros((len(Shares._fields), model.n_topics))
+    numbers[-1] = 1.0
+    numbers[:, topics] = before, after, found.low[0], found.high[0], holm_adjusted(p_value)
+    return Shares._make(numbers)
 
 
 def skewed_p_value(z: FloatArray, skewness: FloatArray) -> FloatArray:
@@ -181,11 +181,12 @@ def unfitted_documents(
     if n_known < DOCUMENTS_PER_LENGTH:  # nobody can say what is usual
         return Unfitted(np.zeros(0, np.int64), np.zeros(before.n_words))
     usual = usual_scores(before, corpus, n_known, workers)
-    rows = spread_evenly(later.n_docs, MOST_COUNTED)
+    rows = spread_evenly(later.n_docs, MOST_KNOWN)
     batch = documents_at(later.row_groups, rows)
     novelty = usual.novelty(explained(before, batch, are_known=False, workers=workers))
-    of_new = shares_of(after, workers=workers)(batch)[:, is_new].sum(axis=1)
-    novel = np.flatnonzero((novelty >= LEAST_NOVELTY) & (of_new < LEAST_OF_NEW))
+    novel = np.flatnonzero(novelty >= LEAST_NOVELTY)
+    of_new = quick_shares(after, workers)(batch.take(novel))[:, is_new].sum(axis=1)
+    novel = novel[of_new < LEAST_OF_NEW]
     n_usual = usual.novel_share * len(rows)
     if len(novel) < max(FEWEST_NOVEL, n_usual + LEAST_EXCESS * np.sqrt(n_usual + 1.0)):
         novel = novel[:0]

@@ -23,9 +23,9 @@ from sparsetopics.answers.novelty import (
     DOCUMENTS_PER_LENGTH,
     LEAST_NOVELTY,
     explained,
+    quick_shares,
     usual_scores,
 )
-from sparsetopics.answers.proportions import shares_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
@@ -41,7 +41,7 @@ from sparsetopics.runs.data import fingerprint_of
 from sparsetopics.runs.run import TopicRun, knowing, load_run, save_run
 from sparsetopics.runs.run_files import SETTINGS_FILE, Origin, read_settings
 
-MOST_TRIED = 2_000  # new documents that decide about new topics
+MOST_TRIED = 1_000  # new documents that decide about new topics
 MOST_NEW_TOPICS = 4  # of one update
 LEAST_GAIN = 2.5  # standard errors, by which a new topic must raise the score of other documents
 VISITS = 2  # of new documents, before topics are compared on others
@@ -155,7 +155,7 @@ def _after(model: TopicPosterior, batch: DocumentBatch, workers: int) -> TopicPo
 
 def _completion(model: TopicPosterior, batch: DocumentBatch, workers: int) -> FloatArray:
     """The log probability of each document's words given its others, in nats, (n_docs,)."""
-    shares, sums = shares_of(model, workers=workers), np.zeros(batch.n_docs)
+    shares, sums = quick_shares(model, workers), np.zeros(batch.n_docs)
     is_scored = np.diff(batch.indptr) >= 2  # as in ``split_by_type``
     word_topic = np.ascontiguousarray(model.topic_word_mean.T)
     for fold in range(N_FOLDS):

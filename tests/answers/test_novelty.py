@@ -61,7 +61,7 @@ def test_documents_are_explained_as_by_the_plain_twin(seed, smoothing, are_known
         found = explained(model, batch_of(counts), are_known=are_known)
 
     sigma = ETA if smoothing is None else smoothing
-    proportions = shares_of(model)(batch_of(counts))
+    proportions = novelty.quick_shares(model, 1)(batch_of(counts))
     scores, of_topics = reference_novelty.explained(
         counts, proportions, model.topic_word_counts, sigma, are_known=are_known
     )
@@ -85,7 +85,7 @@ def test_a_document_that_was_learned_is_taken_out_of_the_topics(seed):
     learned = replace(model, topic_word_posterior=model.topic_word_posterior + counts[0])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(novelty, "shares_of", lambda *_, workers: lambda batch: proportions)
+        patch.setattr(novelty, "quick_shares", lambda *_: lambda batch: proportions)
         found = explained(learned, document, are_known=True)
         left = learned.topic_word_posterior - found.topic_words
         without = replace(learned, topic_word_posterior=left)
