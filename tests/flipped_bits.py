@@ -17,6 +17,7 @@ from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.corpora.corpus import Corpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
+from sparsetopics.corpora.text.candidates import read_candidates
 from sparsetopics.options.resolve import resolve
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
@@ -54,10 +55,14 @@ def contents(folder):
         settings = {key: value for key, value in run.settings.items() if key != "sha256"}
         return pickle.dumps((run.model, words, settings, run.trace))
     corpus = open_corpus(folder)
-    totals = load_any_manifest(folder).totals
+    manifest = load_any_manifest(folder)
+    totals, candidates = manifest.totals, getattr(manifest, "candidates", None)
     names = list(corpus.labels())
     if isinstance(corpus, Corpus):
         parts = [_words(corpus.vocabulary), list(corpus.doc_ids())]
+        if candidates is not None:
+            known, pruning = read_candidates(folder, candidates)
+            parts += [known.table.to_pydict(), known.n_docs, pruning]
     else:
         projection = corpus.projection
         parts = [corpus.columns, corpus.made, list(corpus.item_ids()), projection]

@@ -12,14 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaincc
+from scipy.special import gammainc, gammaincc, ndtri
 
 from sparsetopics.answers.novelty import (
     DOCUMENTS_PER_LENGTH,
     LEAST_NOVELTY,
     MOST_KNOWN,
+    document_tokens,
     explained,
     quick_shares,
+    topic_words,
     usual_scores,
 )
 from sparsetopics.base.batches import FloatArray, IntArray
@@ -28,27 +30,19 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.batching import later_documents
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
-from sparsetopics.execution.executors import open_executor
-from sparsetopics.measures.prevalence import (
-    GroupTotal,
-    group_differences,
-    group_means,
-    holm_adjusted,
-    sum_groups,
-    unbiased_projection,
-)
+from sparsetopics.measures.prevalence import holm_adjusted
 from sparsetopics.measures.similar_topics import shared_probability
-from sparsetopics.model.statistics import in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import TopicRun
 
 N_DRAWS = 8  # of old documents
 MOST_DRAWN = 250  # documents at once
 FEWEST_DRAWN = 20  # documents; fewer say nothing
-MOST_COUNTED = 4_000  # old and new documents, from which shares of topics are estimated
+MOST_COUNTED = 2_000  # old and new documents, from which shares of topics are estimated
 LEAST_DRIFT = 4.0  # standard deviations between draws
 SMALLEST_DEVIATION = 0.02  # of similarities, since few draws may be alike by chance
 FEWEST_TOKENS = 100  # of a topic in new documents, for its words to be compared
+SMALLEST_ERROR = 1e-9  # of a share
 LEAST_EXCESS = 4.0  # standard deviations, by which documents that no topic fits exceed the usual
 FEWEST_NOVEL = 8  # such documents
 LEAST_OF_NEW = 0.1  # share of new topics in a document that they fit
@@ -104,10 +98,11 @@ def foreign_shares(
     draws = [(corpus, np.sort(own), True) for own in rows.reshape(n_draws, n_drawn)]
     draws.append((later, spread_evenly(later.n_docs, n_drawn), False))
     likeness, n_tokens = np.zeros((2, len(draws), len(former)))
+    words_of = topic_words(after, workers)
     counts, sigma = before.topic_word_counts, before.smoothing or before.word_concentration
     for draw, (source, own, are_known) in enumerate(draws):
         batch = documents_at(source.row_groups, own)
-        words = explained(after, batch, are_known=True, workers=workers).topic_words
+        words = words_of(batch)
         for topic, place in enumerate(former):
             n_tokens[draw, topic] = words[topic].sum()
             if place >= 0 and n_tokens[draw, topic] > 0.0:
@@ -123,31 +118,24 @@ def foreign_shares(
 
 
 def topic_shares(model: TopicPosterior, corpus: Corpus, later: Corpus, workers: int) -> Shares:
-    """The shares of topics in the old documents of ``corpus`` and in ``later`` ones, as prevalence
-    is estimated; 0 for topics without tokens."""
-    topics = np.flatnonzero(in_use(model.sizes))
-    topic_word = model.topic_word_mean[topics]
-    projection = unbiased_projection(topic_word, model.weights[topics])
-    totals, n_known = list[GroupTotal](), corpus.n_docs - later.n_docs
-    with open_executor(workers) as executor:
-        for source, n_docs in ((corpus, n_known), (later, later.n_docs)):
-            batch = documents_at(source.row_groups, spread_evenly(n_docs, MOST_COUNTED))
-            group = np.zeros(batch.n_docs, np.int64)
-            total = GroupTotal(len(topics), model.n_words)
-            total.add(sum_groups(batch, group, 1, projection, executor), 0)
-            totals.append(total)
-    means = group_means(totals, topic_word)
-    found, (before, after) = group_differences(means, np.array([[1, 0]])), means.mean
+    """The mean shares of topics in old documents of ``corpus`` and in ``later`` ones.
+
+    Proportions would not do, since they have more of the prior in shorter documents.
+    """
+    parts, tokens_of = list[FloatArray](), document_tokens(model, workers)
+    for source, n_docs in ((corpus, corpus.n_docs - later.n_docs), (later, later.n_docs)):
+        tokens = tokens_of(documents_at(source.row_groups, spread_evenly(n_docs, MOST_COUNTED)))
+        parts.append(tokens / np.maximum(tokens.sum(axis=1, keepdims=True), SMALLEST_ERROR))
+    old, new = parts
+    before, after, deviation = old.mean(axis=0), new.mean(axis=0), old.std(axis=0)
     # If nothing has changed, new documents differ as the old ones do. Their own differences would
     # say too little: where none has a topic, they do not differ at all.
-    ratio = np.sqrt(means.n_documents[0] / means.n_documents[1])
-    error = means.standard_error[0] * np.sqrt(1.0 + ratio**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p_value = skewed_p_value((after - before) / error, means.skewness[0] * ratio)
-    numbers = np.zeros((len(Shares._fields), model.n_topics))
-    numbers[-1] = 1.0
-    numbers[:, topics] = before, after, found.low[0], found.high[0], holm_adjusted(p_value)
-    return Shares._make(numbers)
+    error = np.maximum(deviation * np.sqrt(1.0 / len(old) + 1.0 / len(new)), SMALLEST_ERROR)
+    skewness = ((old - before) ** 3).mean(axis=0) / np.maximum(deviation, SMALLEST_ERROR) ** 3
+    difference = after - before
+    p_value = skewed_p_value(difference / error, skewness / np.sqrt(len(new)))
+    reach = ndtri(0.975) * error
+    return Shares(before, after, difference - reach, difference + reach, holm_adjusted(p_value))
 
 
 def skewed_p_value(z: FloatArray, skewness: FloatArray) -> FloatArray:

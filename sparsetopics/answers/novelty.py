@@ -39,6 +39,7 @@ from sparsetopics.inference.moves.standing import TopicUse
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
@@ -52,26 +53,60 @@ LEAST_DEVIATION = 1e-6  # nats per token, where all documents are the same
 LEAST_NOVELTY = 2.5  # of a document that topics do not fit
 
 
-def quick_shares(model: TopicPosterior, workers: int) -> Callable[[DocumentBatch], FloatArray]:
-    """A function that gives the proportions of documents, (n_docs, n_topics), as training does.
+def local_step(model: TopicPosterior, workers: int) -> Callable[[DocumentBatch], Responsibilities]:
+    """A function that gives the topics of words as training does, by one cold local step.
 
-    They are those of one cold local step. It takes a tenth of the time of the dense steps that
-    ``shares_of`` makes, which would take longer than the lap of an update.
+    It takes a tenth of the time of the dense steps of ``shares_of``, which would take longer than
+    the lap of an update.
     """
     counts = WordCounts(np.ascontiguousarray(model.topic_word_counts.T)).accumulator()
-    words, prior = Words(model.n_words, model.word_concentration), model.doc_concentration
-    current = Globals(counts, LDAAllocation(prior), words)
+    words = Words(model.n_words, model.word_concentration)
+    current = Globals(counts, LDAAllocation(model.doc_concentration), words)
+
+    def step(batch: DocumentBatch) -> Responsibilities:
+        with open_executor(workers) as executor:
+            return fit_documents(batch, current, LocalOptions(), executor).responsibilities
+
+    return step
+
+
+def document_tokens(model: TopicPosterior, workers: int) -> Callable[[DocumentBatch], FloatArray]:
+    """A function that gives the tokens of topics in documents, (n_docs, n_topics)."""
+    step = local_step(model, workers)
+
+    def tokens_of(batch: DocumentBatch) -> FloatArray:
+        use = TopicUse.of(Assignments(batch, step(batch)), model.n_topics)
+        tokens = np.zeros((batch.n_docs, model.n_topics))
+        tokens[use.documents, use.topics] = use.counts
+        return tokens
+
+    return tokens_of
+
+
+def quick_shares(model: TopicPosterior, workers: int) -> Callable[[DocumentBatch], FloatArray]:
+    """A function that gives the proportions of documents, (n_docs, n_topics)."""
+    tokens_of = document_tokens(model, workers)
 
     def shares(batch: DocumentBatch) -> FloatArray:
-        with open_executor(workers) as executor:
-            found = fit_documents(batch, current, LocalOptions(), executor).responsibilities
-        use = TopicUse.of(Assignments(batch, found), model.n_topics)
-        tokens = np.tile(prior, (batch.n_docs, 1))
-        tokens[use.documents, use.topics] += use.counts
-        proportions: FloatArray = tokens / tokens.sum(axis=1, keepdims=True)
+        weights = tokens_of(batch) + model.doc_concentration
+        proportions: FloatArray = weights / weights.sum(axis=1, keepdims=True)
         return proportions
 
     return shares
+
+
+def topic_words(model: TopicPosterior, workers: int) -> Callable[[DocumentBatch], FloatArray]:
+    """A function that gives the tokens of each word in each topic, (n_topics, n_words)."""
+    step = local_step(model, workers)
+
+    def words(batch: DocumentBatch) -> FloatArray:
+        found, tokens = step(batch), np.zeros((model.n_topics, model.n_words))
+        lengths = np.diff(found.starts)
+        places = found.topics, np.repeat(batch.word_ids, lengths)
+        np.add.at(tokens, places, found.shares * np.repeat(batch.weights, lengths))
+        return tokens
+
+    return words
 
 
 class Explained(NamedTuple):
@@ -79,7 +114,6 @@ class Explained(NamedTuple):
 
     scores: FloatArray  # (n_docs,)  nats per token; 0 without a known word
     n_tokens: FloatArray  # (n_docs,)
-    topic_words: FloatArray  # (n_topics, n_words)  expected tokens
 
 
 def explained(
@@ -87,7 +121,7 @@ def explained(
 ) -> Explained:
     """Explain documents; ``are_known`` says that the topics were learned from them."""
     proportions = quick_shares(model, workers)(batch)
-    weights, sums = np.zeros((model.n_words, model.n_topics)), np.zeros(batch.n_docs)
+    sums = np.zeros(batch.n_docs)
     words = np.ascontiguousarray(model.topic_word_weights.T)  # S + σ
     sizes, sigma = words.sum(axis=0), model.smoothing or model.word_concentration
     for first, last in cut_blocks(batch.indptr):
@@ -96,8 +130,6 @@ def explained(
         counts, own = part.word_counts.astype(np.float64), words[part.word_ids]
         given = shares[rows] * (own / sizes)
         given *= (counts / given.sum(axis=1))[:, None]
-        used, number = np.unique(part.word_ids, return_inverse=True)
-        weights[used] += _sums(given, number, len(used))
         others = np.broadcast_to(sizes, (part.n_docs, model.n_topics))
         if are_known:
             # A small topic may explain more of a document now than it has learned.
@@ -106,7 +138,7 @@ def explained(
         logs = xlogy(counts, (shares[rows] * own / others[rows]).sum(axis=1))
         sums[first:last] = np.bincount(rows, logs, part.n_docs)
     n_tokens = tokens_of_documents(batch)
-    return Explained(sums / np.maximum(n_tokens, 1.0), n_tokens, weights.T)
+    return Explained(sums / np.maximum(n_tokens, 1.0), n_tokens)
 
 
 def _sums(rows: FloatArray, number: IntArray, n_sums: int) -> FloatArray:

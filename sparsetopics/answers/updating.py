@@ -24,6 +24,7 @@ from sparsetopics.answers.novelty import (
     LEAST_NOVELTY,
     explained,
     quick_shares,
+    topic_words,
     usual_scores,
 )
 from sparsetopics.base.batches import DocumentBatch, FloatArray
@@ -148,7 +149,7 @@ def _after(model: TopicPosterior, batch: DocumentBatch, workers: int) -> TopicPo
     """The model with the tokens of more documents, which are visited several times."""
     found = model
     for _ in range(VISITS):
-        tokens = explained(found, batch, are_known=False, workers=workers).topic_words
+        tokens = topic_words(found, workers)(batch)
         found = replace(model, topic_word_posterior=model.topic_word_posterior + tokens)
     return found
 

@@ -58,7 +58,8 @@ def test_every_file_but_the_config_has_a_digest(copy_of, name):
     last = folder / ("manifest.json" if (folder / "manifest.json").exists() else "model.json")
     content = json.loads(last.read_text())
     listed = [*content.get("files", []), *content.get("shards", [])]
-    listed += [content[key] for key in ("vocabulary", "projection") if content.get(key)]
+    keys = ("vocabulary", "candidates", "projection")
+    listed += [content[key] for key in keys if content.get(key)]
 
     assert {entry["file"] for entry in listed} == {
         path.name for path in folder.iterdir() if path.name not in (last.name, "config.toml")
