@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparsetopics.cli.parameter_types import NAMED_PATH
+from sparsetopics.base.outputs import output_file
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option, threads_option
+from sparsetopics.cli.shared_options import json_option, overwrite_option, threads_option
+from sparsetopics.options.option import check_extension
+from sparsetopics.options.table import PAGE_EXTENSIONS
 
 if TYPE_CHECKING:  # --help does not need it
     from sparsetopics.answers.changes import Change
@@ -24,11 +28,20 @@ if TYPE_CHECKING:  # --help does not need it
     type=NAMED_PATH,
     help="Documents of RUN2, which begin with those of RUN. The new ones tell about topics, too.",
 )
+@click.option("--out", type=NEW_PATH, help="Write a page about RUN2 that begins with the changes.")
+@overwrite_option("Replace the page if it exists.")
 @click.option("--exit-code", is_flag=True, help="End with status 3 if there is something to tell.")
 @threads_option
 @json_option()
 def command(
-    run: Path, later: Path, corpus: Path | None, exit_code: bool, workers: int, as_json: bool
+    run: Path,
+    later: Path,
+    corpus: Path | None,
+    out: Path | None,
+    overwrite: bool,
+    exit_code: bool,
+    workers: int,
+    as_json: bool,
 ) -> None:
     """Say what happened to the topics of RUN on the way to RUN2.
 
@@ -42,10 +55,13 @@ def command(
     more than chance. Documents that no topic fits are named, too. What `update` has told about RUN
     is not news as long as it lasts.
 
+    The ending of --out says how the page is written: .html, .json or .md, as for `report`.
+
     \b
     Example:
         sparsetopics diff monday tuesday
         sparsetopics diff monday tuesday --corpus news --exit-code
+        sparsetopics diff monday tuesday --corpus news --out changes.html
     """
     from sparsetopics.answers.changes import changes
     from sparsetopics.cli.main import TO_TELL
@@ -53,9 +69,19 @@ def command(
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import load_run
 
+    output = None
+    if out is not None:
+        check_extension("out", out, PAGE_EXTENSIONS)
+        output = output_file(out, overwrite=overwrite, inputs=[run, later, corpus])
     before, after = load_run(run, TopicPosterior), load_run(later, TopicPosterior)
     documents = None if corpus is None else Corpus.open(corpus)
     found = changes(before, after, documents, workers=workers)
+    if output is not None:
+        from sparsetopics.evaluation.report.page import write_page
+        from sparsetopics.evaluation.report.report import run_report
+
+        page = run_report([after], documents, str(corpus), workers=workers)
+        write_page(output, replace(page, changes=found, title=f"From {run.name} to {later.name}"))
     show({"changes": change_records(found)}, change_lines(found), as_json=as_json)
     if exit_code and any(change.is_news for change in found):
         raise click.exceptions.Exit(TO_TELL)

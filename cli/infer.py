@@ -11,7 +11,7 @@ import click
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import quantity
-from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType, TextType
 from sparsetopics.cli.printing import say, show
 from sparsetopics.cli.shared_options import (
     TableCommand,
@@ -25,6 +25,7 @@ from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
+    from sparsetopics.base.outputs import Output
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.corpus import AnyCorpus, Corpus
     from sparsetopics.runs.run import AnyRun
@@ -62,6 +63,20 @@ N_WORDS = 6  # of a topic, so that a line fits a terminal
     is_flag=True,
     help="Give the topic of each word of each document instead of the topics of documents.",
 )
+@click.option(
+    "--novelty",
+    "training",
+    type=NAMED_PATH,
+    metavar="TRAINING",
+    help="Give how badly RUN explains each document of CORPUS, beside those of TRAINING, the "
+    "documents that it was trained with.",
+)
+@click.option(
+    "--over",
+    type=TextType(),
+    metavar="FIELD:UNIT",
+    help="With --novelty: also print its course, such as date:day.",
+)
 @themes_option
 @click.option(
     "--tokenizer",
@@ -82,6 +97,8 @@ def command(
     out: Path | None,
     top: int | None,
     tokens: bool,
+    training: Path | None,
+    over: str | None,
     n_themes: int | None,
     tokenizer: str | None,
     spreadsheet_safe: bool,
@@ -108,6 +125,11 @@ def command(
     times the probability of the word in the topic, scaled to sum to one over topics. A mixture has
     one component for a whole document, so it is refused.
 
+    With --novelty, OUT has the columns doc_id, n_tokens and novelty: how many standard deviations
+    the log probability of a token is below the mean of training documents of about as many tokens.
+    Topics do not fit documents with 2.5 or more. With --over, it also has the start of the period,
+    and the mean of each period and the number of such documents are printed.
+
     If CORPUS is -, every line of the standard input is a document. Documents given by - or --text
     are numbered from 0. Their words are cut as those of the training documents were. Words outside
     the vocabulary are left out and counted. A document without any known word has a row without
@@ -119,6 +141,7 @@ def command(
         sparsetopics infer run corpus --top 5 --out topics.csv
         sparsetopics infer run --text "Firefighters saved most homes"
         sparsetopics infer run --text "Firefighters saved most homes" --tokens
+        sparsetopics infer run june --novelty train --over date:day --out novelty.csv
     """
     from sparsetopics.answers.proportions import share_tables
     from sparsetopics.answers.table_files import table_output, write_output
@@ -130,7 +153,11 @@ def command(
     folder = _folder(ctx, corpus, texts, tokenizer)
     if out is None and folder is not None:
         raise click.UsageError("Name the file to write with --out.", ctx)
-    inputs = [run, folder]
+    if training is not None and (folder is None or top or tokens or n_themes):
+        refuse("novelty", "is for a corpus, without --top, --tokens and --themes")
+    if over is not None and training is None:
+        refuse("over", "needs --novelty")
+    inputs = [run, folder, training]
     output = table_output(out, inputs, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
     if folder is not None:
         refuse_run(folder, SWAPPED)
@@ -140,7 +167,14 @@ def command(
         if folder is None:
             found, record = _documents(trained, texts, tokenizer)
         else:
-            found = trained.reading(open_corpus(where.seen_from_there(folder)), str(folder))
+            found = open_corpus(where.seen_from_there(folder))
+            known = trained.reading(found, str(folder))  # refuses others
+            found = known if training is None else found
+        if training is not None:
+            assert output is not None, "a corpus needs --out"
+            record, lines = _novelty(trained, found, training, over, output, where.threads)
+            show(record, lines, as_json=as_json)
+            return
         if output is None and not tokens:
             top = top or PRINTED_TOPICS
         schema, tables = share_tables(
@@ -221,6 +255,39 @@ def _written(
     rows = "a row for each word" if tokens else f"{rows} for each"
     line = f"Wrote {rows} of {quantity(n_documents, corpus.noun[:-1])} to {out}."
     return {f"n_{corpus.noun}": n_documents, "path": str(out)}, [line]
+
+
+def _novelty(
+    run: AnyRun, corpus: AnyCorpus, training: Path, over: str | None, output: Output, threads: int
+) -> tuple[dict[str, Json], list[str]]:
+    """Write the novelty of documents; its course over periods as a record and as lines."""
+    from sparsetopics.answers.novelty import LEAST_NOVELTY, course_of, novelty_table, usual_scores
+    from sparsetopics.answers.table_files import write_output
+    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.model.topic_posterior import TopicPosterior
+    from sparsetopics.runs.run import knowing
+
+    topics = run.of(TopicPosterior)
+    if topics is None or not isinstance(corpus, Corpus):
+        refuse("novelty", f"needs topics of LDA or an HDP, but {run.path} is a mixture")
+    if corpus.n_words > topics.model.n_words:  # words that the topics do not know tell, too
+        topics = knowing(topics, corpus, "the corpus")
+    known = topics.documents_at(training)
+    n_known = min(known.n_docs, topics.settings["corpus"]["n_documents"])
+    usual = usual_scores(topics.model, known, n_known, threads)
+    table = novelty_table(topics.model, corpus, usual, over, threads)
+    write_output(output, table.schema, [table])
+    course = [] if over is None else course_of(table).to_pylist()
+    lines = [f"{'from':<12}documents  novelty  novel"] if course else []
+    lines += [
+        f"{row['from']!s:<12}{row['n_documents']:>9,}  {row['mean_novelty']:>7.2f}  "
+        f"{row['n_novel']:>5,}"
+        for row in course
+    ]
+    lines.append(f"Wrote a row for each of {quantity(corpus.n_docs, 'document')} to {output.path}.")
+    n_novel = int((table["novelty"].to_numpy() >= LEAST_NOVELTY).sum())
+    record = {"n_documents": corpus.n_docs, "n_novel": n_novel, "course": course}
+    return record | {"path": str(output.path)}, lines
 
 
 def _topics_of_texts(run: AnyRun, rows: Rows) -> tuple[Json, list[str]]:

@@ -115,6 +115,7 @@ def _contents(report: Report) -> list[tuple[str, str]]:
     scores = {"scores": "How good they are"}
     tree = {"tree": "Tree" if overview and overview.tree else ""}
     sections = {
+        "changes": "What has changed" if report.changes else "",
         "path": "Number of topics" if report.topic_path else "",
         **({} if overview else scores),
         **(tree if report.topic_path else {}),

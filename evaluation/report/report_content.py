@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sparsetopics.answers.changes import Change
 from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.overview import Overview
 from sparsetopics.evaluation.report.subject import Fact, Subject
@@ -26,6 +27,7 @@ class Report:
     scoring: Mapping[str, Fact] | None = None  # what was scored, and how
     topic_path: TopicPathSection | None = None  # the model is the run of one of its rungs
     division: Division | None = None  # of documents, by the themes of the only model
+    changes: Sequence[Change] = ()  # of topics since an earlier run
 
     @property
     def overview(self) -> Overview | None:

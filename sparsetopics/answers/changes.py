@@ -33,7 +33,7 @@ from sparsetopics.runs.topic_identity import LEAST_KEPT, heirs
 
 LEAST_FOREIGN = 0.15  # of a topic's tokens in new documents, if it has moved
 MOSTLY_FOREIGN = 0.3  # from here on, a theme takes the topic over
-LEAST_SAME = 0.8  # probability shared by topics that have not moved
+LEAST_SAME = 0.8  # probability shared by topics that have not moved, where halves do not tell
 LEVEL = 0.01  # of tests of shares, for all topics together
 FADED, GROWN = 0.5, 2.0  # times the share before
 N_WORDS, N_DOCUMENTS = 8, 3  # that explain a change
@@ -52,9 +52,9 @@ class Change(NamedTuple):
 
     kind: str  # same, moved, taken over, split, merged, new, gone, fading, growing, no topic fits
     topic: str | None  # its id in the second run
-    former: tuple[str, ...]  # ids in the first run
     name: str
     words: tuple[str, ...]
+    former: tuple[str, ...] = ()  # ids in the first run
     similarity: float | None = None  # probability that the topic shares with its former one
     share: float | None = None  # of the new documents
     share_before: float | None = None  # of the old ones
@@ -88,10 +88,20 @@ def changes(
     former = [places.get(topic.id, -1) for topic in after.topics]
     if max(former) < 0:
         former = [of[0] if of else -1 for of in heirs(old, new)]
-    likeness = similarities(old, new, shared_probability, 0.0)
-    found = [_by_words(topic, place, likeness, before, after) for topic, place in enumerate(former)]
-    lost = [place for place in range(before.model.n_topics) if place not in former]
-    gone = [_lost(place, likeness[place], before, after) for place in lost]
+    likeness = similarities(old, new, shared_probability, LEAST_KEPT)
+    for topic, place in enumerate(former):
+        if place >= 0:  # also if they share less
+            likeness[place, topic] = shared_probability(old[place], new[topic])
+    shown = _shown(after)
+    found = [
+        _by_words(shown[topic], place, likeness[:, topic], before)
+        for topic, place in enumerate(former)
+    ]
+    gone = [
+        _lost(change, likeness[place], shown, after)
+        for place, change in enumerate(_shown(before))
+        if place not in former
+    ]
     if corpus is None:
         return [*found, *gone]
     later = documents_after(before, corpus, "the corpus")
@@ -128,37 +138,37 @@ def lasting(before: TopicRun, found: Sequence[Change]) -> tuple[Lasting, ...]:
     return tuple(dict.fromkeys([*now, *still]))
 
 
-def _by_words(
-    topic: int, place: int, likeness: FloatArray, before: TopicRun, after: TopicRun
-) -> Change:
-    """What the words say of a topic that was at ``place``, or at none (−1)."""
+def _shown(run: TopicRun) -> list[Change]:
+    """The topics of a run, with their names and their best words there, as if all were new."""
+    best = top_words(run.model.topic_word_mean, N_WORDS)
+    words = (tuple(run.words.shown[word] for word in own) for own in best.tolist())
+    return [Change(NEW, *label, own) for label, own in zip(labels_of(run), words, strict=True)]
+
+
+def _by_words(change: Change, place: int, likeness: FloatArray, before: TopicRun) -> Change:
+    """What the words say of a topic that was at ``place``, or at none (−1); ``likeness`` is that to
+    all old topics."""
     if place < 0:
-        nearest = int(likeness[:, topic].argmax())
-        is_part = likeness[nearest, topic] >= LEAST_KEPT
-        former = (before.topics[nearest].id,) if is_part else ()
-        return _change(SPLIT if is_part else NEW, after, topic, former)
-    similarity = float(likeness[place, topic])
+        nearest = int(likeness.argmax())
+        if likeness[nearest] < LEAST_KEPT:
+            return change
+        return change._replace(kind=SPLIT, former=(before.topics[nearest].id,))
+    similarity = float(likeness[place])
+    halves = before.settings.get("likeness_of_halves")
     kind = MOVED if similarity >= LEAST_KEPT else TAKEN_OVER
-    kind = SAME if similarity >= LEAST_SAME else kind
-    return _change(kind, after, topic, (before.topics[place].id,))._replace(similarity=similarity)
+    kind = SAME if similarity >= (LEAST_SAME if halves is None else halves[place]) else kind
+    former = (before.topics[place].id,)
+    return change._replace(kind=kind, former=former, similarity=similarity)
 
 
-def _lost(place: int, likeness: FloatArray, before: TopicRun, after: TopicRun) -> Change:
+def _lost(change: Change, likeness: FloatArray, shown: Sequence[Change], after: TopicRun) -> Change:
     """What became of an old topic without an heir; ``likeness`` is that to all new topics."""
-    own = before.topics[place].id
-    known = [topic for topic, each in enumerate(after.topics) if own in each.former_ids]
+    former = () if change.topic is None else (change.topic,)
+    known = [place for place, each in enumerate(after.topics) if change.topic in each.former_ids]
     nearest = known[0] if known else int(likeness.argmax())
     if known or likeness[nearest] >= LEAST_KEPT:
-        return _change(MERGED, after, nearest, (own,))
-    return _change(GONE, before, place, (own,))._replace(topic=None)
-
-
-def _change(kind: str, run: TopicRun, topic: int, former: tuple[str, ...]) -> Change:
-    """A change of a topic of ``run``, with its name and its best words there."""
-    best = top_words(run.model.topic_word_mean[topic : topic + 1], N_WORDS)[0]
-    words = tuple(run.words.shown[word] for word in best.tolist())
-    own, name = labels_of(run)[topic]
-    return Change(kind, own, former, name, words)
+        return shown[nearest]._replace(kind=MERGED, former=former)
+    return change._replace(kind=GONE, topic=None, former=former)
 
 
 def _in_documents(change: Change, topic: int, foreign: float, shares: Shares) -> Change:
@@ -202,4 +212,4 @@ def _unfitted(found: Unfitted, after: TopicRun, later: Corpus) -> list[Change]:
     names = [name for ids in later.ids() for name in ids]
     documents = tuple(names[place] for place in found.places[:N_DOCUMENTS])
     n_documents = quantity(len(found.places), "document")
-    return [Change(UNFITTED, None, (), n_documents, words, documents=documents)]
+    return [Change(UNFITTED, None, n_documents, words, documents=documents)]

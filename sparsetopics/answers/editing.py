@@ -183,6 +183,7 @@ def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
     settings["options"] = {**settings.get("options", {}), **options}
     settings.pop("number_of_topics", None)  # which edits change
     settings.pop("themes", None)
+    settings.pop("likeness_of_halves", None)
     if "seen" in settings:
         settings["seen"] = joined_seen(settings["seen"], parents)
     if few := settings.get("few_documents"):  # not known of what was joined or divided
@@ -250,6 +251,7 @@ def relearned(
     settings.pop("number_of_topics", None)  # chosen by other documents
     settings.pop("themes", None)
     settings.pop("few_documents", None)
+    settings.pop("likeness_of_halves", None)
     settings = {**settings, **made.kept}
     laps_made = [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
     return replace(run, model=made.model, settings=settings, trace=[*run.trace, *laps_made])

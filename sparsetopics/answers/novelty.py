@@ -21,13 +21,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from scipy.sparse import csr_array
 from scipy.special import xlogy
 
 from sparsetopics.answers.proportions import shares_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, cut_blocks
 from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
+from sparsetopics.corpora.sources.arrow_files import arrow_strings
 from sparsetopics.model.statistics import tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import refuse
@@ -43,7 +47,6 @@ class Explained(NamedTuple):
 
     scores: FloatArray  # (n_docs,)  nats per token; 0 without a known word
     n_tokens: FloatArray  # (n_docs,)
-    proportions: FloatArray  # (n_docs, n_topics)
     topic_words: FloatArray  # (n_topics, n_words)  expected tokens
 
 
@@ -70,7 +73,7 @@ def explained(
         logs = xlogy(counts, (shares[rows] * own / others[rows]).sum(axis=1))
         sums[first:last] = np.bincount(rows, logs, part.n_docs)
     n_tokens = tokens_of_documents(batch)
-    return Explained(sums / np.maximum(n_tokens, 1.0), n_tokens, proportions, weights.T)
+    return Explained(sums / np.maximum(n_tokens, 1.0), n_tokens, weights.T)
 
 
 def _sums(rows: FloatArray, number: IntArray, n_sums: int) -> FloatArray:
@@ -119,3 +122,32 @@ def usual_scores(model: TopicPosterior, corpus: Corpus, n_docs: int, workers: in
         refuse("novelty", f"needs at least {DOCUMENTS_PER_LENGTH} training documents")
     batch = documents_at(corpus.row_groups, spread_evenly(n_docs, MOST_KNOWN))
     return UsualScores.of(explained(model, batch, are_known=True, workers=workers))
+
+
+def novelty_table(
+    model: TopicPosterior, corpus: Corpus, usual: UsualScores, over: str | None, workers: int
+) -> pa.Table:
+    """A row for each document: doc_id, n_tokens, novelty, and with ``over`` from, the start of its
+    period. Raises OptionError for a field that the corpus lacks, or that cannot be divided."""
+    grouping, parts = Grouping.parse(None, over), list[pa.Table]()
+    grouping.check(corpus.fields)
+    for group in corpus.row_groups:
+        found = explained(model, group.read(), are_known=False, workers=workers)
+        columns = {"doc_id": arrow_strings(group.read_ids()), "n_tokens": found.n_tokens}
+        columns["novelty"] = pa.array(usual.novelty(found), from_pandas=True)
+        if over is not None:
+            groups = grouping.of(group)
+            starts = pa.array([key.start for key in groups.keys])
+            codes = pa.array(groups.codes, mask=groups.codes < 0)
+            columns["from"] = starts.take(codes)
+        parts.append(pa.table(columns))
+    return pa.concat_tables(parts)
+
+
+def course_of(table: pa.Table) -> pa.Table:
+    """The course of ``novelty_table`` over periods: from, n_documents, mean_novelty, n_novel."""
+    novel = pc.cast(pc.greater_equal(table["novelty"], LEAST_NOVELTY), pa.int64())
+    sums = [("novelty", "count"), ("novelty", "mean"), ("novel", "sum")]
+    found = table.append_column("novel", novel).group_by("from", use_threads=False).aggregate(sums)
+    named = found.rename_columns(["from", "n_documents", "mean_novelty", "n_novel"])
+    return named.filter(pc.is_valid(named["from"])).sort_by("from")

@@ -15,9 +15,11 @@ from sparsetopics.estimators.inputs import Data
 from sparsetopics.runs.callbacks import RunHooks
 
 if TYPE_CHECKING:
+    from sparsetopics.answers.changes import Change
     from sparsetopics.answers.edit_records import Edits
     from sparsetopics.answers.namers import Namer
-    from sparsetopics.runs.run import AnyRun
+    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.runs.run import AnyRun, TopicRun
 
 
 @dataclass(repr=False, eq=False)
@@ -81,15 +83,44 @@ class EditableTopics(FittedEstimator):
         documents = None if corpus is None else self._more_rows(corpus).documents
         return self._with(named_by(self._run(), namer, documents, self._n_threads))
 
+    @naming_parameters()
+    def update(self, corpus: Corpus) -> Self:
+        """Learn the documents by which ``corpus`` has grown since this model, in one lap.
+
+        ``corpus`` has the documents that the model was fitted to, and after these new ones; its
+        vocabulary may have grown, too. An HDP gets new topics of documents that its topics explain
+        badly, if they pay; ``changes`` says what has changed. Raises CorpusError or VocabularyError
+        for another corpus.
+        """
+        from sparsetopics.answers.updating import updated
+
+        found = updated(self._topic_run(), corpus, "the corpus", workers=self._n_threads)
+        new = self._with(found.run)
+        new.n_features_in_ = corpus.n_words
+        return new
+
+    def changes(self, later: Self, corpus: Corpus | None = None) -> list[Change]:
+        """Say what happened to each topic on the way to a ``later`` model; with the documents of
+        both, also what the new ones tell. See ``answers.changes.Change``."""
+        from sparsetopics.answers.changes import changes
+
+        runs = self._topic_run(), later._topic_run()
+        return changes(*runs, corpus, workers=self._n_threads)
+
     def _edited(self, edits: Edits, corpus: Data | None = None) -> Self:
         from sparsetopics.answers.editing import edited
+
+        run = self._topic_run()
+        documents = None if corpus is None else self._more_rows(corpus).documents
+        edits = edits.by_ids(run)
+        return self._with(edited(run, edits, documents, self._n_threads, RunHooks()))
+
+    def _topic_run(self) -> TopicRun:
         from sparsetopics.model.topic_posterior import TopicPosterior
 
         run = self._run().of(TopicPosterior)
         assert run is not None, "LDA and HDP have topics"
-        documents = None if corpus is None else self._more_rows(corpus).documents
-        edits = edits.by_ids(run)
-        return self._with(edited(run, edits, documents, self._n_threads, RunHooks()))
+        return run
 
     def _with(self, run: AnyRun) -> Self:
         """A copy of this estimator with the topics of a run."""

@@ -118,6 +118,8 @@ class KeptEntries(TypedDict, total=False):
     topics: tuple[TopicIdentity, ...]  # where data are words; runs of before have none
     # By topic, None if many documents are needed; where the learner keeps what it knows of them
     few_documents: tuple[FewDocuments | None, ...]
+    # By topic, between two halves of the training documents; where the learner keeps these
+    likeness_of_halves: tuple[Annotated[float, Meta(ge=0.0, le=1.0 + 1e-9)], ...]
     themes: tuple[Merge, ...]  # in memory; folders have them in ``THEMES_FILE``
     origin: Origin  # of an update
     told: tuple[tuple[str, str], ...]  # what updates said of topics and still holds

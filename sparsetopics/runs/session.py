@@ -21,11 +21,13 @@ from sparsetopics.inference.training import Start, train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.statistics import AnyComponents, BatchSums, Statistics, Terms
 from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
 from sparsetopics.runs.few_documents import few_documents
+from sparsetopics.runs.halves import likeness_of_halves
 from sparsetopics.runs.measured_scores import themed_scores
 from sparsetopics.runs.run import tree_of
 from sparsetopics.runs.run_files import KeptEntries
@@ -102,6 +104,10 @@ def run_session(
     has_topics = "seen" in kept and not options.is_topic_path
     if has_topics and (few := few_documents(data, statistics.components.sizes, kept_of)):
         kept["few_documents"] = few
+    if has_topics and isinstance(statistics.components, WordCounts):
+        table, n_batches = statistics.components.table, data.whole.n_batches
+        if alike := likeness_of_halves(table, n_batches, kept_of):
+            kept["likeness_of_halves"] = alike
     if recorder is not None:
         kept["number_of_topics"] = scores = recorder.scores
         if options.is_validated:
