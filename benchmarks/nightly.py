@@ -31,6 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from sparsetopics import Corpus
 from sparsetopics.answers.changes import Change
 from sparsetopics.answers.updating import Updated
+from sparsetopics.measures.completion import unigram_probabilities
+from sparsetopics.measures.relevance import NAME_BALANCE, relevant_words
 from worlds.streams import KINDS, N_THEMES, Stream, draw_stream, own_word
 
 NEWS_OF = {
@@ -120,8 +122,11 @@ def measure_word(documents: list[Document], model: str, topics: int, n_first: in
                 place = found.run.vocabulary.words.index(COINED)
                 words = found.run.model.topic_word_mean
                 ranks = (words > words[:, [place]]).sum(axis=1) + 1
+                usual = unigram_probabilities(found.run.vocabulary.term_frequency)
+                best = relevant_words(words, usual, words.shape[1], NAME_BALANCE)
                 show({"part": "word", "model": model, "first": n_first, "group": group,
                       "documents": len(own), "rank": int(ranks.min()),
+                      "rank_by_relevance": int(np.nonzero(best == place)[1].min()) + 1,
                       "topics": found.run.model.n_topics, "news": told(found)})  # fmt: skip
 
 
