@@ -75,7 +75,7 @@ def command(
         output = output_file(out, overwrite=overwrite, inputs=[run, later, corpus])
     before, after = load_run(run, TopicPosterior), load_run(later, TopicPosterior)
     documents = None if corpus is None else Corpus.open(corpus)
-    found = changes(before, after, documents, workers=workers)
+    found = changes(before, after, documents, where=str(corpus), workers=workers)
     if output is not None:
         from sparsetopics.evaluation.report.page import write_page
         from sparsetopics.evaluation.report.report import run_report
@@ -87,7 +87,7 @@ def command(
         raise click.exceptions.Exit(TO_TELL)
 
 
-def change_records(found: Sequence[Change]) -> list[dict[str, Any]]:
+def change_records(found: Sequence[Change]) -> list[dict[str, Any]]:  # as _asdict has it
     """The changes as JSON; ``is_news`` says whether somebody should be told."""
     return [change._asdict() | {"is_news": change.is_news} for change in found]
 

@@ -26,6 +26,7 @@ Run = Callable[[list[str], Path], None]
 def import_all() -> None:
     """What children run, imported once in the parent, as it takes a second."""
     import sparsetopics.answers.exports.exporting
+    import sparsetopics.answers.updating
     import sparsetopics.evaluation.comparison.compare
     import sparsetopics.evaluation.report.report
     import sparsetopics.runs.train  # noqa: F401
@@ -56,6 +57,9 @@ def make_given(folder: Path, run: Run) -> None:
         ["train", "train", "--model", "lda", "--seed", "1", "--out", "other-run", *_LAPS],
         ["train", "patches", "--model", "mixture", "--topics", "2", "--laps", "2", "--quiet",
          "--out", "patch-run", "--likelihood", "zero-mean-gaussian"],
+        ["ingest", "texts.jsonl", "--out", "grown", _QUIET],
+        ["train", "grown", "--model", "hdp", "--out", "before", *_LAPS],
+        ["ingest", "nights.lines", "--append", "grown", "--grow-vocabulary", _QUIET],
     ):  # fmt: skip
         run(command, folder)
 
@@ -78,6 +82,7 @@ def scenarios(given: Path) -> list[Scenario]:
         ("train", lda, [*lda, "--seed", "3"], topics),
         ("train-mixture", mixture, lda, topics),
         ("train-keep-state", [*lda, "--keep-state"], [*lda, "--seed", "3"], topics),
+        ("update", f"update {g}/before {g}/grown --out out --quiet", lda, topics),
         ("infer", f"infer {g}/run {g}/heldout --out out.csv",
          f"infer {g}/other-run {g}/heldout --out out.csv", ["repair", "out.csv"]),
         ("report", f"report {g}/run --out out.html", f"report {g}/other-run --out out.html",

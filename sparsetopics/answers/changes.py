@@ -76,14 +76,21 @@ class Change(NamedTuple):
 
 
 def changes(
-    before: TopicRun, after: TopicRun, corpus: Corpus | None = None, *, workers: int = 1
+    before: TopicRun,
+    after: TopicRun,
+    corpus: Corpus | None = None,
+    *,
+    where: str = "the corpus",
+    workers: int = 1,
 ) -> list[Change]:
     """What happened to each topic from one run to another, the heaviest first.
 
-    ``corpus`` has the documents of ``before``, and after these new ones. Raises CorpusError and
-    VocabularyError for another.
+    ``corpus``, at ``where``, has the documents of ``before``, and after these new ones. Raises
+    CorpusError and VocabularyError for another.
     """
     old, new = over_words_of(before, after), after.model.topic_word_mean
+    # Ids of runs without any take long to make.
+    before, after = (run.with_topics(run.topics) for run in (before, after))
     places = {topic.id: place for place, topic in enumerate(before.topics)}
     former = [places.get(topic.id, -1) for topic in after.topics]
     if max(former) < 0:
@@ -104,10 +111,10 @@ def changes(
     ]
     if corpus is None:
         return [*found, *gone]
-    later = documents_after(before, corpus, "the corpus")
+    later = documents_after(before, corpus, where)
     if not later.row_groups:
         return [*found, *gone]
-    known = knowing(before, corpus, "the corpus").model
+    known = knowing(before, corpus, where).model
     shares = topic_shares(after.model, corpus, later, workers)
     foreign = foreign_shares(known, after.model, former, corpus, later, workers)
     found = [
@@ -198,7 +205,7 @@ def _with_examples(
     documents = representatives(chosen, later, N_DOCUMENTS, most=MOST_COUNTED).of_topics
     ids = [tuple(each.doc_id for each in own) for own in documents]
     of_topic = dict[str | None, tuple[str, ...]](zip(wanted, ids, strict=True))
-    return [each._replace(documents=of_topic.get(each.topic, ())) for each in found]
+    return [each._replace(documents=of_topic.get(each.topic, each.documents)) for each in found]
 
 
 def _unfitted(found: Unfitted, after: TopicRun, later: Corpus) -> list[Change]:

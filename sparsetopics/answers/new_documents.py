@@ -14,8 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc
 
-from sparsetopics.answers.novelty import LEAST_NOVELTY, explained, usual_scores
-from sparsetopics.answers.proportions import shares_of
+from sparsetopics.answers.novelty import (
+    DOCUMENTS_PER_LENGTH,
+    LEAST_NOVELTY,
+    MOST_KNOWN,
+    explained,
+    quick_shares,
+    usual_scores,
+)
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import quantity
@@ -32,11 +38,12 @@ from sparsetopics.measures.prevalence import (
     unbiased_projection,
 )
 from sparsetopics.measures.similar_topics import shared_probability
+from sparsetopics.model.statistics import in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import TopicRun
 
-N_DRAWS = 10  # of old documents
-MOST_DRAWN = 1_000  # documents at once
+N_DRAWS = 8  # of old documents
+MOST_DRAWN = 250  # documents at once
 FEWEST_DRAWN = 20  # documents; fewer say nothing
 MOST_COUNTED = 4_000  # old and new documents, from which shares of topics are estimated
 LEAST_DRIFT = 4.0  # standard deviations between draws
@@ -117,15 +124,16 @@ def foreign_shares(
 
 def topic_shares(model: TopicPosterior, corpus: Corpus, later: Corpus, workers: int) -> Shares:
     """The shares of topics in the old documents of ``corpus`` and in ``later`` ones, as prevalence
-    is estimated."""
-    topic_word = model.topic_word_mean
-    projection = unbiased_projection(topic_word, model.weights)
+    is estimated; 0 for topics without tokens."""
+    topics = np.flatnonzero(in_use(model.sizes))
+    topic_word = model.topic_word_mean[topics]
+    projection = unbiased_projection(topic_word, model.weights[topics])
     totals, n_known = list[GroupTotal](), corpus.n_docs - later.n_docs
     with open_executor(workers) as executor:
         for source, n_docs in ((corpus, n_known), (later, later.n_docs)):
             batch = documents_at(source.row_groups, spread_evenly(n_docs, MOST_COUNTED))
             group = np.zeros(batch.n_docs, np.int64)
-            total = GroupTotal(model.n_topics, model.n_words)
+            total = GroupTotal(len(topics), model.n_words)
             total.add(sum_groups(batch, group, 1, projection, executor), 0)
             totals.append(total)
     means = group_means(totals, topic_word)
@@ -136,7 +144,10 @@ def topic_shares(model: TopicPosterior, corpus: Corpus, later: Corpus, workers: 
     error = means.standard_error[0] * np.sqrt(1.0 + ratio**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         p_value = skewed_p_value((after - before) / error, means.skewness[0] * ratio)
-    return Shares(before, after, found.low[0], found.high[0], holm_adjusted(p_value))
+    numbers = np.zeros((len(Shares._fields), model.n_topics))
+    numbers[-1] = 1.0
+    numbers[:, topics] = before, after, found.low[0], found.high[0], holm_adjusted(p_value)
+    return Shares._make(numbers)
 
 
 def skewed_p_value(z: FloatArray, skewness: FloatArray) -> FloatArray:
@@ -166,12 +177,16 @@ def unfitted_documents(
     workers: int,
 ) -> Unfitted:
     """The ``later`` documents that are novel to ``before``, and not of a new topic."""
-    usual = usual_scores(before, corpus, corpus.n_docs - later.n_docs, workers)
-    rows = spread_evenly(later.n_docs, MOST_COUNTED)
+    n_known = corpus.n_docs - later.n_docs
+    if n_known < DOCUMENTS_PER_LENGTH:  # nobody can say what is usual
+        return Unfitted(np.zeros(0, np.int64), np.zeros(before.n_words))
+    usual = usual_scores(before, corpus, n_known, workers)
+    rows = spread_evenly(later.n_docs, MOST_KNOWN)
     batch = documents_at(later.row_groups, rows)
     novelty = usual.novelty(explained(before, batch, are_known=False, workers=workers))
-    of_new = shares_of(after, workers=workers)(batch)[:, is_new].sum(axis=1)
-    novel = np.flatnonzero((novelty >= LEAST_NOVELTY) & (of_new < LEAST_OF_NEW))
+    novel = np.flatnonzero(novelty >= LEAST_NOVELTY)
+    of_new = quick_shares(after, workers)(batch.take(novel))[:, is_new].sum(axis=1)
+    novel = novel[of_new < LEAST_OF_NEW]
     n_usual = usual.novel_share * len(rows)
     if len(novel) < max(FEWEST_NOVEL, n_usual + LEAST_EXCESS * np.sqrt(n_usual + 1.0)):
         novel = novel[:0]

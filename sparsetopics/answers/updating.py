@@ -19,12 +19,18 @@ from numpy.typing import NDArray
 from sparsetopics.answers.changes import Change, changes, lasting
 from sparsetopics.answers.editing import relearned, with_topics_of
 from sparsetopics.answers.new_documents import FEWEST_NOVEL, documents_after
-from sparsetopics.answers.novelty import LEAST_NOVELTY, explained, usual_scores
-from sparsetopics.answers.proportions import shares_of
+from sparsetopics.answers.novelty import (
+    DOCUMENTS_PER_LENGTH,
+    LEAST_NOVELTY,
+    explained,
+    quick_shares,
+    usual_scores,
+)
 from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
 from sparsetopics.base.sealed_files import file_sha256
+from sparsetopics.base.transactions import Workspace
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
 from sparsetopics.measures.completion import N_FOLDS, predicted_log_probability, split_by_type
@@ -35,7 +41,7 @@ from sparsetopics.runs.data import fingerprint_of
 from sparsetopics.runs.run import TopicRun, knowing, load_run, save_run
 from sparsetopics.runs.run_files import SETTINGS_FILE, Origin, read_settings
 
-MOST_TRIED = 2_000  # new documents that decide about new topics
+MOST_TRIED = 1_000  # new documents that decide about new topics
 MOST_NEW_TOPICS = 4  # of one update
 LEAST_GAIN = 2.5  # standard errors, by which a new topic must raise the score of other documents
 VISITS = 2  # of new documents, before topics are compared on others
@@ -68,15 +74,15 @@ def updated(
     n_words = corpus.n_words - run.model.n_words
     if not later.row_groups:
         return Updated(run, 0, n_words, [])
-    grown = start
-    if MODELS[run.model.name].learns_number:
-        usual = usual_scores(start.model, corpus, corpus.n_docs - later.n_docs, workers)
+    grown, n_known = start, corpus.n_docs - later.n_docs
+    if MODELS[run.model.name].learns_number and n_known >= DOCUMENTS_PER_LENGTH:
+        usual = usual_scores(start.model, corpus, n_known, workers)
         batch = documents_at(later.row_groups, spread_evenly(later.n_docs, MOST_TRIED))
         found = explained(start.model, batch, are_known=False, workers=workers)
         is_novel = usual.novelty(found) >= LEAST_NOVELTY
         grown = _with_topics_that_pay(start, batch, is_novel, workers)
     new = relearned(grown, grown, corpus, 1, workers, hooks)
-    found_changes = changes(run, new, corpus, workers=workers)
+    found_changes = changes(run, new, corpus, where=where, workers=workers)
     new.settings["told"] = lasting(run, found_changes)
     return Updated(new, later.n_docs, n_words, found_changes)
 
@@ -96,6 +102,7 @@ def update_run(
     """
     before, documents = load_run(run, TopicPosterior), Corpus.open(corpus)
     origin = Origin(file_sha256(run / SETTINGS_FILE), fingerprint_of(documents))
+    Workspace.beside(Path(os.path.realpath(out))).settle()  # a killed update may have made it
     if os.path.lexists(out / SETTINGS_FILE) and read_settings(out).get("origin") == origin:
         return None
     output = output_folder(out, RUN, overwrite=overwrite, inputs=[run, corpus])
@@ -148,7 +155,7 @@ def _after(model: TopicPosterior, batch: DocumentBatch, workers: int) -> TopicPo
 
 def _completion(model: TopicPosterior, batch: DocumentBatch, workers: int) -> FloatArray:
     """The log probability of each document's words given its others, in nats, (n_docs,)."""
-    shares, sums = shares_of(model, workers=workers), np.zeros(batch.n_docs)
+    shares, sums = quick_shares(model, workers), np.zeros(batch.n_docs)
     is_scored = np.diff(batch.indptr) >= 2  # as in ``split_by_type``
     word_topic = np.ascontiguousarray(model.topic_word_mean.T)
     for fold in range(N_FOLDS):

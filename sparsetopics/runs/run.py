@@ -172,7 +172,8 @@ def knowing(run: TopicRun, corpus: Corpus, where: str) -> TopicRun:
         problem = f"its {corpus.n_words:,} words are fewer than the {run.model.n_words:,}"
         raise VocabularyError(where, f"{problem} of {run.path}", "Give the corpus that has grown.")
     model = run.model.with_words(corpus.n_words)
-    return replace(run, model=model, vocabulary=corpus.vocabulary)
+    # Ids that are not stored follow from the arrays, which change.
+    return replace(run.with_topics(run.topics), model=model, vocabulary=corpus.vocabulary)
 
 
 def save_run(

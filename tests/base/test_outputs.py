@@ -194,6 +194,7 @@ def test_killed_at_any_change_of_a_file_the_next_command_repairs(given, tmp_path
         "split --overwrite",
         "append",
         "append --grow-vocabulary",
+        "update --overwrite",
         "export-mallet --overwrite",
         "train",
     )

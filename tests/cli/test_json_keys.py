@@ -105,6 +105,9 @@ def of_topics():
         "evaluate": told("evaluate", "lda", "hdp", "documents-heldout"),
         "export": told("export", "lda", "--to", "csv", "--out", "lda.csv"),
         "report": told("report", "lda", "--out", "lda.html"),
+        "update": told("update", "lda", "documents-train", *QUICK[2:], "--out", "updated"),
+        "update again": told("update", "lda", "documents-train", "--out", "updated"),
+        "diff": told("diff", "lda", "updated", "--corpus", "documents-train"),
         "edit": told("edit", "lda", "--rename", f"{first_topic('lda')}=News", "--out", "named"),
         "compare": told("compare", "documents", "--models", "lda:2", *QUICK, "--out", "compared"),
     }
@@ -209,6 +212,9 @@ def expected():
         "evaluate": topics,
         "export": path,
         "report": path,
+        "update": keys["`update`"] | keys["… of a new run"],
+        "update again": keys["`update`"],
+        "diff": keys["`diff`"],
         "edit": keys["`edit`"],
         "compare": keys["`compare`"],
         "train of vectors": trained,
@@ -251,6 +257,12 @@ def test_documents_of_infer_are_as_the_page_says(world):
     assert set(document) == listed()["… `documents`"]
     for topic in document["topics"]:
         assert set(topic) == listed()["… `topics`"]
+
+
+def test_changes_of_diff_are_as_the_page_says(world):
+    assert world["diff"]["changes"]
+    for change in world["diff"]["changes"]:
+        assert set(change) == listed()["… `changes`"]
 
 
 def test_words_of_infer_are_as_the_page_says(world):

@@ -1,15 +1,21 @@
 """The script of docs/how-to/nightly.md does a night once, however often it fails and is repeated.
 
-``sparsetopics`` and ``mail`` are stand-ins that note how they are called.
+``mail`` is a stand-in that notes how it is called, and so is ``sparsetopics``, except in one test.
 """
 
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from sparsetopics.cli.main import main
+from worlds.streams import N_THEMES, around_event, draw_stream, own_word
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "nightly.md"
 if not PAGE.exists():
@@ -31,7 +37,7 @@ echo "$name" >> calls
 case $name in
     ingest) ls taken >> corpus ;;
     update) mkdir -p "${@: -1}"; touch "${@: -1}/model.json" ;;
-    diff) echo "${@: -3:2}"; exit "$(cat says)" ;;
+    diff) echo "${@: -5:2}"; exit "$(cat says)" ;;
     date) cat today ;;
     mail) cat >> mails ;;
 esac
@@ -124,6 +130,35 @@ def test_the_first_run_has_to_be_trained(night):
     shutil.rmtree("runs/2026-06-01")
 
     assert night() == 1
+
+
+def test_a_real_night_tells_of_a_theme_that_has_arrived(night):
+    stream = around_event(draw_stream("arrives", 0, n_first=300, n_nights=22), 0, 1)
+    for number, name in enumerate(("archive.jsonl", "new/a.jsonl")):
+        texts = [
+            json.dumps({"id": f"{number}-{n}", "text": " ".join(words)})
+            for n, words in enumerate(stream.nights[number])
+        ]
+        Path(name).write_text("\n".join(texts))
+    shutil.rmtree("runs/2026-06-01")
+    quick = ("--model", "lda", "--topics", "10", "--laps", "8", "--quiet")
+    for words in (
+        ("ingest", "archive.jsonl", "--out", "corpus", "--quiet"),
+        ("train", "corpus", *quick, "--out", "runs/2026-06-01"),
+    ):
+        assert CliRunner().invoke(main, words).exit_code == 0
+    command = f'#!/bin/bash\nexec {sys.executable} -m sparsetopics.cli "$@"\n'
+    Path("bin/sparsetopics").write_text(command)
+
+    assert night() == 0
+    assert night() == 0
+
+    told = lines("mails")
+    (unfitted,) = (line for line in told if line.startswith("No topic fits: "))
+    assert own_word(N_THEMES, 0)[:7] in unfitted
+    assert lines("told") == ["2026-06-02"]
+    assert sorted(os.listdir("runs")) == ["2026-06-01", "2026-06-02"]
+    assert lines("calls").count("mail") == 1
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")

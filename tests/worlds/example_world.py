@@ -66,6 +66,7 @@ def write_sources(folder):
         (folder / "news-as-text" / f"{n}.txt").write_text(text, encoding="utf-8")
     write_jsonl(folder / "new.jsonl", make_texts(60, 1))
     write_jsonl(folder / "newer.jsonl", make_texts(60, 2), "newer")
+    with_fields(write_jsonl(folder / "today.jsonl", make_texts(60, 3), "today"))
     np.savez(folder / "digits.npz", values=make_vectors(120, 64))
     np.save(folder / "vectors.npy", draw_clumps(0, 200, 3).values)
     rows = [f"{n % 7}.5,{n % 5}.25,kind-{n % 2}" for n in range(30)]

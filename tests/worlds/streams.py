@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+
+from sparsetopics.corpora.corpus import Corpus
 
 KINDS = ("quiet", "growth", "arrives", "leaves", "splits", "replaced")
 N_THEMES = 10
@@ -85,3 +89,23 @@ def draw_stream(
         nights.append(documents)
         themes.append(main.tolist())
     return Stream(kind, nights, themes, event, theme)
+
+
+def corpora_of(stream: Stream) -> Iterator[Corpus]:
+    """The corpus after each night: words get their numbers in the order in which they arrive."""
+    numbers: dict[str, int] = {}
+    rows, columns, n_docs = [], [], 0
+    for night in stream.nights:
+        for document in night:
+            columns += [numbers.setdefault(word, len(numbers)) for word in document]
+            rows += [n_docs] * len(document)
+            n_docs += 1
+        shape, ones = (n_docs, len(numbers)), np.ones(len(rows), np.int64)
+        yield Corpus.from_csr(coo_array((ones, (rows, columns)), shape), list(numbers))
+
+
+def around_event(stream: Stream, n_before: int, n_after: int) -> Stream:
+    """The first collection and the nights around the event, with ``n_before`` before it."""
+    chosen = [0, *range(stream.event - n_before, stream.event + n_after)]
+    nights, themes = ([of[n] for n in chosen] for of in (stream.nights, stream.themes))
+    return stream._replace(nights=nights, themes=themes, event=n_before + 1)
