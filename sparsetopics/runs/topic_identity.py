@@ -7,7 +7,8 @@ the words of a topic, and is handed on to the topic of the next model that has m
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from heapq import heappop, heappush
 from itertools import count
 from typing import Annotated
 
@@ -21,9 +22,9 @@ from sparsetopics.base.wording import printable
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.relevance import LONGEST_NAME
 from sparsetopics.measures.similar_topics import (
+    ROUNDING,
     jensen_shannon_similarity,
     shared_probability,
-    similarities,
 )
 
 ID_LENGTH = 8
@@ -93,17 +94,36 @@ def heirs(old: FloatArray, new: FloatArray) -> list[list[int]]:
     their probability, the most similar come first. A new topic without an old one has an empty
     list.
     """
-    shared = similarities(old, new, shared_probability, LEAST_KEPT)
-    pairs = np.argwhere(shared >= LEAST_KEPT)
-    likeness = np.array([jensen_shannon_similarity(old[k], new[j]) for k, j in pairs])
-    pairs = pairs[np.argsort(-likeness, kind="stable")]
     parents, taken = [list[int]() for _ in new], set[int]()
     for may_merge in (False, True):
-        for k, j in pairs.tolist():
-            if k not in taken and (may_merge or not parents[j]):
+
+        def is_free(k: int, j: int, may_merge: bool = may_merge) -> bool:
+            return k not in taken and (may_merge or not parents[j])
+
+        for k, j in _most_alike(old, new, is_free):
+            if is_free(k, j):
                 parents[j].append(k)
                 taken.add(k)
     return parents
+
+
+def _most_alike(
+    old: FloatArray, new: FloatArray, is_wanted: Callable[[int, int], bool]
+) -> Iterator[tuple[int, int]]:
+    """The pairs that share half of their probability, the most similar first, except those that are
+    not wanted by then."""
+    # Smoothing alone makes most pairs of small topics alike, so few are compared.
+    bounds = np.sqrt(old) @ np.sqrt(new).T + ROUNDING  # as in ``similarities``
+    pairs = np.argwhere(bounds >= LEAST_KEPT)
+    highest = bounds[tuple(pairs.T)]
+    order, compared = np.argsort(-highest, kind="stable"), list[tuple[float, int, int]]()
+    for (k, j), bound in zip(pairs[order].tolist(), highest[order].tolist(), strict=True):
+        while compared and -compared[0][0] > bound:
+            yield heappop(compared)[1:]
+        if is_wanted(k, j) and shared_probability(old[k], new[j]) >= LEAST_KEPT:
+            heappush(compared, (-jensen_shannon_similarity(old[k], new[j]), k, j))
+    while compared:
+        yield heappop(compared)[1:]
 
 
 def new_ids(model: Model, places: Sequence[int], known: Collection[str]) -> Iterator[str]:
