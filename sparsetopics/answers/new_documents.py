@@ -32,6 +32,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
 from sparsetopics.measures.prevalence import holm_adjusted
 from sparsetopics.measures.similar_topics import shared_probability
+from sparsetopics.model.statistics import in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import TopicRun
 
@@ -125,6 +126,7 @@ def topic_shares(model: TopicPosterior, corpus: Corpus, later: Corpus, workers: 
     parts, tokens_of = list[FloatArray](), document_tokens(model, workers)
     for source, n_docs in ((corpus, corpus.n_docs - later.n_docs), (later, later.n_docs)):
         tokens = tokens_of(documents_at(source.row_groups, spread_evenly(n_docs, MOST_COUNTED)))
+        tokens *= in_use(model.sizes)  # those of topics without any are chance
         parts.append(tokens / np.maximum(tokens.sum(axis=1, keepdims=True), SMALLEST_ERROR))
     old, new = parts
     before, after, deviation = old.mean(axis=0), new.mean(axis=0), old.std(axis=0)
