@@ -1,13 +1,13 @@
-"""Measure the figures and tables of five papers again, one after the other.
+"""Measure the figures and tables of four papers and a talk again, one after the other.
 
     python benchmarks/papers.py                         list them
-    python benchmarks/papers.py all --quick             ten minutes
+    python benchmarks/papers.py all --quick             five CPU minutes
     python benchmarks/papers.py memo13-figure-2 sga20-figure-3
 
 Rows are printed as they are measured, as JSON, and kept in a file of ``--folder`` for each figure.
-A figure whose file is there is not measured again: to go on after an interruption, repeat the
-command; to measure a figure anew, delete its file. One thread is used, and seconds are those of
-the CPU.
+A figure whose file is there is not measured again, and its rows are printed from there: to go on
+after an interruption, repeat the command; to measure a figure anew, delete its file. One thread is
+used, and seconds are those of the CPU.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def measure(name: str, setting: Setting) -> None:
     """Print the rows of a figure, and keep them once all are there."""
     suffix = ".quick.jsonl" if setting.is_quick else ".jsonl"
     path = setting.folder / f"{name}{suffix}"
-    click.echo(f"{name}: {FIGURES[name].claim}", err=True)
+    click.echo(f"{name}, the paper's claim: {FIGURES[name].claim}", err=True)
     if path.exists():
         click.echo(path.read_text(), nl=False)
         return
@@ -58,6 +58,7 @@ def measure(name: str, setting: Setting) -> None:
 def main(names: tuple[str, ...], quick: bool, shared: Path, folder: Path) -> None:
     """Measure FIGURE… again, or all of them; without a name, list them."""
     if not names:
+        click.echo(f"{'figure':<22}the paper's claim")
         for name, figure in FIGURES.items():
             click.echo(f"{name:<22}{figure.claim}")
         return

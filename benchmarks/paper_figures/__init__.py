@@ -1,1 +1,1 @@
-"""The figures and tables of five papers, made again; a module for each paper."""
+"""The figures and tables of four papers and a talk, made again; a module for each."""

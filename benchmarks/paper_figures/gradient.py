@@ -314,6 +314,6 @@ FIGURES: dict[str, Figure] = {
         "SGA+F has higher NMI and accuracy than SVI, VB and k-means.", other_learners
     ),
     "sga20-variance": Figure(
-        "Not in the paper: scores by the known variance, of which it says nothing.", other_variances
+        "None: it says nothing of the known variance, on which scores depend.", other_variances
     ),
 }
