@@ -95,7 +95,8 @@ def score_model(
         score = imported(MODELS[model.model.name].score)
         if trained_with := model.settings["corpus"].get("fingerprint"):
             in_sample = is_fingerprint_of(trained_with, heldout)
-        heldout = model.reading(heldout, "held-out data")
+        if heldout.width != model.model.n_columns:  # one of the two vocabularies has grown
+            heldout = model.reading(heldout, "held-out data")
     return replace(score(model, heldout, counted_in, how), in_sample=in_sample)
 
 

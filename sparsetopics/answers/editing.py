@@ -70,15 +70,15 @@ def edited(
         return found
     if corpus is None:
         refuse("corpus", "is needed to split or drop topics, and for laps")
-    known = run.settings["corpus"].get("fingerprint")
-    if known is not None and is_fingerprint_of(known, corpus) is False:
-        said = "These are not the documents that the run was trained with"
-        warn_user(f"{said}: the counts of its topics become those of these documents alone.")
     for topic in edits.drop:
         found = without_topic(found, place_of(found, topic, "drop"))
     whole = found
     for topic in edits.split:
         found = split_topic(found, place_of(found, topic, "split"), corpus, workers)
+    known = run.settings["corpus"].get("fingerprint")
+    if known is not None and is_fingerprint_of(known, corpus) is False:
+        said = "These are not the documents that the run was trained with"
+        warn_user(f"{said}: the counts of its topics become those of these documents alone.")
     return relearned(found, whole, corpus, edits.laps, workers, hooks)
 
 

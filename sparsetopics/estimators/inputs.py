@@ -120,7 +120,13 @@ class InputReader(NamedTuple):
             _check_names(fitted, names)
         rows = self._rows(X, fitted)
         if isinstance(X, Corpus) and vocabulary is not None:
-            return replace(rows, corpus=_known_words(vocabulary, X))
+            if begin_alike(vocabulary, X.vocabulary):
+                return replace(rows, corpus=under(X, vocabulary))
+            if X.n_words == n_columns:
+                problem = (
+                    f"its {n_columns:,} words are not the {n_columns:,} words that were fitted"
+                )
+                raise VocabularyError("X", problem)
         if rows.corpus.width != n_columns:
             has = f"X has {rows.corpus.width} features"
             expects = f"{self.estimator} is expecting {n_columns} features as input"
@@ -223,14 +229,6 @@ def _check_names(fitted: Names, names: Names) -> None:
         problem = "feature names must be in the same order as they were in fit"
     hint = "The feature names should match those that were passed during fit."
     raise ShapeError("X", problem, hint)
-
-
-def _known_words(fitted: Vocabulary, corpus: Corpus) -> Corpus:
-    if not begin_alike(fitted, corpus.vocabulary):
-        n_found, n_expected = f"{corpus.n_words:,}", f"{len(fitted):,}"
-        problem = f"its {n_found} words are not the {n_expected} words that were fitted"
-        raise VocabularyError("X", problem)
-    return under(corpus, fitted)
 
 
 def _are_words(names: Names | None, vocabulary: Vocabulary | None) -> bool:

@@ -236,10 +236,13 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     ids = [topic.id for topic in settings.get("topics", ())]
     if "topics" in settings and not len(ids) == len(set(ids)) == model.n_topics:
         raise DAMAGE.of(f"{file}, topics", f"expected {model.n_topics:,} different ids")
-    for entry in (settings.get("few_documents"), settings.get("likeness_of_halves")):
-        if entry is not None and len(entry) != model.n_topics:
-            problem = f"expected {model.n_topics:,} entries, but found {len(entry):,}"
-            raise DAMAGE.of(f"{file}, few_documents or likeness_of_halves", problem)
+    of_topics = range(model.n_topics)
+    for key, entries in (
+        ("few_documents", settings.get("few_documents", of_topics)),
+        ("likeness_of_halves", settings.get("likeness_of_halves", of_topics)),
+    ):
+        if len(entries) != model.n_topics:
+            raise DAMAGE.of(f"{file}, {key}", f"expected {model.n_topics:,} entries")
     if "seen" in settings:  # after its arrays, which prove the number of topics
         check_seen(settings["seen"], file, model.n_topics, DAMAGE)
     vocabulary = None if model.n_words is None else load_words(path, settings)

@@ -127,6 +127,8 @@ def test_the_current_folder_is_no_output(writer, out, work):
 
 @by_name
 def test_what_is_there_stays_without_overwrite(writer, work):
+    if writer.name == "update":
+        pytest.skip("it leaves what it made before as it is, with status 0")
     for before in writer.before or [command_of(writer, work)]:
         sound(before, work)
 

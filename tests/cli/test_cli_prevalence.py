@@ -86,7 +86,7 @@ def world(tmp_path_factory):
         assert called(*train, "--model", "lda", "--out", "run").exit_code == 0
         mixture = ("--model", "mixture", "--likelihood", "multinomial", "--out", "mixture")
         assert called(*train, *mixture).exit_code == 0
-        other = ("ingest", "named.jsonl", "--out", "other", "--max-df", "1.0", "--max-words", 5)
+        other = ("ingest", "named.jsonl", "--out", "other", "--ngrams", 2)
         assert called(*other, "--quiet").exit_code == 0
     return folder
 

@@ -43,6 +43,8 @@ BASES = {
     "infer": "lda documents --out out",
     "denoise": "restorer photo.png --out out",
     "export": "lda --to csv --out out",
+    "update": "lda documents --out out",
+    "diff": "lda lda",
     "edit": "lda --rename 0=News --out out",
     "report": "lda --out out",
     "compare": "documents --models lda:2 --laps 1 --out out",
