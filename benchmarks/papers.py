@@ -1,7 +1,7 @@
 """Measure the figures and tables of four papers and a talk again, one after the other.
 
     python benchmarks/papers.py                         list them
-    python benchmarks/papers.py all --quick             five CPU minutes
+    python benchmarks/papers.py all --quick             three CPU minutes
     python benchmarks/papers.py memo13-figure-2 sga20-figure-3
 
 Rows are printed as they are measured, as JSON, and kept in a file of ``--folder`` for each figure.
