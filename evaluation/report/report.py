@@ -186,14 +186,13 @@ def run_report(
     """
     found, subjects, has_given_names, kind = None, [], False, "Topic model"
     for run in runs:
-        if corpus is not None:
-            corpus = run.reading(corpus, corpus_name)
-            if grouping is not None:
-                found = _division(run, corpus, grouping, topic_path, workers)
+        documents = None if corpus is None else run.reading(corpus, corpus_name)
+        if documents is not None and grouping is not None:
+            found = _division(run, documents, grouping, topic_path, workers)
         if run.topics[0].id.startswith(THEME):
             kind = "Themes of a topic model"
         has_given_names |= any(topic.name for topic in run.topics)
-        subjects.append(_subject_of(run, topic_path)(run, corpus, workers=workers))
+        subjects.append(_subject_of(run, topic_path)(run, documents, workers=workers))
         trained = run.settings["corpus"]
     has_words = any(subject.topics for subject in subjects)
     examples = "" if corpus is None else corpus_name

@@ -1,8 +1,8 @@
 """What documents that were added since a run tell about its topics, beside the old documents.
 
-Old documents are drawn at random several times, each time as many as are looked at of the new ones.
-So how much differs by chance is seen, with all that makes real documents differ. Old documents are
-taken out of the topics before these are compared with them, since the topics have learned them.
+Several random samples of the old documents, each as large as the sample of the new ones, show how
+much real documents differ by chance. The topics have learned the old documents, so the words of a
+sample are taken out of the topics before the two are compared.
 """
 
 from __future__ import annotations
@@ -66,11 +66,14 @@ def documents_after(run: TopicRun, corpus: Corpus, where: str) -> Corpus:
     n_known, n_tokens = facts["n_documents"], facts.get("n_tokens")
     if n_known <= corpus.n_docs:
         later = later_documents(corpus, n_known)
-        # Where documents are read again, as in memory, those of before have the new words, too.
-        for known in (corpus, run.reading_documents(corpus, where)):
+
+        def has_them(known: Corpus) -> bool:
             n_before = known.n_tokens - later_documents(known, n_known).n_tokens
-            if n_tokens is None or abs(n_before - n_tokens) < 1e-6 * n_tokens:
-                return later
+            return n_tokens is None or abs(n_before - n_tokens) < 1e-6 * n_tokens
+
+        # Where documents are read again, as in memory, those of before have the new words, too.
+        if has_them(corpus) or has_them(run.reading_documents(corpus, where)):
+            return later
     trained = f"the {quantity(n_known, 'document')} that {run.path} was trained with"
     problem = f"expected {trained} and others after them, but found other documents"
     raise CorpusError(where, problem, "Add documents to its corpus with `ingest --append`.")
