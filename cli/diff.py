@@ -64,6 +64,7 @@ def command(
         sparsetopics diff monday tuesday --corpus news --out changes.html
     """
     from sparsetopics.answers.changes import changes
+    from sparsetopics.answers.new_documents import new_documents
     from sparsetopics.cli.main import TO_TELL
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.model.topic_posterior import TopicPosterior
@@ -75,7 +76,8 @@ def command(
         output = output_file(out, overwrite=overwrite, inputs=[run, later, corpus])
     before, after = load_run(run, TopicPosterior), load_run(later, TopicPosterior)
     documents = None if corpus is None else Corpus.open(corpus)
-    found = changes(before, after, documents, where=str(corpus), workers=workers)
+    new = None if documents is None else new_documents(before, documents, str(corpus), workers)
+    found = changes(before, after, new, workers=workers)
     if output is not None:
         from sparsetopics.evaluation.report.page import write_page
         from sparsetopics.evaluation.report.report import run_report

@@ -3,26 +3,20 @@
 import numpy as np
 
 
-def explained(counts, proportions, topic_word_counts, sigma, *, are_known):
-    """Scores of documents, (n_docs,), and what topics get of their words, (n_topics, n_words).
+def explained(counts, tokens, alpha, topic_word_counts, sigma, *, are_known):
+    """Scores of documents, (n_docs,), of these ``counts``, (n_docs, n_words).
 
-    ``counts`` are those of documents, (n_docs, n_words), and ``topic_word_counts`` those of topics.
+    ``tokens`` (n_docs, n_topics, n_words) are those that each topic has of them, and
+    ``topic_word_counts`` those of topics. ``alpha`` is (n_topics,).
     """
-    n_topics, n_words = topic_word_counts.shape
-    scores, of_topics = np.zeros(len(counts)), np.zeros((n_topics, n_words))
-    for document, (own, shares) in enumerate(zip(counts, proportions, strict=True)):
-        given = np.zeros((n_topics, n_words))
-        for word in np.flatnonzero(own):
-            p = [
-                shares[k] * probability(topic_word_counts[k], word, sigma) for k in range(n_topics)
-            ]
-            given[:, word] = own[word] * np.array(p) / sum(p)
-        of_topics += given
+    scores = np.zeros(len(counts))
+    for document, (own, given) in enumerate(zip(counts, tokens, strict=True)):
+        shares = given.sum(axis=1) + alpha
         left = topic_word_counts - given if are_known else topic_word_counts
         for word in np.flatnonzero(own):
-            p = sum(shares[k] * probability(left[k], word, sigma) for k in range(n_topics))
-            scores[document] += own[word] * np.log(p)
-    return scores / np.maximum(counts.sum(axis=1), 1.0), of_topics
+            p = [probability(each, word, sigma) for each in left]
+            scores[document] += own[word] * np.log(np.dot(shares / shares.sum(), p))
+    return scores / np.maximum(counts.sum(axis=1), 1.0)
 
 
 def probability(counts, word, sigma):

@@ -13,22 +13,20 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.answers.new_documents import (
-    MOST_COUNTED,
+    MOST_SAMPLED,
+    NewDocuments,
     Shares,
     Unfitted,
-    documents_after,
-    foreign_shares,
-    topic_shares,
-    unfitted_documents,
+    in_documents,
 )
 from sparsetopics.answers.representatives import TopicsToShow, representatives
 from sparsetopics.answers.topic_names import labels_of, over_words_of
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.measures.similar_topics import shared_probability, similarities
+from sparsetopics.measures.similar_topics import shared_probability
 from sparsetopics.measures.top_words import top_words
-from sparsetopics.runs.run import TopicRun, knowing
+from sparsetopics.runs.run import TopicRun
 from sparsetopics.runs.topic_identity import LEAST_KEPT, heirs
 
 LEAST_FOREIGN = 0.15  # of a topic's tokens in new documents, if it has moved
@@ -76,56 +74,36 @@ class Change(NamedTuple):
 
 
 def changes(
-    before: TopicRun,
-    after: TopicRun,
-    corpus: Corpus | None = None,
-    *,
-    where: str = "the corpus",
-    workers: int = 1,
+    before: TopicRun, after: TopicRun, new: NewDocuments | None = None, *, workers: int = 1
 ) -> list[Change]:
     """What happened to each topic from one run to another, the heaviest first.
 
-    ``corpus``, at ``where``, has the documents of ``before``, and after these new ones. Raises
-    CorpusError and VocabularyError for another.
+    ``new`` are the documents that the second run has learned, and the first has not.
     """
-    old, new = over_words_of(before, after), after.model.topic_word_mean
+    old, later = over_words_of(before, after), after.model.topic_word_mean
     # Ids of runs without any take long to make.
     before, after = (run.with_topics(run.topics) for run in (before, after))
     places = {topic.id: place for place, topic in enumerate(before.topics)}
     former = [places.get(topic.id, -1) for topic in after.topics]
     if max(former) < 0:
-        former = [of[0] if of else -1 for of in heirs(old, new)]
-    likeness = similarities(old, new, shared_probability, LEAST_KEPT)
+        former = [of[0] if of else -1 for of in heirs(old, later)]
+    shown, found = _shown(after), list[Change]()
     for topic, place in enumerate(former):
-        if place >= 0:  # also if they share less
-            likeness[place, topic] = shared_probability(old[place], new[topic])
-    shown = _shown(after)
-    found = [
-        _by_words(shown[topic], place, likeness[:, topic], before)
-        for topic, place in enumerate(former)
-    ]
-    gone = [
-        _lost(change, likeness[place], shown, after)
-        for place, change in enumerate(_shown(before))
-        if place not in former
-    ]
-    if corpus is None:
+        likeness = _likeness(old if place < 0 else old[[place]], later[topic])
+        found.append(_by_words(shown[topic], place, likeness, before))
+    lost = sorted({*range(len(old))} - {*former})
+    were = _shown(before) if lost else []
+    gone = [_lost(were[place], _likeness(later, old[place]), shown, after) for place in lost]
+    if new is None:
         return [*found, *gone]
-    later = documents_after(before, corpus, where)
-    if not later.row_groups:
-        return [*found, *gone]
-    known = knowing(before, corpus, where).model
-    shares = topic_shares(after.model, corpus, later, workers)
-    foreign = foreign_shares(known, after.model, former, corpus, later, workers)
+    shares, foreign, unfitted = in_documents(new, after.model, np.array(former), workers)
     found = [
         _in_documents(change, topic, foreign[topic], shares) for topic, change in enumerate(found)
     ]
-    is_new = np.array([place < 0 for place in former])
-    unfitted = unfitted_documents(known, after.model, is_new, corpus, later, workers)
-    found += _unfitted(unfitted, after, later)
+    found += _unfitted(unfitted, after, new.later)
     told = {*before.settings.get("told", ())}
     found = [each._replace(was_told=each.lasting in told) for each in found]
-    return [*_with_examples(found, after, later, workers), *gone]
+    return [*_with_examples(found, after, new.later, workers), *gone]
 
 
 def lasting(before: TopicRun, found: Sequence[Change]) -> tuple[Lasting, ...]:
@@ -145,6 +123,11 @@ def lasting(before: TopicRun, found: Sequence[Change]) -> tuple[Lasting, ...]:
     return tuple(dict.fromkeys([*now, *still]))
 
 
+def _likeness(topics: FloatArray, topic: FloatArray) -> FloatArray:
+    """The probability that each of ``topics``, (n_topics, n_words), shares with one, (n_words,)."""
+    return np.array([shared_probability(each, topic) for each in topics])
+
+
 def _shown(run: TopicRun) -> list[Change]:
     """The topics of a run, with their names and their best words there, as if all were new."""
     best = top_words(run.model.topic_word_mean, N_WORDS)
@@ -154,13 +137,13 @@ def _shown(run: TopicRun) -> list[Change]:
 
 def _by_words(change: Change, place: int, likeness: FloatArray, before: TopicRun) -> Change:
     """What the words say of a topic that was at ``place``, or at none (−1); ``likeness`` is that to
-    all old topics."""
+    the old topic there, or to all."""
     if place < 0:
         nearest = int(likeness.argmax())
         if likeness[nearest] < LEAST_KEPT:
             return change
         return change._replace(kind=SPLIT, former=(before.topics[nearest].id,))
-    similarity = float(likeness[place])
+    similarity = float(likeness[0])
     halves = before.settings.get("likeness_of_halves")
     kind = MOVED if similarity >= LEAST_KEPT else TAKEN_OVER
     kind = SAME if similarity >= (LEAST_SAME if halves is None else halves[place]) else kind
@@ -202,7 +185,7 @@ def _with_examples(
     if not wanted:
         return list(found)
     chosen = TopicsToShow.of_run(after, wanted, workers=workers)
-    documents = representatives(chosen, later, N_DOCUMENTS, most=MOST_COUNTED).of_topics
+    documents = representatives(chosen, later, N_DOCUMENTS, most=MOST_SAMPLED).of_topics
     ids = [tuple(each.doc_id for each in own) for own in documents]
     of_topic = dict[str | None, tuple[str, ...]](zip(wanted, ids, strict=True))
     return [each._replace(documents=of_topic.get(each.topic, each.documents)) for each in found]

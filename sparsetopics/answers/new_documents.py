@@ -1,45 +1,43 @@
 """What documents that were added since a run tell about its topics, beside the old documents.
 
-Several random samples of the old documents, each as large as the sample of the new ones, show how
-much real documents differ by chance. The topics have learned the old documents, so the words of a
-sample are taken out of the topics before the two are compared.
+Several random draws of the old documents, each as large as the draw of the new ones, show how much
+real documents differ by chance. The topics have learned the old documents, so the words of a draw
+are taken out of the topics before the two are compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaincc, ndtri
 
 from sparsetopics.answers.novelty import (
     DOCUMENTS_PER_LENGTH,
     LEAST_NOVELTY,
-    MOST_KNOWN,
-    document_tokens,
+    UsualScores,
+    documents_of,
     explained,
-    quick_shares,
-    topic_words,
-    usual_scores,
+    quick_tokens,
+    summed,
 )
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.batching import later_documents
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
 from sparsetopics.measures.prevalence import holm_adjusted
-from sparsetopics.measures.similar_topics import shared_probability
 from sparsetopics.model.statistics import in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import TopicRun
+from sparsetopics.runs.run import TopicRun, knowing
 
+MOST_SAMPLED = 2_000  # old documents, and new ones
 N_DRAWS = 8  # of old documents
 MOST_DRAWN = 250  # documents at once
 FEWEST_DRAWN = 20  # documents; fewer say nothing
-MOST_COUNTED = 2_000  # old and new documents, from which shares of topics are estimated
 LEAST_DRIFT = 4.0  # standard deviations between draws
 SMALLEST_DEVIATION = 0.02  # of similarities, since few draws may be alike by chance
 FEWEST_TOKENS = 100  # of a topic in new documents, for its words to be compared
@@ -49,14 +47,43 @@ FEWEST_NOVEL = 8  # such documents
 LEAST_OF_NEW = 0.1  # share of new topics in a document that they fit
 
 
-class Shares(NamedTuple):
-    """The mean share of each topic in old and in new documents, (n_topics,) each."""
+class NewDocuments(NamedTuple):
+    """Documents that were added since a run, beside old ones: samples of both."""
 
-    before: FloatArray
-    after: FloatArray
-    low: FloatArray  # ends of the 95 % interval of the difference
-    high: FloatArray
-    p_value: FloatArray  # Holm: adjusted for the number of topics
+    known: TopicRun  # the run, with all words of the corpus
+    later: Corpus  # all new documents
+    places: IntArray  # of ``new`` among them
+    new: DocumentBatch
+    old: DocumentBatch
+    novelty: FloatArray  # (n_new,)  NaN if there are too few old documents to say
+    novel_share: float  # of old documents, as novel as those that no topic fits
+
+    @property
+    def is_novel(self) -> NDArray[np.bool_]:
+        """Whether no topic of the run fits each of ``new``, (n_new,)."""
+        return self.novelty >= LEAST_NOVELTY
+
+
+def new_documents(run: TopicRun, corpus: Corpus, where: str, workers: int) -> NewDocuments | None:
+    """The documents of ``corpus``, at ``where``, since those of ``run``; None if there are none.
+
+    Raises CorpusError if it does not begin with these, VocabularyError if its words do not begin
+    with those of the run.
+    """
+    known, later = knowing(run, corpus, where), documents_after(run, corpus, where)
+    if not later.row_groups:
+        return None
+    places = spread_evenly(later.n_docs, MOST_SAMPLED)
+    new = documents_at(later.row_groups, places)
+    rows = spread_evenly(corpus.n_docs - later.n_docs, MOST_SAMPLED)
+    old = documents_at(corpus.row_groups, rows)
+    novelty, novel_share = np.full(new.n_docs, np.nan), 0.0
+    if old.n_docs >= DOCUMENTS_PER_LENGTH:
+        half = old[::2] if old.n_docs == MOST_SAMPLED else old
+        usual = UsualScores.of(explained(known.model, half, are_known=True, workers=workers))
+        novelty = usual.novelty(explained(known.model, new, are_known=False, workers=workers))
+        novel_share = usual.novel_share
+    return NewDocuments(known, later, places, new, old, novelty, novel_share)
 
 
 def documents_after(run: TopicRun, corpus: Corpus, where: str) -> Corpus:
@@ -79,59 +106,50 @@ def documents_after(run: TopicRun, corpus: Corpus, where: str) -> Corpus:
     raise CorpusError(where, problem, "Add documents to its corpus with `ingest --append`.")
 
 
-def foreign_shares(
-    before: TopicPosterior,
-    after: TopicPosterior,
-    former: Sequence[int],  # (n_topics,)  topics of ``before``; −1: none
-    corpus: Corpus,
-    later: Corpus,
-    workers: int,
-) -> FloatArray:
-    """The share of each topic's tokens in the ``later`` documents that are unlike the topic before.
+class Shares(NamedTuple):
+    """The mean share of each topic in old and in new documents, (n_topics,) each."""
 
-    It is one minus how similar their words are, for each unit of how similar those of as many old
-    documents are. Zero for what may be chance, and for topics of too few tokens.
+    before: FloatArray
+    after: FloatArray
+    low: FloatArray  # ends of the 95 % interval of the difference
+    high: FloatArray
+    p_value: FloatArray  # Holm: adjusted for the number of topics
+
+
+class Unfitted(NamedTuple):
+    """New documents that no topic fits, the worst first; none unless they are more than usual."""
+
+    places: IntArray  # among the later documents
+    word_counts: FloatArray  # (n_words,)
+
+
+def in_documents(
+    found: NewDocuments, model: TopicPosterior, former: IntArray, workers: int
+) -> tuple[Shares, FloatArray, Unfitted]:
+    """The shares of the topics of a later ``model``, ``_foreign_shares``, and ``_unfitted``.
+
+    ``former`` (n_topics,) are the places of the topics in the run before, −1 for new ones.
     """
-    n_known = corpus.n_docs - later.n_docs
-    n_drawn = min(later.n_docs, MOST_DRAWN, n_known // 4)
-    found = np.zeros(len(former))
-    if n_drawn < FEWEST_DRAWN:
-        return found
-    n_draws = min(N_DRAWS, n_known // n_drawn)
-    rows = np.random.default_rng(0).permutation(n_known)[: n_draws * n_drawn]
-    draws = [(corpus, np.sort(own), True) for own in rows.reshape(n_draws, n_drawn)]
-    draws.append((later, spread_evenly(later.n_docs, n_drawn), False))
-    likeness, n_tokens = np.zeros((2, len(draws), len(former)))
-    words_of = topic_words(after, workers)
-    counts, sigma = before.topic_word_counts, before.smoothing or before.word_concentration
-    for draw, (source, own, are_known) in enumerate(draws):
-        batch = documents_at(source.row_groups, own)
-        words = words_of(batch)
-        for topic, place in enumerate(former):
-            n_tokens[draw, topic] = words[topic].sum()
-            if place >= 0 and n_tokens[draw, topic] > 0.0:
-                others = np.maximum(counts[place] - words[topic] * are_known, 0.0) + sigma
-                own_words = words[topic] / n_tokens[draw, topic]
-                likeness[draw, topic] = shared_probability(own_words, others / others.sum())
-    usual = likeness[:-1].mean(axis=0)
-    deviations = np.maximum(likeness[:-1].std(axis=0, ddof=1), SMALLEST_DEVIATION)
-    is_known = (n_tokens[-1] >= FEWEST_TOKENS) & (2.0 * n_tokens[-1] >= n_tokens[:-1].mean(axis=0))
-    is_foreign = is_known & (usual - likeness[-1] >= LEAST_DRIFT * deviations)
-    found[is_foreign] = 1.0 - likeness[-1, is_foreign] / usual[is_foreign]
-    return found
+    batch = DocumentBatch.joined([found.old, found.new])
+    tokens = quick_tokens(model, batch, workers)
+    old, new = np.split(used_shares(model, batch, tokens), [found.old.n_docs])
+    foreign = _foreign_shares(found, batch, tokens, former)
+    return topic_shares(old, new), foreign, _unfitted(found, new[:, former < 0].sum(axis=1))
 
 
-def topic_shares(model: TopicPosterior, corpus: Corpus, later: Corpus, workers: int) -> Shares:
-    """The mean shares of topics in old documents of ``corpus`` and in ``later`` ones.
+def used_shares(model: TopicPosterior, batch: DocumentBatch, tokens: csr_array) -> FloatArray:
+    """The shares of topics in the ``tokens`` (``quick_tokens``) of documents, (n_docs, n_topics).
 
     Proportions would not do, since they have more of the prior in shorter documents.
     """
-    parts, tokens_of = list[FloatArray](), document_tokens(model, workers)
-    for source, n_docs in ((corpus, corpus.n_docs - later.n_docs), (later, later.n_docs)):
-        tokens = tokens_of(documents_at(source.row_groups, spread_evenly(n_docs, MOST_COUNTED)))
-        tokens *= in_use(model.sizes)  # those of topics without any are chance
-        parts.append(tokens / np.maximum(tokens.sum(axis=1, keepdims=True), SMALLEST_ERROR))
-    old, new = parts
+    use: FloatArray = summed(tokens, documents_of(batch), batch.n_docs).toarray()
+    use *= in_use(model.sizes)  # tokens of topics without any are chance
+    use /= np.maximum(use.sum(axis=1, keepdims=True), SMALLEST_ERROR)
+    return use
+
+
+def topic_shares(old: FloatArray, new: FloatArray) -> Shares:
+    """Compare the shares of topics in old and in new documents, (n_docs, n_topics) each."""
     before, after, deviation = old.mean(axis=0), new.mean(axis=0), old.std(axis=0)
     # If nothing has changed, new documents differ as the old ones do. Their own differences would
     # say too little: where none has a topic, they do not differ at all.
@@ -154,35 +172,67 @@ def skewed_p_value(z: FloatArray, skewness: FloatArray) -> FloatArray:
     return p_values
 
 
-class Unfitted(NamedTuple):
-    """New documents that no topic fits, the worst first; none unless they are more than usual."""
+def _foreign_shares(
+    found: NewDocuments, batch: DocumentBatch, tokens: csr_array, former: IntArray
+) -> FloatArray:
+    """The share of each topic's tokens in the new documents that are unlike the topic before.
 
-    places: IntArray  # among the later documents
-    word_counts: FloatArray  # (n_words,)
+    It is one minus how similar their words are, for each unit of how similar those of as many old
+    documents are. Zero for what may be chance, and for topics of too few tokens.
+    """
+    likeness, n_tokens = _likeness(found, batch, tokens, former)
+    if not len(likeness):
+        return np.zeros(len(former))
+    usual = likeness[:-1].mean(axis=0)
+    deviations = np.maximum(likeness[:-1].std(axis=0, ddof=1), SMALLEST_DEVIATION)
+    is_known = (n_tokens[-1] >= FEWEST_TOKENS) & (2.0 * n_tokens[-1] >= n_tokens[:-1].mean(axis=0))
+    is_foreign = is_known & (usual - likeness[-1] >= LEAST_DRIFT * deviations)
+    return np.where(is_foreign, 1.0 - likeness[-1] / np.maximum(usual, SMALLEST_ERROR), 0.0)
 
 
-def unfitted_documents(
-    before: TopicPosterior,
-    after: TopicPosterior,
-    is_new: NDArray[np.bool_],  # (n_topics,)  of ``after``
-    corpus: Corpus,
-    later: Corpus,
-    workers: int,
-) -> Unfitted:
-    """The ``later`` documents that are novel to ``before``, and not of a new topic."""
-    n_known = corpus.n_docs - later.n_docs
-    if n_known < DOCUMENTS_PER_LENGTH:  # nobody can say what is usual
-        return Unfitted(np.zeros(0, np.int64), np.zeros(before.n_words))
-    usual = usual_scores(before, corpus, n_known, workers)
-    rows = spread_evenly(later.n_docs, MOST_KNOWN)
-    batch = documents_at(later.row_groups, rows)
-    novelty = usual.novelty(explained(before, batch, are_known=False, workers=workers))
-    novel = np.flatnonzero(novelty >= LEAST_NOVELTY)
-    of_new = quick_shares(after, workers)(batch.take(novel))[:, is_new].sum(axis=1)
-    novel = novel[of_new < LEAST_OF_NEW]
-    n_usual = usual.novel_share * len(rows)
+def _likeness(
+    found: NewDocuments, batch: DocumentBatch, tokens: csr_array, former: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """The probability that topics share with the words of documents, and the tokens of these.
+
+    Both have a row for each draw, the last for that of new documents: (n_draws, n_topics). None if
+    there are too few documents.
+    """
+    model, (n_old, n_new) = found.known.model, (found.old.n_docs, found.new.n_docs)
+    n_drawn, shape = min(n_new, MOST_DRAWN, n_old // 4), (0, len(former))
+    if n_drawn < FEWEST_DRAWN:
+        return np.zeros(shape), np.zeros(shape)
+    n_draws = min(N_DRAWS, n_old // n_drawn)
+    draw = np.full(batch.n_docs, n_draws + 1)  # of each document; the last one is left out
+    drawn = np.random.default_rng(0).permutation(n_old)[: n_draws * n_drawn]
+    draw[drawn] = np.repeat(np.arange(n_draws), n_drawn)
+    draw[n_old + spread_evenly(n_new, n_drawn)] = n_draws
+    rows = draw[documents_of(batch)] * model.n_words + batch.word_ids
+    words = summed(tokens, rows, (n_draws + 2) * model.n_words)[: (n_draws + 1) * model.n_words]
+    entries = words.tocoo()
+    (draws, word), topic = np.divmod(entries.row, model.n_words), entries.col
+
+    def by_topic(values: FloatArray) -> FloatArray:
+        shape = n_draws + 1, len(former)
+        sums: FloatArray = csr_array((values, (draws, topic)), shape).toarray()
+        return sums
+
+    sigma, place = model.smoothing or model.word_concentration, former[topic]
+    n_tokens, before = by_topic(entries.data), model.topic_word_counts[place, word]
+    taken = np.minimum(before, entries.data) * (draws < n_draws)
+    others = model.sizes[former] + model.n_words * sigma - by_topic(taken)
+    at = draws, topic
+    shared = np.minimum(entries.data / n_tokens[at], (before - taken + sigma) / others[at])
+    return by_topic(shared * (place >= 0)), n_tokens
+
+
+def _unfitted(found: NewDocuments, of_new: FloatArray) -> Unfitted:
+    """The new documents that are novel, and have less ``of_new`` topics, (n_new,), than others."""
+    novel = np.flatnonzero(found.is_novel & (of_new < LEAST_OF_NEW))
+    n_usual = found.novel_share * found.new.n_docs
     if len(novel) < max(FEWEST_NOVEL, n_usual + LEAST_EXCESS * np.sqrt(n_usual + 1.0)):
         novel = novel[:0]
-    own = batch.take(novel)
-    words = np.bincount(own.word_ids, own.weights, before.n_words).astype(np.float64)
-    return Unfitted(rows[novel[np.argsort(-novelty[novel], kind="stable")]], words)
+    own = found.new.take(novel)
+    words = np.bincount(own.word_ids, own.weights, found.known.model.n_words).astype(np.float64)
+    worst = novel[np.argsort(-found.novelty[novel], kind="stable")]
+    return Unfitted(found.places[worst], words)

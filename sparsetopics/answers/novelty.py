@@ -5,8 +5,8 @@ The score of a document is its log probability for each token, with its own prop
     s_d = Σ_v x_dv log Σ_k π_dk φ_kv / n_d
 
 Topics know the documents that they were learned from. So for these, the tokens of a document are
-first taken out of the topics: of the n_dvk = x_dv π_dk φ_kv / Σ_j π_dj φ_jv tokens of a word that
-topic k gives it,
+first taken out of the topics. If topic k has n_dvk of the x_dv tokens of a word, and S_kv and N_k
+tokens in all documents,
 
     φ_kv without d = (S_kv − n_dvk + σ) / (N_k − Σ_w n_dwk + V σ).
 
@@ -18,7 +18,6 @@ how many of their standard deviations a score is below their mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +26,7 @@ import pyarrow.compute as pc
 from scipy.sparse import csr_array
 from scipy.special import xlogy
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, cut_blocks
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, WordIds, cut_blocks
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
@@ -35,11 +34,8 @@ from sparsetopics.corpora.sources.arrow_files import arrow_strings
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.local_step import Globals
-from sparsetopics.inference.moves.standing import TopicUse
 from sparsetopics.model.allocations.lda import LDAAllocation
-from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
@@ -53,60 +49,39 @@ LEAST_DEVIATION = 1e-6  # nats per token, where all documents are the same
 LEAST_NOVELTY = 2.5  # of a document that topics do not fit
 
 
-def local_step(model: TopicPosterior, workers: int) -> Callable[[DocumentBatch], Responsibilities]:
-    """A function that gives the topics of words as training does, by one cold local step.
+def quick_tokens(model: TopicPosterior, batch: DocumentBatch, workers: int) -> csr_array:
+    """The tokens of each topic in each document-word pair, (n_pairs, n_topics).
 
-    It takes a tenth of the time of the dense steps of ``shares_of``, which would take longer than
-    the lap of an update.
+    They are those of one cold local step, as in training. It takes a tenth of the time of the dense
+    steps of ``shares_of``, which would take longer than the lap of an update.
     """
     counts = WordCounts(np.ascontiguousarray(model.topic_word_counts.T)).accumulator()
     words = Words(model.n_words, model.word_concentration)
     current = Globals(counts, LDAAllocation(model.doc_concentration), words)
-
-    def step(batch: DocumentBatch) -> Responsibilities:
-        with open_executor(workers) as executor:
-            return fit_documents(batch, current, LocalOptions(), executor).responsibilities
-
-    return step
+    with open_executor(workers) as executor:
+        found = fit_documents(batch, current, LocalOptions(), executor).responsibilities
+    tokens = found.shares * np.repeat(batch.weights, np.diff(found.starts))
+    return csr_array((tokens, found.topics, found.starts), (batch.n_pairs, model.n_topics))
 
 
-def document_tokens(model: TopicPosterior, workers: int) -> Callable[[DocumentBatch], FloatArray]:
-    """A function that gives the tokens of topics in documents, (n_docs, n_topics)."""
-    step = local_step(model, workers)
-
-    def tokens_of(batch: DocumentBatch) -> FloatArray:
-        use = TopicUse.of(Assignments(batch, step(batch)), model.n_topics)
-        tokens = np.zeros((batch.n_docs, model.n_topics))
-        tokens[use.documents, use.topics] = use.counts
-        return tokens
-
-    return tokens_of
+def summed(tokens: csr_array, rows: IntArray | WordIds, n_rows: int) -> csr_array:
+    """The sums of the ``tokens`` of the pairs of each row, (n_rows, n_topics); ``rows`` (n_pairs,)
+    may be the documents of the pairs, or their words."""
+    parts = np.ones(len(rows)), (rows, np.arange(len(rows)))
+    return csr_array(parts, (n_rows, len(rows))) @ tokens
 
 
-def quick_shares(model: TopicPosterior, workers: int) -> Callable[[DocumentBatch], FloatArray]:
-    """A function that gives the proportions of documents, (n_docs, n_topics)."""
-    tokens_of = document_tokens(model, workers)
-
-    def shares(batch: DocumentBatch) -> FloatArray:
-        weights = tokens_of(batch) + model.doc_concentration
-        proportions: FloatArray = weights / weights.sum(axis=1, keepdims=True)
-        return proportions
-
-    return shares
+def documents_of(batch: DocumentBatch) -> IntArray:
+    """The document of each pair, (n_pairs,)."""
+    return np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))
 
 
-def topic_words(model: TopicPosterior, workers: int) -> Callable[[DocumentBatch], FloatArray]:
-    """A function that gives the tokens of each word in each topic, (n_topics, n_words)."""
-    step = local_step(model, workers)
-
-    def words(batch: DocumentBatch) -> FloatArray:
-        found, tokens = step(batch), np.zeros((model.n_topics, model.n_words))
-        lengths = np.diff(found.starts)
-        places = found.topics, np.repeat(batch.word_ids, lengths)
-        np.add.at(tokens, places, found.shares * np.repeat(batch.weights, lengths))
-        return tokens
-
-    return words
+def quick_shares(model: TopicPosterior, batch: DocumentBatch, workers: int) -> FloatArray:
+    """The proportions of documents after one local step, (n_docs, n_topics)."""
+    tokens = summed(quick_tokens(model, batch, workers), documents_of(batch), batch.n_docs)
+    weights = tokens.toarray() + model.doc_concentration
+    proportions: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+    return proportions
 
 
 class Explained(NamedTuple):
@@ -120,33 +95,30 @@ def explained(
     model: TopicPosterior, batch: DocumentBatch, *, are_known: bool, workers: int = 1
 ) -> Explained:
     """Explain documents; ``are_known`` says that the topics were learned from them."""
-    proportions = quick_shares(model, workers)(batch)
-    sums = np.zeros(batch.n_docs)
-    words = np.ascontiguousarray(model.topic_word_weights.T)  # S + σ
-    sizes, sigma = words.sum(axis=0), model.smoothing or model.word_concentration
+    taken, documents = quick_tokens(model, batch, workers), documents_of(batch)
+    use, n_tokens = summed(taken, documents, batch.n_docs), tokens_of_documents(batch)
+    counts, alpha = np.ascontiguousarray(model.topic_word_weights.T), model.doc_concentration
+    sizes, sigma = counts.sum(axis=0), model.smoothing or model.word_concentration  # of S + σ
+    # Topics that a document does not use add to all its words what their α_k gives them.
+    sums = (counts @ (alpha / sizes))[batch.word_ids]
     for first, last in cut_blocks(batch.indptr):
-        part, shares = batch[first:last], proportions[first:last]
-        rows = np.repeat(np.arange(part.n_docs), np.diff(part.indptr))
-        counts, own = part.word_counts.astype(np.float64), words[part.word_ids]
-        given = shares[rows] * (own / sizes)
-        given *= (counts / given.sum(axis=1))[:, None]
-        others = np.broadcast_to(sizes, (part.n_docs, model.n_topics))
+        pairs = np.arange(batch.indptr[first], batch.indptr[last])
+        starts = use.indptr[documents[pairs]]
+        lengths = use.indptr[documents[pairs] + 1] - starts
+        pair = np.repeat(pairs, lengths)  # with each topic of its document
+        places = np.arange(len(pair)) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+        topic, of_topic = use.indices[places], use.data[places]
+        own, others = counts[batch.word_ids[pair], topic], sizes[topic]
+        usual = alpha[topic] * own / others
         if are_known:
             # A small topic may explain more of a document now than it has learned.
-            others = np.maximum(sizes - _sums(given, rows, part.n_docs), model.n_words * sigma)
-            own = np.maximum(own - given, sigma)
-        logs = xlogy(counts, (shares[rows] * own / others[rows]).sum(axis=1))
-        sums[first:last] = np.bincount(rows, logs, part.n_docs)
-    n_tokens = tokens_of_documents(batch)
-    return Explained(sums / np.maximum(n_tokens, 1.0), n_tokens)
-
-
-def _sums(rows: FloatArray, number: IntArray, n_sums: int) -> FloatArray:
-    """The sums of the rows of each number, (n_sums, n_columns)."""
-    places = np.arange(len(rows))
-    is_in = csr_array((np.ones(len(rows)), (number, places)), (n_sums, len(rows)))
-    sums: FloatArray = is_in @ rows
-    return sums
+            own = np.maximum(own - taken[pair, topic], sigma)
+            others = np.maximum(others - of_topic, model.n_words * sigma)
+        gains = (of_topic + alpha[topic]) * own / others - usual
+        sums[pairs] += np.bincount(pair - batch.indptr[first], gains, len(pairs))
+    logs = xlogy(batch.weights, sums / (n_tokens + alpha.sum())[documents])
+    scores = np.bincount(documents, logs, batch.n_docs) / np.maximum(n_tokens, 1.0)
+    return Explained(scores, n_tokens)
 
 
 class UsualScores(NamedTuple):

@@ -18,28 +18,21 @@ from numpy.typing import NDArray
 
 from sparsetopics.answers.changes import Change, changes, lasting
 from sparsetopics.answers.editing import relearned, with_topics_of
-from sparsetopics.answers.new_documents import FEWEST_NOVEL, documents_after
-from sparsetopics.answers.novelty import (
-    DOCUMENTS_PER_LENGTH,
-    LEAST_NOVELTY,
-    explained,
-    quick_shares,
-    topic_words,
-    usual_scores,
-)
+from sparsetopics.answers.new_documents import FEWEST_NOVEL, NewDocuments, new_documents
+from sparsetopics.answers.novelty import quick_shares, quick_tokens, summed
 from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
 from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.transactions import Workspace
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.lookup import documents_at, spread_evenly
+from sparsetopics.corpora.lookup import spread_evenly
 from sparsetopics.measures.completion import N_FOLDS, predicted_log_probability, split_by_type
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.data import fingerprint_of
-from sparsetopics.runs.run import TopicRun, knowing, load_run, save_run
+from sparsetopics.runs.run import TopicRun, load_run, save_run
 from sparsetopics.runs.run_files import SETTINGS_FILE, Origin, read_settings
 
 MOST_TRIED = 1_000  # new documents that decide about new topics
@@ -71,21 +64,17 @@ def updated(
     new document, the run stays as it is. Raises CorpusError if the corpus does not begin with the
     documents of the run, VocabularyError if its words do not.
     """
-    start, later = knowing(run, corpus, where), documents_after(run, corpus, where)
+    new = new_documents(run, corpus, where, workers)
     n_words = corpus.n_words - run.model.n_words
-    if not later.row_groups:
+    if new is None:
         return Updated(run, 0, n_words, [])
-    grown, n_known = start, corpus.n_docs - later.n_docs
-    if MODELS[run.model.name].learns_number and n_known >= DOCUMENTS_PER_LENGTH:
-        usual = usual_scores(start.model, corpus, n_known, workers)
-        batch = documents_at(later.row_groups, spread_evenly(later.n_docs, MOST_TRIED))
-        found = explained(start.model, batch, are_known=False, workers=workers)
-        is_novel = usual.novelty(found) >= LEAST_NOVELTY
-        grown = _with_topics_that_pay(start, batch, is_novel, workers)
-    new = relearned(grown, grown, corpus, 1, workers, hooks)
-    found_changes = changes(run, new, corpus, where=where, workers=workers)
-    new.settings["told"] = lasting(run, found_changes)
-    return Updated(new, later.n_docs, n_words, found_changes)
+    start = new.known
+    if MODELS[run.model.name].learns_number:
+        start = _with_topics_that_pay(new, workers)
+    after = relearned(start, start, corpus, 1, workers, hooks)
+    found = changes(run, after, new, workers=workers)
+    after.settings["told"] = lasting(run, found)
+    return Updated(after, new.later.n_docs, n_words, found)
 
 
 def update_run(
@@ -116,10 +105,10 @@ def update_run(
     return found
 
 
-def _with_topics_that_pay(
-    run: TopicRun, batch: DocumentBatch, is_novel: NDArray[np.bool_], workers: int
-) -> TopicRun:
+def _with_topics_that_pay(new: NewDocuments, workers: int) -> TopicRun:
     """The run with as many topics of the novel documents as pay, if any do."""
+    tried = spread_evenly(new.new.n_docs, MOST_TRIED)
+    run, batch, is_novel = new.known, new.new[tried], new.is_novel[tried]
     best, gains = run, np.zeros(batch.n_docs)
     for n_new in range(1, MOST_NEW_TOPICS + 1):
         if is_novel.sum() < n_new * FEWEST_NOVEL:
@@ -149,18 +138,20 @@ def _after(model: TopicPosterior, batch: DocumentBatch, workers: int) -> TopicPo
     """The model with the tokens of more documents, which are visited several times."""
     found = model
     for _ in range(VISITS):
-        tokens = topic_words(found, workers)(batch)
-        found = replace(model, topic_word_posterior=model.topic_word_posterior + tokens)
+        tokens = summed(quick_tokens(found, batch, workers), batch.word_ids, model.n_words)
+        learned = model.topic_word_posterior + tokens.toarray().T
+        found = replace(model, topic_word_posterior=learned)
     return found
 
 
 def _completion(model: TopicPosterior, batch: DocumentBatch, workers: int) -> FloatArray:
     """The log probability of each document's words given its others, in nats, (n_docs,)."""
-    shares, sums = quick_shares(model, workers), np.zeros(batch.n_docs)
+    sums = np.zeros(batch.n_docs)
     is_scored = np.diff(batch.indptr) >= 2  # as in ``split_by_type``
     word_topic = np.ascontiguousarray(model.topic_word_mean.T)
     for fold in range(N_FOLDS):
         observed, scored = split_by_type(batch, np.random.default_rng(0), fold)
-        logs = predicted_log_probability(scored, shares(observed), word_topic)
+        shares = quick_shares(model, observed, workers)
+        logs = predicted_log_probability(scored, shares, word_topic)
         sums[is_scored] += np.add.reduceat(scored.word_counts * logs, scored.indptr[:-1])
     return sums

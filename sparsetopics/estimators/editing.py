@@ -103,9 +103,11 @@ class EditableTopics(FittedEstimator):
         """Say what happened to each topic on the way to a ``later`` model; with the documents of
         both, also what the new ones tell. See ``answers.changes.Change``."""
         from sparsetopics.answers.changes import changes
+        from sparsetopics.answers.new_documents import new_documents
 
-        runs = self._topic_run(), later._topic_run()
-        return changes(*runs, corpus, workers=self._n_threads)
+        run, n_threads = self._topic_run(), self._n_threads
+        new = None if corpus is None else new_documents(run, corpus, "the corpus", n_threads)
+        return changes(run, later._topic_run(), new, workers=n_threads)
 
     def _edited(self, edits: Edits, corpus: Data | None = None) -> Self:
         from sparsetopics.answers.editing import edited

@@ -10,8 +10,8 @@ from scipy.stats import kstest
 from sparsetopics import LDA, Corpus
 from sparsetopics.answers import new_documents
 from sparsetopics.answers.changes import Change, changes, lasting
-from sparsetopics.answers.new_documents import skewed_p_value, topic_shares
-from sparsetopics.corpora.batching import later_documents
+from sparsetopics.answers.new_documents import skewed_p_value, topic_shares, used_shares
+from sparsetopics.answers.novelty import quick_tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
@@ -218,7 +218,9 @@ def test_p_values_of_shares_are_uniform_if_nothing_has_changed(monkeypatch):
         )
         for first in range(240, 480, 60):
             both = Corpus.from_csr(vstack([rows[:240], rows[first : first + 60]]), words)
-            found = topic_shares(model, both, later_documents(both, 240), 1)
+            batch = documents_at(both.row_groups, np.arange(300))
+            shares = used_shares(model, batch, quick_tokens(model, batch, 1))
+            found = topic_shares(shares[:240], shares[240:])
             np.testing.assert_allclose([found.before.sum(), found.after.sum()], 1.0, rtol=1e-6)
             p_values += found.p_value.tolist()
             is_in += ((found.low < 0.0) & (found.high > 0.0)).tolist()

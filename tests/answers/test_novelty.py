@@ -18,7 +18,6 @@ from sparsetopics.answers.novelty import (
     explained,
     usual_scores,
 )
-from sparsetopics.answers.proportions import shares_of
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.lookup import documents_at
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -60,12 +59,26 @@ def test_documents_are_explained_as_by_the_plain_twin(seed, smoothing, are_known
         found = explained(model, batch_of(counts), are_known=are_known)
 
     sigma = ETA if smoothing is None else smoothing
-    proportions = novelty.quick_shares(model, 1)(batch_of(counts))
-    scores, _ = reference_novelty.explained(
-        counts, proportions, model.topic_word_counts, sigma, are_known=are_known
+    scores = reference_novelty.explained(
+        counts,
+        tokens_of(model, counts),
+        model.doc_concentration,
+        model.topic_word_counts,
+        sigma,
+        are_known=are_known,
     )
     np.testing.assert_array_equal(found.n_tokens, counts.sum(axis=1))
     np.testing.assert_allclose(found.scores, scores, rtol=1e-6, atol=1e-9)
+
+
+def tokens_of(model, counts):
+    """What topics have of the words of documents, (n_docs, n_topics, n_words)."""
+    batch = batch_of(counts)
+    found = np.zeros((*counts.shape, model.n_topics))
+    found[novelty.documents_of(batch), batch.word_ids] = novelty.quick_tokens(
+        model, batch, 1
+    ).toarray()
+    return found.swapaxes(1, 2)
 
 
 @settings(max_examples=40)
@@ -73,14 +86,17 @@ def test_documents_are_explained_as_by_the_plain_twin(seed, smoothing, are_known
 def test_the_local_step_gives_topics_all_tokens_of_the_documents(seed):
     model, counts = draw(seed, 0.02)
     batch = batch_of(counts)
+    tokens = novelty.quick_tokens(model, batch, 1)
 
-    tokens = novelty.topic_words(model, 1)(batch)
+    of_words = novelty.summed(tokens, batch.word_ids, model.n_words).toarray()
 
-    np.testing.assert_allclose(tokens.sum(axis=0), counts.sum(axis=0), rtol=1e-9)
-    shares, prior = novelty.quick_shares(model, 1)(batch), model.doc_concentration
+    of_documents = tokens_of(model, counts)
+    np.testing.assert_allclose(of_words.T, of_documents.sum(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(of_documents.sum(axis=1), counts, rtol=1e-6)
+    shares, prior = novelty.quick_shares(model, batch, 1), model.doc_concentration
     lengths = counts.sum(axis=1) + prior.sum()
-    expected = (shares * lengths[:, None] - prior).sum(axis=0)
-    np.testing.assert_allclose(tokens.sum(axis=1), expected, rtol=1e-6, atol=1e-6)
+    expected = shares * lengths[:, None] - prior
+    np.testing.assert_allclose(of_documents.sum(axis=2), expected, rtol=1e-6, atol=1e-6)
 
 
 def _pairs(n_docs):
@@ -92,19 +108,15 @@ def _pairs(n_docs):
 def test_a_document_that_was_learned_is_taken_out_of_the_topics(seed):
     model, counts = draw(seed, 0.02)
     document = batch_of(counts[:1])
-    proportions = shares_of(model)(document)
-    # All that topics can get of the document is in their counts, so that it can be taken out.
-    learned = replace(model, topic_word_posterior=model.topic_word_posterior + counts[0])
+    tokens = novelty.quick_tokens(model, document, 1)
+    # All that topics have of the document is in their counts, so that it can be taken out.
+    of_words = novelty.summed(tokens, document.word_ids, model.n_words).toarray()
+    learned = replace(model, topic_word_posterior=model.topic_word_posterior + of_words.T)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(novelty, "quick_shares", lambda *_: lambda batch: proportions)
+        patch.setattr(novelty, "quick_tokens", lambda *_: tokens)
         found = explained(learned, document, are_known=True)
-        _, given_to = reference_novelty.explained(
-            counts[:1], proportions, learned.topic_word_counts, 0.02, are_known=True
-        )
-        left = learned.topic_word_posterior - given_to
-        without = replace(learned, topic_word_posterior=left)
-        by_hand = explained(without, document, are_known=False)
+        by_hand = explained(model, document, are_known=False)
         as_new = explained(learned, document, are_known=False)
 
     np.testing.assert_allclose(found.scores, by_hand.scores, rtol=1e-9)

@@ -8,11 +8,12 @@ from scipy.stats import binom
 
 from sparsetopics import HDP, LDA, Corpus
 from sparsetopics.answers.editing import with_new_topics
-from sparsetopics.answers.new_documents import topic_shares
+from sparsetopics.answers.new_documents import topic_shares, used_shares
+from sparsetopics.answers.novelty import quick_tokens
 from sparsetopics.answers.proportions import shares_of
 from sparsetopics.answers.updating import updated
 from sparsetopics.base.errors import CorpusError, VocabularyError
-from sparsetopics.corpora.batching import later_documents
+from sparsetopics.corpora.lookup import documents_at
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.run import option_record, run_in_memory
@@ -277,11 +278,15 @@ def test_topics_without_tokens_harm_no_other(grown):
     more = np.vstack([model.topic_word_posterior, empty])
     more = TopicPosterior("lda", more, np.full(len(more), 0.1), model.word_concentration)
     assert more.weights[-1] < 0.0
-    later = later_documents(after, before.n_docs)
+    batch = documents_at(after.row_groups, np.arange(after.n_docs))
 
-    found = np.array(topic_shares(more, after, later, 1))
+    def compared(model):
+        shares = used_shares(model, batch, quick_tokens(model, batch, 1))
+        return np.array(topic_shares(shares[: before.n_docs], shares[before.n_docs :]))
 
-    expected = np.array(topic_shares(model, after, later, 1))
+    found = compared(more)
+
+    expected = compared(model)
     np.testing.assert_allclose(found[:4, :-1], expected[:4], atol=0.005)  # starts differ
     np.testing.assert_allclose(found[:, -1], [0.0, 0.0, 0.0, 0.0, 1.0], atol=0.001)
 
