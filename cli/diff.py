@@ -77,7 +77,7 @@ def command(
     before, after = load_run(run, TopicPosterior), load_run(later, TopicPosterior)
     documents = None if corpus is None else Corpus.open(corpus)
     new = None if documents is None else new_documents(before, documents, str(corpus), workers)
-    found = changes(before, after, new, workers=workers)
+    found = changes(before, after, new)
     if output is not None:
         from sparsetopics.evaluation.report.page import write_page
         from sparsetopics.evaluation.report.report import run_report

@@ -262,6 +262,7 @@ def _novelty(
 ) -> tuple[dict[str, Json], list[str]]:
     """Write the novelty of documents; its course over periods as a record and as lines."""
     from sparsetopics.answers.novelty import LEAST_NOVELTY, course_of, novelty_table, usual_scores
+    from sparsetopics.answers.quick_topics import QuickTopics
     from sparsetopics.answers.table_files import write_output
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.model.topic_posterior import TopicPosterior
@@ -274,8 +275,8 @@ def _novelty(
         topics = knowing(topics, corpus, "the corpus")
     known = topics.documents_at(training)
     n_known = min(known.n_docs, topics.settings["corpus"]["n_documents"])
-    usual = usual_scores(topics.model, known, n_known, threads)
-    table = novelty_table(topics.model, corpus, usual, over, threads)
+    quick = QuickTopics.of(topics.model, threads)
+    table = novelty_table(quick, corpus, usual_scores(quick, known, n_known), over)
     write_output(output, table.schema, [table])
     course = [] if over is None else course_of(table).to_pylist()
     lines = [f"{'from':<12}documents  novelty  novel"] if course else []

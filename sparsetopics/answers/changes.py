@@ -8,22 +8,21 @@ that came between the two runs, ``new_documents`` knows more.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from sparsetopics.answers.new_documents import (
-    MOST_SAMPLED,
+    N_EXAMPLES,
     NewDocuments,
     Shares,
     Unfitted,
     in_documents,
 )
-from sparsetopics.answers.representatives import TopicsToShow, representatives
 from sparsetopics.answers.topic_names import labels_of, over_words_of
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.measures.similar_topics import shared_probability
 from sparsetopics.measures.top_words import top_words
 from sparsetopics.runs.run import TopicRun
@@ -34,7 +33,7 @@ MOSTLY_FOREIGN = 0.3  # from here on, a theme takes the topic over
 LEAST_SAME = 0.8  # probability shared by topics that have not moved, where halves do not tell
 LEVEL = 0.01  # of tests of shares, for all topics together
 FADED, GROWN = 0.5, 2.0  # times the share before
-N_WORDS, N_DOCUMENTS = 8, 3  # that explain a change
+N_WORDS = 8  # that explain a change
 SAME, MOVED, TAKEN_OVER, SPLIT, NEW = "same", "moved", "taken over", "split", "new"  # kinds
 MERGED, GONE, FADING, GROWING = "merged", "gone", "fading", "growing"
 UNFITTED = "no topic fits"
@@ -73,9 +72,7 @@ class Change(NamedTuple):
         return None if course is None else (course, self.topic or "")
 
 
-def changes(
-    before: TopicRun, after: TopicRun, new: NewDocuments | None = None, *, workers: int = 1
-) -> list[Change]:
+def changes(before: TopicRun, after: TopicRun, new: NewDocuments | None = None) -> list[Change]:
     """What happened to each topic from one run to another, the heaviest first.
 
     ``new`` are the documents that the second run has learned, and the first has not.
@@ -96,14 +93,16 @@ def changes(
     gone = [_lost(were[place], _likeness(later, old[place]), shown, after) for place in lost]
     if new is None:
         return [*found, *gone]
-    shares, foreign, unfitted = in_documents(new, after.model, np.array(former), workers)
+    shares, foreign, unfitted, examples = in_documents(new, after.model, np.array(former))
+    ids, told = list(chain(*new.later.ids())), {*before.settings.get("told", ())}
     found = [
-        _in_documents(change, topic, foreign[topic], shares) for topic, change in enumerate(found)
+        _in_documents(change, topic, foreign[topic], shares)._replace(
+            documents=tuple(ids[place] for place in examples[topic])
+        )
+        for topic, change in enumerate(found)
     ]
-    found += _unfitted(unfitted, after, new.later)
-    told = {*before.settings.get("told", ())}
-    found = [each._replace(was_told=each.lasting in told) for each in found]
-    return [*_with_examples(found, after, new.later, workers), *gone]
+    found += _unfitted(unfitted, after, ids)
+    return [*(each._replace(was_told=each.lasting in told) for each in found), *gone]
 
 
 def lasting(before: TopicRun, found: Sequence[Change]) -> tuple[Lasting, ...]:
@@ -177,21 +176,7 @@ def _in_documents(change: Change, topic: int, foreign: float, shares: Shares) ->
     return change._replace(kind=kind, share=after, share_before=before, low=low, high=high)
 
 
-def _with_examples(
-    found: Sequence[Change], after: TopicRun, later: Corpus, workers: int
-) -> list[Change]:
-    """The changes with the documents that explain those which are news."""
-    wanted = [each.topic for each in found if each.is_news and each.topic is not None]
-    if not wanted:
-        return list(found)
-    chosen = TopicsToShow.of_run(after, wanted, workers=workers)
-    documents = representatives(chosen, later, N_DOCUMENTS, most=MOST_SAMPLED).of_topics
-    ids = [tuple(each.doc_id for each in own) for own in documents]
-    of_topic = dict[str | None, tuple[str, ...]](zip(wanted, ids, strict=True))
-    return [each._replace(documents=of_topic.get(each.topic, each.documents)) for each in found]
-
-
-def _unfitted(found: Unfitted, after: TopicRun, later: Corpus) -> list[Change]:
+def _unfitted(found: Unfitted, after: TopicRun, ids: Sequence[str]) -> list[Change]:
     """Documents that no topic fits, as one change, if there are any."""
     if not len(found.places):
         return []
@@ -199,7 +184,6 @@ def _unfitted(found: Unfitted, after: TopicRun, later: Corpus) -> list[Change]:
     shares = found.word_counts / found.word_counts.sum()
     scores = found.word_counts * np.log(np.maximum(shares, 1e-300) / usual)
     words = tuple(after.words.shown[word] for word in np.argsort(-scores, kind="stable")[:N_WORDS])
-    names = [name for ids in later.ids() for name in ids]
-    documents = tuple(names[place] for place in found.places[:N_DOCUMENTS])
+    documents = tuple(ids[place] for place in found.places[:N_EXAMPLES])
     n_documents = quantity(len(found.places), "document")
     return [Change(UNFITTED, None, n_documents, words, documents=documents)]

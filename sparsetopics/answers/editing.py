@@ -27,6 +27,7 @@ from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.moves.word_evidence import words_of_topic
 from sparsetopics.inference.theme_tree import groups_at
+from sparsetopics.inference.topics import falling
 from sparsetopics.inference.training import train
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.sticks import reweighted
@@ -246,7 +247,9 @@ def relearned(
     with workshop(workers) as where:
         made = run_session(data, options, rng, *where, hooks, scorer=None, start=run.model)
     assert isinstance(made.model, TopicPosterior), "it started from one"
-    settings = run.with_topics(whole.carried(made.model)).settings
+    statistics, _ = made.end
+    likely = falling(statistics.components.sizes).tolist() if whole is run else ()
+    settings = run.with_topics(whole.carried(made.model, likely)).settings
     settings["corpus"] = facts_of(corpus)
     settings.pop("number_of_topics", None)  # chosen by other documents
     settings.pop("themes", None)
@@ -280,17 +283,12 @@ def split_topic(run: TopicRun, topic: int, corpus: Corpus, workers: int) -> Topi
             parts = [own]
     if own.n_docs < FEWEST_DOCUMENTS:
         refuse("split", f"fewer than {FEWEST_DOCUMENTS} documents use topic {topic}")
-    two = _topics_of(own, run, 2, workers)
+    two = topics_of(own, run, 2, workers)
     tokens = two.topic_word_mean * two.sizes[:, None]  # of each word in each of the two
     return with_divided_topic(run, topic, tokens[0] / tokens.sum(axis=0))
 
 
-def with_topics_of(run: TopicRun, batch: DocumentBatch, n_new: int, workers: int) -> TopicRun:
-    """The run with ``n_new`` more topics, which have the tokens of documents that it lacks."""
-    return with_new_topics(run, _topics_of(batch, run, n_new, workers).exact_counts)
-
-
-def _topics_of(own: DocumentBatch, run: TopicRun, n_topics: int, workers: int) -> TopicPosterior:
+def topics_of(own: DocumentBatch, run: TopicRun, n_topics: int, workers: int) -> TopicPosterior:
     """LDA of a small collection, with the words and η of a run."""
     eta, n_batches = run.model.word_concentration, min(FEWEST_BATCHES, own.n_docs)
     batches = [own[first::n_batches] for first in range(n_batches)]

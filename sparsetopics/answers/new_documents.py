@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaincc, ndtri
 
-from sparsetopics.answers.novelty import (
-    DOCUMENTS_PER_LENGTH,
-    LEAST_NOVELTY,
-    UsualScores,
-    documents_of,
-    explained,
-    quick_tokens,
-    summed,
-)
+from sparsetopics.answers.novelty import DOCUMENTS_PER_LENGTH, LEAST_NOVELTY, UsualScores, explained
+from sparsetopics.answers.quick_topics import QuickTopics, documents_of, summed
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import quantity
@@ -30,11 +23,12 @@ from sparsetopics.corpora.batching import later_documents
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
 from sparsetopics.measures.prevalence import holm_adjusted
-from sparsetopics.model.statistics import in_use
+from sparsetopics.model.statistics import in_use, tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import TopicRun, knowing
 
 MOST_SAMPLED = 2_000  # old documents, and new ones
+N_EXAMPLES = 3  # documents of a topic
 N_DRAWS = 8  # of old documents
 MOST_DRAWN = 250  # documents at once
 FEWEST_DRAWN = 20  # documents; fewer say nothing
@@ -44,13 +38,14 @@ FEWEST_TOKENS = 100  # of a topic in new documents, for its words to be compared
 SMALLEST_ERROR = 1e-9  # of a share
 LEAST_EXCESS = 4.0  # standard deviations, by which documents that no topic fits exceed the usual
 FEWEST_NOVEL = 8  # such documents
-LEAST_OF_NEW = 0.1  # share of new topics in a document that they fit
+LEAST_FIT = 0.1  # share of topics in a document that they fit
 
 
 class NewDocuments(NamedTuple):
     """Documents that were added since a run, beside old ones: samples of both."""
 
     known: TopicRun  # the run, with all words of the corpus
+    topics: QuickTopics  # of it
     later: Corpus  # all new documents
     places: IntArray  # of ``new`` among them
     new: DocumentBatch
@@ -77,13 +72,14 @@ def new_documents(run: TopicRun, corpus: Corpus, where: str, workers: int) -> Ne
     new = documents_at(later.row_groups, places)
     rows = spread_evenly(corpus.n_docs - later.n_docs, MOST_SAMPLED)
     old = documents_at(corpus.row_groups, rows)
+    topics = QuickTopics.of(known.model, workers)
     novelty, novel_share = np.full(new.n_docs, np.nan), 0.0
     if old.n_docs >= DOCUMENTS_PER_LENGTH:
         half = old[::2] if old.n_docs == MOST_SAMPLED else old
-        usual = UsualScores.of(explained(known.model, half, are_known=True, workers=workers))
-        novelty = usual.novelty(explained(known.model, new, are_known=False, workers=workers))
+        usual = UsualScores.of(explained(topics, half, are_known=True))
+        novelty = usual.novelty(explained(topics, new, are_known=False))
         novel_share = usual.novel_share
-    return NewDocuments(known, later, places, new, old, novelty, novel_share)
+    return NewDocuments(known, topics, later, places, new, old, novelty, novel_share)
 
 
 def documents_after(run: TopicRun, corpus: Corpus, where: str) -> Corpus:
@@ -124,17 +120,23 @@ class Unfitted(NamedTuple):
 
 
 def in_documents(
-    found: NewDocuments, model: TopicPosterior, former: IntArray, workers: int
-) -> tuple[Shares, FloatArray, Unfitted]:
+    found: NewDocuments, model: TopicPosterior, former: IntArray
+) -> tuple[Shares, FloatArray, Unfitted, list[IntArray]]:
     """The shares of the topics of a later ``model``, ``_foreign_shares``, and ``_unfitted``.
 
-    ``former`` (n_topics,) are the places of the topics in the run before, −1 for new ones.
+    ``former`` (n_topics,) are the places of the topics in the run before, −1 for new ones. For each
+    topic, the last list has the places among the later documents of those that have most of it.
     """
     batch = DocumentBatch.joined([found.old, found.new])
-    tokens = quick_tokens(model, batch, workers)
+    tokens = QuickTopics.of(model, found.topics.workers).tokens(batch)
     old, new = np.split(used_shares(model, batch, tokens), [found.old.n_docs])
     foreign = _foreign_shares(found, batch, tokens, former)
-    return topic_shares(old, new), foreign, _unfitted(found, new[:, former < 0].sum(axis=1))
+    unfitted = _unfitted(found, new[:, former < 0].sum(axis=1))
+    # By tokens of the topic and by its share: documents of few words have the largest shares.
+    merits = np.square(new) * tokens_of_documents(found.new)[:, None]
+    best = np.argsort(-merits, axis=0, kind="stable")[:N_EXAMPLES].T
+    examples = [found.places[own[new[own, topic] >= LEAST_FIT]] for topic, own in enumerate(best)]
+    return topic_shares(old, new), foreign, unfitted, examples
 
 
 def used_shares(model: TopicPosterior, batch: DocumentBatch, tokens: csr_array) -> FloatArray:
@@ -198,7 +200,7 @@ def _likeness(
     Both have a row for each draw, the last for that of new documents: (n_draws, n_topics). None if
     there are too few documents.
     """
-    model, (n_old, n_new) = found.known.model, (found.old.n_docs, found.new.n_docs)
+    topics, (n_old, n_new) = found.topics, (found.old.n_docs, found.new.n_docs)
     n_drawn, shape = min(n_new, MOST_DRAWN, n_old // 4), (0, len(former))
     if n_drawn < FEWEST_DRAWN:
         return np.zeros(shape), np.zeros(shape)
@@ -207,32 +209,33 @@ def _likeness(
     drawn = np.random.default_rng(0).permutation(n_old)[: n_draws * n_drawn]
     draw[drawn] = np.repeat(np.arange(n_draws), n_drawn)
     draw[n_old + spread_evenly(n_new, n_drawn)] = n_draws
-    rows = draw[documents_of(batch)] * model.n_words + batch.word_ids
-    words = summed(tokens, rows, (n_draws + 2) * model.n_words)[: (n_draws + 1) * model.n_words]
-    entries = words.tocoo()
-    (draws, word), topic = np.divmod(entries.row, model.n_words), entries.col
+    n_words = len(topics.counts)
+    rows = draw[documents_of(batch)] * n_words + batch.word_ids
+    entries = summed(tokens, rows, (n_draws + 2) * n_words)[: (n_draws + 1) * n_words].tocoo()
+    (draws, word), topic = np.divmod(entries.row, n_words), entries.col
 
     def by_topic(values: FloatArray) -> FloatArray:
         shape = n_draws + 1, len(former)
         sums: FloatArray = csr_array((values, (draws, topic)), shape).toarray()
         return sums
 
-    sigma, place = model.smoothing or model.word_concentration, former[topic]
-    n_tokens, before = by_topic(entries.data), model.topic_word_counts[place, word]
+    place, at = former[topic], (draws, topic)
+    n_tokens, before = by_topic(entries.data), topics.counts[word, place]
     taken = np.minimum(before, entries.data) * (draws < n_draws)
-    others = model.sizes[former] + model.n_words * sigma - by_topic(taken)
-    at = draws, topic
-    shared = np.minimum(entries.data / n_tokens[at], (before - taken + sigma) / others[at])
+    probability = (before - taken + topics.smoothing) / (
+        topics.weight_sums[former] - by_topic(taken)
+    )[at]
+    shared = np.minimum(entries.data / n_tokens[at], probability)
     return by_topic(shared * (place >= 0)), n_tokens
 
 
 def _unfitted(found: NewDocuments, of_new: FloatArray) -> Unfitted:
     """The new documents that are novel, and have less ``of_new`` topics, (n_new,), than others."""
-    novel = np.flatnonzero(found.is_novel & (of_new < LEAST_OF_NEW))
+    novel = np.flatnonzero(found.is_novel & (of_new < LEAST_FIT))
     n_usual = found.novel_share * found.new.n_docs
     if len(novel) < max(FEWEST_NOVEL, n_usual + LEAST_EXCESS * np.sqrt(n_usual + 1.0)):
         novel = novel[:0]
     own = found.new.take(novel)
-    words = np.bincount(own.word_ids, own.weights, found.known.model.n_words).astype(np.float64)
+    words = np.bincount(own.word_ids, own.weights, len(found.topics.counts)).astype(np.float64)
     worst = novel[np.argsort(-found.novelty[novel], kind="stable")]
     return Unfitted(found.places[worst], words)

@@ -23,65 +23,22 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.sparse import csr_array
 from scipy.special import xlogy
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, WordIds, cut_blocks
+from sparsetopics.answers.quick_topics import QuickTopics, documents_of, summed
+from sparsetopics.base.batches import DocumentBatch, FloatArray, cut_blocks
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
 from sparsetopics.corpora.sources.arrow_files import arrow_strings
-from sparsetopics.execution.executors import open_executor
-from sparsetopics.inference.document_step import fit_documents
-from sparsetopics.inference.local_step import Globals
-from sparsetopics.model.allocations.lda import LDAAllocation
-from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import tokens_of_documents
-from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.option import refuse
-from sparsetopics.options.training import LocalOptions
 
 MOST_KNOWN = 1_000  # training documents that others are compared with
 DOCUMENTS_PER_LENGTH = 50  # at least, of each range of lengths
 MOST_LENGTHS = 20  # ranges of lengths
 LEAST_DEVIATION = 1e-6  # nats per token, where all documents are the same
 LEAST_NOVELTY = 2.5  # of a document that topics do not fit
-
-
-def quick_tokens(model: TopicPosterior, batch: DocumentBatch, workers: int) -> csr_array:
-    """The tokens of each topic in each document-word pair, (n_pairs, n_topics).
-
-    They are those of one cold local step, as in training. It takes a tenth of the time of the dense
-    steps of ``shares_of``, which would take longer than the lap of an update.
-    """
-    counts = WordCounts(np.ascontiguousarray(model.topic_word_counts.T)).accumulator()
-    words = Words(model.n_words, model.word_concentration)
-    current = Globals(counts, LDAAllocation(model.doc_concentration), words)
-    with open_executor(workers) as executor:
-        found = fit_documents(batch, current, LocalOptions(), executor).responsibilities
-    tokens = found.shares * np.repeat(batch.weights, np.diff(found.starts))
-    return csr_array((tokens, found.topics, found.starts), (batch.n_pairs, model.n_topics))
-
-
-def summed(tokens: csr_array, rows: IntArray | WordIds, n_rows: int) -> csr_array:
-    """The sums of the ``tokens`` of the pairs of each row, (n_rows, n_topics); ``rows`` (n_pairs,)
-    may be the documents of the pairs, or their words."""
-    parts = np.ones(len(rows)), (rows, np.arange(len(rows)))
-    return csr_array(parts, (n_rows, len(rows))) @ tokens
-
-
-def documents_of(batch: DocumentBatch) -> IntArray:
-    """The document of each pair, (n_pairs,)."""
-    return np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))
-
-
-def quick_shares(model: TopicPosterior, batch: DocumentBatch, workers: int) -> FloatArray:
-    """The proportions of documents after one local step, (n_docs, n_topics)."""
-    tokens = summed(quick_tokens(model, batch, workers), documents_of(batch), batch.n_docs)
-    weights = tokens.toarray() + model.doc_concentration
-    proportions: FloatArray = weights / weights.sum(axis=1, keepdims=True)
-    return proportions
 
 
 class Explained(NamedTuple):
@@ -91,16 +48,14 @@ class Explained(NamedTuple):
     n_tokens: FloatArray  # (n_docs,)
 
 
-def explained(
-    model: TopicPosterior, batch: DocumentBatch, *, are_known: bool, workers: int = 1
-) -> Explained:
+def explained(topics: QuickTopics, batch: DocumentBatch, *, are_known: bool) -> Explained:
     """Explain documents; ``are_known`` says that the topics were learned from them."""
-    taken, documents = quick_tokens(model, batch, workers), documents_of(batch)
+    taken, documents = topics.tokens(batch), documents_of(batch)
     use, n_tokens = summed(taken, documents, batch.n_docs), tokens_of_documents(batch)
-    counts, alpha = np.ascontiguousarray(model.topic_word_weights.T), model.doc_concentration
-    sizes, sigma = counts.sum(axis=0), model.smoothing or model.word_concentration  # of S + σ
+    counts, alpha, sums = topics.counts, topics.doc_concentration, topics.weight_sums
+    sigma, least = topics.smoothing, len(counts) * topics.smoothing
     # Topics that a document does not use add to all its words what their α_k gives them.
-    sums = (counts @ (alpha / sizes))[batch.word_ids]
+    rates = (counts @ (alpha / sums) + sigma * (alpha / sums).sum())[batch.word_ids]
     for first, last in cut_blocks(batch.indptr):
         pairs = np.arange(batch.indptr[first], batch.indptr[last])
         starts = use.indptr[documents[pairs]]
@@ -108,15 +63,15 @@ def explained(
         pair = np.repeat(pairs, lengths)  # with each topic of its document
         places = np.arange(len(pair)) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
         topic, of_topic = use.indices[places], use.data[places]
-        own, others = counts[batch.word_ids[pair], topic], sizes[topic]
+        own, others = counts[batch.word_ids[pair], topic] + sigma, sums[topic]
         usual = alpha[topic] * own / others
         if are_known:
             # A small topic may explain more of a document now than it has learned.
             own = np.maximum(own - taken[pair, topic], sigma)
-            others = np.maximum(others - of_topic, model.n_words * sigma)
+            others = np.maximum(others - of_topic, least)
         gains = (of_topic + alpha[topic]) * own / others - usual
-        sums[pairs] += np.bincount(pair - batch.indptr[first], gains, len(pairs))
-    logs = xlogy(batch.weights, sums / (n_tokens + alpha.sum())[documents])
+        rates[pairs] += np.bincount(pair - batch.indptr[first], gains, len(pairs))
+    logs = xlogy(batch.weights, rates / (n_tokens + alpha.sum())[documents])
     scores = np.bincount(documents, logs, batch.n_docs) / np.maximum(n_tokens, 1.0)
     return Explained(scores, n_tokens)
 
@@ -150,7 +105,7 @@ class UsualScores(NamedTuple):
         return np.where(found.n_tokens > 0.0, (means - found.scores) / deviations, np.nan)
 
 
-def usual_scores(model: TopicPosterior, corpus: Corpus, n_docs: int, workers: int) -> UsualScores:
+def usual_scores(topics: QuickTopics, corpus: Corpus, n_docs: int) -> UsualScores:
     """The scores of the first ``n_docs`` documents, which the topics were learned from.
 
     Raises OptionError if they are too few.
@@ -158,18 +113,18 @@ def usual_scores(model: TopicPosterior, corpus: Corpus, n_docs: int, workers: in
     if n_docs < DOCUMENTS_PER_LENGTH:
         refuse("novelty", f"needs at least {DOCUMENTS_PER_LENGTH} training documents")
     batch = documents_at(corpus.row_groups, spread_evenly(n_docs, MOST_KNOWN))
-    return UsualScores.of(explained(model, batch, are_known=True, workers=workers))
+    return UsualScores.of(explained(topics, batch, are_known=True))
 
 
 def novelty_table(
-    model: TopicPosterior, corpus: Corpus, usual: UsualScores, over: str | None, workers: int
+    topics: QuickTopics, corpus: Corpus, usual: UsualScores, over: str | None
 ) -> pa.Table:
     """A row for each document: doc_id, n_tokens, novelty, and with ``over`` from, the start of its
     period. Raises OptionError for a field that the corpus lacks, or that cannot be divided."""
     grouping, parts = Grouping.parse(None, over), list[pa.Table]()
     grouping.check(corpus.fields)
     for group in corpus.row_groups:
-        found = explained(model, group.read(), are_known=False, workers=workers)
+        found = explained(topics, group.read(), are_known=False)
         columns = {"doc_id": arrow_strings(group.read_ids()), "n_tokens": found.n_tokens}
         columns["novelty"] = pa.array(usual.novelty(found), from_pandas=True)
         if over is not None:

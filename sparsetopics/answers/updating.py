@@ -9,7 +9,6 @@ decide about topics that are made of the other half, and the other way round.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetopics.answers.changes import Change, changes, lasting
-from sparsetopics.answers.editing import relearned, with_topics_of
+from sparsetopics.answers.editing import relearned, topics_of, with_new_topics
 from sparsetopics.answers.new_documents import FEWEST_NOVEL, NewDocuments, new_documents
-from sparsetopics.answers.novelty import quick_shares, quick_tokens, summed
+from sparsetopics.answers.quick_topics import QuickTopics
 from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
@@ -70,9 +69,9 @@ def updated(
         return Updated(run, 0, n_words, [])
     start = new.known
     if MODELS[run.model.name].learns_number:
-        start = _with_topics_that_pay(new, workers)
+        start = _with_topics_that_pay(new)
     after = relearned(start, start, corpus, 1, workers, hooks)
-    found = changes(run, after, new, workers=workers)
+    found = changes(run, after, new)
     after.settings["told"] = lasting(run, found)
     return Updated(after, new.later.n_docs, n_words, found)
 
@@ -105,53 +104,45 @@ def update_run(
     return found
 
 
-def _with_topics_that_pay(new: NewDocuments, workers: int) -> TopicRun:
+def _with_topics_that_pay(new: NewDocuments) -> TopicRun:
     """The run with as many topics of the novel documents as pay, if any do."""
-    tried = spread_evenly(new.new.n_docs, MOST_TRIED)
-    run, batch, is_novel = new.known, new.new[tried], new.is_novel[tried]
-    best, gains = run, np.zeros(batch.n_docs)
+    tried, workers = spread_evenly(new.new.n_docs, MOST_TRIED), new.topics.workers
+    batch, is_novel = new.new[tried], new.is_novel[tried]
+    best, gains = new.known, np.zeros(batch.n_docs)
     for n_new in range(1, MOST_NEW_TOPICS + 1):
         if is_novel.sum() < n_new * FEWEST_NOVEL:
             break
-        found = _gains(run, batch, is_novel, n_new, workers)
+        found = _gains(new, batch, is_novel, n_new)
         more, gains = found - gains, found
         if more.sum() <= LEAST_GAIN * np.sqrt(np.square(more).sum()):
             break
-        best = with_topics_of(run, batch[is_novel], n_new, workers)
+        made = topics_of(batch[is_novel], new.known, n_new, workers)
+        best = with_new_topics(new.known, made.exact_counts)
     return best
 
 
 def _gains(
-    run: TopicRun, batch: DocumentBatch, is_novel: NDArray[np.bool_], n_new: int, workers: int
+    new: NewDocuments, batch: DocumentBatch, is_novel: NDArray[np.bool_], n_new: int
 ) -> FloatArray:
-    """What new topics, of other documents, add to the completion of each, in nats, (n_docs,)."""
+    """What new topics, of other documents, add to the completion of each of a ``batch``, in nats,
+    (n_docs,)."""
+    workers = new.topics.workers
     gains, is_odd = np.zeros(batch.n_docs), np.arange(batch.n_docs) % 2 == 1
     for own in (is_odd, ~is_odd):
-        grown = with_topics_of(run, batch[is_novel & ~own], n_new, workers)
-        models = (_after(each.model, batch[~own], workers) for each in (run, grown))
-        before, after = (_completion(model, batch[own], workers) for model in models)
+        counts = topics_of(batch[is_novel & ~own], new.known, n_new, workers).topic_word_counts
+        models = new.topics, new.topics.with_topics(counts)
+        learned = (each.with_documents(batch[~own], VISITS) for each in models)
+        before, after = (_completion(each, batch[own]) for each in learned)
         gains[own] = after - before
     return gains
 
 
-def _after(model: TopicPosterior, batch: DocumentBatch, workers: int) -> TopicPosterior:
-    """The model with the tokens of more documents, which are visited several times."""
-    found = model
-    for _ in range(VISITS):
-        tokens = summed(quick_tokens(found, batch, workers), batch.word_ids, model.n_words)
-        learned = model.topic_word_posterior + tokens.toarray().T
-        found = replace(model, topic_word_posterior=learned)
-    return found
-
-
-def _completion(model: TopicPosterior, batch: DocumentBatch, workers: int) -> FloatArray:
+def _completion(topics: QuickTopics, batch: DocumentBatch) -> FloatArray:
     """The log probability of each document's words given its others, in nats, (n_docs,)."""
-    sums = np.zeros(batch.n_docs)
+    sums, word_topic = np.zeros(batch.n_docs), topics.probabilities
     is_scored = np.diff(batch.indptr) >= 2  # as in ``split_by_type``
-    word_topic = np.ascontiguousarray(model.topic_word_mean.T)
     for fold in range(N_FOLDS):
         observed, scored = split_by_type(batch, np.random.default_rng(0), fold)
-        shares = quick_shares(model, observed, workers)
-        logs = predicted_log_probability(scored, shares, word_topic)
+        logs = predicted_log_probability(scored, topics.proportions(observed), word_topic)
         sums[is_scored] += np.add.reduceat(scored.word_counts * logs, scored.indptr[:-1])
     return sums

@@ -105,9 +105,9 @@ class EditableTopics(FittedEstimator):
         from sparsetopics.answers.changes import changes
         from sparsetopics.answers.new_documents import new_documents
 
-        run, n_threads = self._topic_run(), self._n_threads
-        new = None if corpus is None else new_documents(run, corpus, "the corpus", n_threads)
-        return changes(run, later._topic_run(), new, workers=n_threads)
+        run, workers = self._topic_run(), self._n_threads
+        new = None if corpus is None else new_documents(run, corpus, "the corpus", workers)
+        return changes(run, later._topic_run(), new)
 
     def _edited(self, edits: Edits, corpus: Data | None = None) -> Self:
         from sparsetopics.answers.editing import edited

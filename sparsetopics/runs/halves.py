@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import coo_array
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.inference.course import Kept
 from sparsetopics.inference.topics import falling
-from sparsetopics.measures.similar_topics import shared_probability
+from sparsetopics.model.word_counts import cut_rows
 
 TINY = 1e-300  # tokens of a topic that one half does not have
 
@@ -25,11 +26,10 @@ def likeness_of_halves(counts: FloatArray, n_batches: int, kept: Kept) -> tuple[
         batch, found = part
         lengths = np.diff(found.starts)
         tokens = found.shares * np.repeat(batch.weights, lengths)
-        places = np.repeat(batch.word_ids, lengths).astype(np.int64) * counts.shape[1]
-        np.add.at(half.reshape(-1), places + found.topics, tokens)
-    others = np.maximum(counts - half, 0.0)
-    topics, parts = falling(counts.sum(axis=0)), list[float]()
-    for own, other in zip(half.T[topics], others.T[topics], strict=True):
-        shares = own / max(own.sum(), TINY), other / max(other.sum(), TINY)
-        parts.append(shared_probability(*shares))
-    return tuple(parts)
+        half += coo_array((tokens, (np.repeat(batch.word_ids, lengths), found.topics)), half.shape)
+    shared, sizes = np.zeros(counts.shape[1]), np.maximum(half.sum(axis=0), TINY)
+    of_others = np.maximum(counts.sum(axis=0) - half.sum(axis=0), TINY)
+    for part in cut_rows(len(counts)):
+        others = np.maximum(counts[part] - half[part], 0.0)
+        shared += np.minimum(half[part] / sizes, others / of_others).sum(axis=0)
+    return tuple(shared[falling(counts.sum(axis=0))].tolist())

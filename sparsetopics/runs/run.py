@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -93,13 +93,14 @@ class Run(Generic[P_co]):
         """Return the run with other names, or other ids."""
         return replace(self, settings={**self.settings, "topics": tuple(topics)})
 
-    def carried(self, model: Model) -> tuple[TopicIdentity, ...]:
+    def carried(self, model: Model, likely: Iterable[int] = ()) -> tuple[TopicIdentity, ...]:
         """The ids and names of the topics of a model that learned on from this run.
 
-        A topic with less than half of the probability of each old one is new. An old topic that
-        none continues is listed with the one that has at least half of its probability, if any has.
+        ``likely`` are the topics that each of them has probably been. A topic with less than half
+        of the probability of each old one is new. An old topic that none continues is listed with
+        the one that has at least half of its probability, if any has.
         """
-        parents = heirs(self.model.topic_word_mean, model.topic_word_mean)
+        parents = heirs(self.model.topic_word_mean, model.topic_word_mean, likely)
         return inherited(self.topics, parents, model)
 
     def of(self, kind: type[P]) -> Run[P] | None:

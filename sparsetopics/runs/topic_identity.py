@@ -7,7 +7,7 @@ the words of a topic, and is handed on to the topic of the next model that has m
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import Annotated
@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Meta
 from msgspec.structs import replace
 
-from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.wording import printable
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.relevance import LONGEST_NAME
@@ -87,20 +87,25 @@ def inherited(
     return tuple(found)
 
 
-def heirs(old: FloatArray, new: FloatArray) -> list[list[int]]:
+def heirs(old: FloatArray, new: FloatArray, likely: Iterable[int] = ()) -> list[list[int]]:
     """Return the old topics that each new one continues, first its heir's, then those merged.
 
     Both are probabilities, (n_old, n_words) and (n_new, n_words). Of the pairs that share half of
-    their probability, the most similar come first. A new topic without an old one has an empty
-    list.
+    their probability, the most similar come first, but those before that are ``likely``: an old
+    topic for each new one. A new topic without an old one has an empty list.
     """
     parents, taken = [list[int]() for _ in new], set[int]()
+    for j, k in enumerate(likely):
+        if shared_probability(old[k], new[j]) >= LEAST_KEPT:
+            parents[j].append(k)
+            taken.add(k)
+    left = np.array([k for k in range(len(old)) if k not in taken], int)
     for may_merge in (False, True):
 
         def is_free(k: int, j: int, may_merge: bool = may_merge) -> bool:
             return k not in taken and (may_merge or not parents[j])
 
-        for k, j in _most_alike(old, new, is_free):
+        for k, j in _most_alike(old, new, left, is_free):
             if is_free(k, j):
                 parents[j].append(k)
                 taken.add(k)
@@ -108,14 +113,14 @@ def heirs(old: FloatArray, new: FloatArray) -> list[list[int]]:
 
 
 def _most_alike(
-    old: FloatArray, new: FloatArray, is_wanted: Callable[[int, int], bool]
+    old: FloatArray, new: FloatArray, left: IntArray, is_wanted: Callable[[int, int], bool]
 ) -> Iterator[tuple[int, int]]:
-    """The pairs that share half of their probability, the most similar first, except those that are
-    not wanted by then."""
+    """The pairs of old topics that are ``left`` and new ones that share half of their probability,
+    the most similar first, except those that are not wanted by then."""
     # Smoothing alone makes most pairs of small topics alike, so few are compared.
-    bounds = np.sqrt(old) @ np.sqrt(new).T + ROUNDING  # as in ``similarities``
+    bounds = np.sqrt(old[left]) @ np.sqrt(new).T + ROUNDING  # as in ``similarities``
     pairs = np.argwhere(bounds >= LEAST_KEPT)
-    highest = bounds[tuple(pairs.T)]
+    highest, pairs[:, 0] = bounds[tuple(pairs.T)], left[pairs[:, 0]]
     order, compared = np.argsort(-highest, kind="stable"), list[tuple[float, int, int]]()
     for (k, j), bound in zip(pairs[order].tolist(), highest[order].tolist(), strict=True):
         while compared and -compared[0][0] > bound:

@@ -11,7 +11,8 @@ from sparsetopics import LDA, Corpus
 from sparsetopics.answers import new_documents
 from sparsetopics.answers.changes import Change, changes, lasting
 from sparsetopics.answers.new_documents import skewed_p_value, topic_shares, used_shares
-from sparsetopics.answers.novelty import quick_tokens
+from sparsetopics.answers.quick_topics import QuickTopics
+from sparsetopics.corpora.lookup import documents_at
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
@@ -219,7 +220,7 @@ def test_p_values_of_shares_are_uniform_if_nothing_has_changed(monkeypatch):
         for first in range(240, 480, 60):
             both = Corpus.from_csr(vstack([rows[:240], rows[first : first + 60]]), words)
             batch = documents_at(both.row_groups, np.arange(300))
-            shares = used_shares(model, batch, quick_tokens(model, batch, 1))
+            shares = used_shares(model, batch, QuickTopics.of(model, 1).tokens(batch))
             found = topic_shares(shares[:240], shares[240:])
             np.testing.assert_allclose([found.before.sum(), found.after.sum()], 1.0, rtol=1e-6)
             p_values += found.p_value.tolist()

@@ -18,6 +18,7 @@ from sparsetopics.answers.novelty import (
     explained,
     usual_scores,
 )
+from sparsetopics.answers.quick_topics import QuickTopics, documents_of, summed
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.lookup import documents_at
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -56,7 +57,7 @@ def test_documents_are_explained_as_by_the_plain_twin(seed, smoothing, are_known
     with pytest.MonkeyPatch.context() as patch:
         if is_cut:  # into blocks of a document or two
             patch.setattr(novelty, "cut_blocks", lambda indptr: _pairs(len(indptr) - 1))
-        found = explained(model, batch_of(counts), are_known=are_known)
+        found = explained(QuickTopics.of(model, 1), batch_of(counts), are_known=are_known)
 
     sigma = ETA if smoothing is None else smoothing
     scores = reference_novelty.explained(
@@ -75,9 +76,7 @@ def tokens_of(model, counts):
     """What topics have of the words of documents, (n_docs, n_topics, n_words)."""
     batch = batch_of(counts)
     found = np.zeros((*counts.shape, model.n_topics))
-    found[novelty.documents_of(batch), batch.word_ids] = novelty.quick_tokens(
-        model, batch, 1
-    ).toarray()
+    found[documents_of(batch), batch.word_ids] = QuickTopics.of(model, 1).tokens(batch).toarray()
     return found.swapaxes(1, 2)
 
 
@@ -86,14 +85,14 @@ def tokens_of(model, counts):
 def test_the_local_step_gives_topics_all_tokens_of_the_documents(seed):
     model, counts = draw(seed, 0.02)
     batch = batch_of(counts)
-    tokens = novelty.quick_tokens(model, batch, 1)
+    tokens = QuickTopics.of(model, 1).tokens(batch)
 
-    of_words = novelty.summed(tokens, batch.word_ids, model.n_words).toarray()
+    of_words = summed(tokens, batch.word_ids, model.n_words).toarray()
 
     of_documents = tokens_of(model, counts)
     np.testing.assert_allclose(of_words.T, of_documents.sum(axis=0), rtol=1e-9)
     np.testing.assert_allclose(of_documents.sum(axis=1), counts, rtol=1e-6)
-    shares, prior = novelty.quick_shares(model, batch, 1), model.doc_concentration
+    shares, prior = QuickTopics.of(model, 1).proportions(batch), model.doc_concentration
     lengths = counts.sum(axis=1) + prior.sum()
     expected = shares * lengths[:, None] - prior
     np.testing.assert_allclose(of_documents.sum(axis=2), expected, rtol=1e-6, atol=1e-6)
@@ -108,16 +107,16 @@ def _pairs(n_docs):
 def test_a_document_that_was_learned_is_taken_out_of_the_topics(seed):
     model, counts = draw(seed, 0.02)
     document = batch_of(counts[:1])
-    tokens = novelty.quick_tokens(model, document, 1)
+    tokens = QuickTopics.of(model, 1).tokens(document)
     # All that topics have of the document is in their counts, so that it can be taken out.
-    of_words = novelty.summed(tokens, document.word_ids, model.n_words).toarray()
+    of_words = summed(tokens, document.word_ids, model.n_words).toarray()
     learned = replace(model, topic_word_posterior=model.topic_word_posterior + of_words.T)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(novelty, "quick_tokens", lambda *_: tokens)
-        found = explained(learned, document, are_known=True)
-        by_hand = explained(model, document, are_known=False)
-        as_new = explained(learned, document, are_known=False)
+        patch.setattr(QuickTopics, "tokens", lambda *_: tokens)
+        found = explained(QuickTopics.of(learned, 1), document, are_known=True)
+        by_hand = explained(QuickTopics.of(model, 1), document, are_known=False)
+        as_new = explained(QuickTopics.of(learned, 1), document, are_known=False)
 
     np.testing.assert_allclose(found.scores, by_hand.scores, rtol=1e-9)
     assert (found.scores <= as_new.scores + 1e-9).all()
@@ -129,7 +128,7 @@ def test_a_small_topic_may_explain_more_of_a_document_than_it_has(are_known):
     model = TopicPosterior("lda", of_topics + ETA, np.full(2, 0.1), ETA, smoothing=0.01)
     counts = np.array([[30, 0, 0, 0, 0], [1, 1, 1, 0, 0]])
 
-    scores = explained(model, batch_of(counts), are_known=are_known).scores
+    scores = explained(QuickTopics.of(model, 1), batch_of(counts), are_known=are_known).scores
 
     assert np.isfinite(scores).all()
     assert scores[0] < (-1.0 if are_known else 0.0)  # left out, its word is as good as unknown
@@ -150,7 +149,7 @@ def test_documents_without_words_have_no_novelty():
     model, counts = draw(1, None)
     counts = np.vstack([counts, np.zeros((1, counts.shape[1]), int)])
 
-    found = explained(model, batch_of(counts), are_known=False)
+    found = explained(QuickTopics.of(model, 1), batch_of(counts), are_known=False)
 
     usual = UsualScores(np.array([0.0, 3.0]), np.array([-1.0, -2.0]), np.array([0.5, 0.5]))
     assert found.scores[-1] == 0.0
@@ -177,11 +176,11 @@ def test_novelty_of_documents_of_the_same_kind_is_standard(seed):
     stream = draw_stream("quiet", seed, n_first=600, n_nights=1, n_each=400)
     before, after = corpora_of(stream)
     model = LDA(10, max_iter=10, random_state=seed).fit(before).model_.with_words(after.n_words)
-    usual = usual_scores(model, after, before.n_docs, 1)
+    usual = usual_scores(QuickTopics.of(model, 1), after, before.n_docs)
     later = documents_at(after.row_groups, np.arange(before.n_docs, after.n_docs))
 
-    found = usual.novelty(explained(model, later, are_known=False))
-    learned = usual.novelty(explained(model, later, are_known=True))
+    found = usual.novelty(explained(QuickTopics.of(model, 1), later, are_known=False))
+    learned = usual.novelty(explained(QuickTopics.of(model, 1), later, are_known=True))
 
     print(seed, found.mean(), found.std(), (found > LEAST_NOVELTY).mean(), learned.mean())
     assert abs(found.mean()) < 0.3
@@ -194,10 +193,12 @@ def test_documents_of_another_theme_are_novel(seed):
     stream = around_event(draw_stream("arrives", seed, n_first=600, n_nights=22), 0, 3)
     before, *_, after = corpora_of(stream)
     model = LDA(10, max_iter=10, random_state=seed).fit(before).model_.with_words(after.n_words)
-    usual = usual_scores(model, after, before.n_docs, 1)
+    usual = usual_scores(QuickTopics.of(model, 1), after, before.n_docs)
     later = documents_at(after.row_groups, np.arange(before.n_docs, after.n_docs))
 
-    found = usual.novelty(explained(model, later, are_known=False)) >= LEAST_NOVELTY
+    found = (
+        usual.novelty(explained(QuickTopics.of(model, 1), later, are_known=False)) >= LEAST_NOVELTY
+    )
 
     is_of_it = np.concatenate(stream.themes[1:]) == N_THEMES
     print(seed, found[is_of_it].mean(), found[~is_of_it].mean())
@@ -210,4 +211,4 @@ def test_too_few_documents_are_refused():
     model = TopicPosterior("lda", np.ones((1, before.n_words)), np.ones(1), 0.1)
 
     with pytest.raises(OptionError, match="needs at least 50 training documents"):
-        usual_scores(model, before, 49, 1)
+        usual_scores(QuickTopics.of(model, 1), before, 49)

@@ -9,8 +9,8 @@ from scipy.stats import binom
 from sparsetopics import HDP, LDA, Corpus
 from sparsetopics.answers.editing import with_new_topics
 from sparsetopics.answers.new_documents import topic_shares, used_shares
-from sparsetopics.answers.novelty import quick_tokens
 from sparsetopics.answers.proportions import shares_of
+from sparsetopics.answers.quick_topics import QuickTopics
 from sparsetopics.answers.updating import updated
 from sparsetopics.base.errors import CorpusError, VocabularyError
 from sparsetopics.corpora.lookup import documents_at
@@ -281,7 +281,7 @@ def test_topics_without_tokens_harm_no_other(grown):
     batch = documents_at(after.row_groups, np.arange(after.n_docs))
 
     def compared(model):
-        shares = used_shares(model, batch, quick_tokens(model, batch, 1))
+        shares = used_shares(model, batch, QuickTopics.of(model, 1).tokens(batch))
         return np.array(topic_shares(shares[: before.n_docs], shares[before.n_docs :]))
 
     found = compared(more)
