@@ -29,7 +29,7 @@ def likeness_of_halves(counts: FloatArray, n_batches: int, kept: Kept) -> tuple[
         half += coo_array((tokens, (np.repeat(batch.word_ids, lengths), found.topics)), half.shape)
     shared, sizes = np.zeros(counts.shape[1]), np.maximum(half.sum(axis=0), TINY)
     of_others = np.maximum(counts.sum(axis=0) - half.sum(axis=0), TINY)
-    for part in cut_rows(len(counts)):
-        others = np.maximum(counts[part] - half[part], 0.0)
-        shared += np.minimum(half[part] / sizes, others / of_others).sum(axis=0)
+    for rows in cut_rows(len(counts)):
+        others = np.maximum(counts[rows] - half[rows], 0.0)
+        shared += np.minimum(half[rows] / sizes, others / of_others).sum(axis=0)
     return tuple(shared[falling(counts.sum(axis=0))].tolist())
