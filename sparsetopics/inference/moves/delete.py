@@ -196,7 +196,7 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
         focus, rest = self._taken_out(kept, documents)
         for _ in range(ROUNDS):
             current = Globals(focus.components, allocation, likelihood)
-            found = fit_batch(focus.batch, current, local, executor).responsibilities
+            found = fit_batch(focus.now.documents, current, local, executor).responsibilities
             focus.hold_in_place(found, executor)
         terms = added(rest, allocation.sum_terms(focus.now, reference, executor))
         allocation = allocation.updated(terms)
