@@ -114,14 +114,11 @@ class Sample(NamedTuple, Generic[B]):
 
 
 def fetch(standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Sample[B]:
-    """Fetch documents; ``wanted`` has their positions in every batch, perhaps none."""
-    parts, batch_ids, positions = [], [], []
-    for batch_id, assignments in standing.assignments():
-        chosen = wanted[batch_id]
-        parts.append(assignments.take(chosen))
-        batch_ids.append(np.full(len(chosen), batch_id))
-        positions.append(chosen)
-    return Sample(Assignments.joined(parts), np.concatenate(batch_ids), np.concatenate(positions))
+    """Fetch documents; ``wanted`` has their positions in every batch in order, perhaps none."""
+    parts = [own.take(wanted[batch_id]) for batch_id, own in standing.assignments()]
+    positions = list(wanted.values())
+    batch_ids = np.repeat(list(wanted), [len(chosen) for chosen in positions])
+    return Sample(Assignments.joined(parts), batch_ids, np.concatenate(positions))
 
 
 # --- fitting them again ---------------------------------------------------------------------------
