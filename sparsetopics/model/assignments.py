@@ -61,6 +61,8 @@ class Assignments(NamedTuple, Generic[B]):
 
         They are applied one by one, because shares that are added are rounded each time.
         """
+        if not changes:
+            return self
         found = self.responsibilities
         for change in changes:
             if not np.array_equal(change.new_topics, np.arange(change.n_topics)):
