@@ -264,9 +264,8 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         n_refused, at_once = 0, 1  # twice as many after each success
         while n_refused < MOST_REFUSED:
             sizes = grown.state.total.components.sizes[:-1]
-            smallest = np.argsort(sizes, kind="stable")[
-                n_refused : min(n_refused + at_once, len(sizes) - 1)
-            ]
+            rising = np.argsort(sizes, kind="stable")[:-1]  # the largest stays
+            smallest = rising[n_refused : n_refused + at_once]
             smallest = smallest[sizes[smallest] < smaller_than]
             if len(smallest) == 0:
                 break

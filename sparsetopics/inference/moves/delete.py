@@ -190,7 +190,11 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
         likelihood, laps = self.before.likelihood, self.before.tools.laps
         local, executor = laps.local, laps.executor
         allocation, reference = self.allocation.restricted(kept), self.reference[kept]
-        focus, rest = self._taken_out(kept, documents)
+        chosen = self.assignments.take(documents)
+        taken = self.allocation.sum_terms(self.renumbered(chosen), self.reference, executor)
+        rest = subtracted(self.terms, taken)
+        rest = rest.with_topics(rest.by_topic[:, kept])
+        focus = self.evidence.focus(chosen, self.topics[kept], reference)
         for _ in range(ROUNDS):
             current = Globals(focus.components, allocation, likelihood)
             found = fit_batch(focus.now.documents, current, local, executor).responsibilities
@@ -201,14 +205,6 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
         new_topics = numbered(self.topics[kept], len(self.new_topics))
         after = self._replace(terms=terms, allocation=allocation, reference=reference)
         return focus, after._replace(new_topics=new_topics, score=score)
-
-    def _taken_out(self, kept: IntArray, documents: IntArray) -> tuple[Focus[B, C], T]:
-        """A focus on the documents, and the terms of all others with the topics ``kept``."""
-        chosen, executor = self.assignments.take(documents), self.before.executor
-        taken = self.allocation.sum_terms(self.renumbered(chosen), self.reference, executor)
-        rest = subtracted(self.terms, taken)
-        focus = self.evidence.focus(chosen, self.topics[kept], self.reference[kept])
-        return focus, rest.with_topics(rest.by_topic[:, kept])
 
     def _taken_over(self, documents: IntArray, focus: Focus[B, C]) -> Self:
         """The trial with the documents of ``focus`` in the whole collection."""
