@@ -149,20 +149,11 @@ class LocalMap:
         if self.pool is None:
             yield from chain.from_iterable(streams)
             return
-        opened: deque[tuple[Iterator[Item], Future[Item | None]]] = deque()
-        for stream in streams:
-            opened.append((stream, self.pool.submit(next, stream, None)))
-            if len(opened) > self.n_workers:
-                yield from self._rest(self.pool, *opened.popleft())
-        while opened:
-            yield from self._rest(self.pool, *opened.popleft())
-
-    def _rest(
-        self, pool: ThreadPoolExecutor, stream: Iterator[Item], ahead: Future[Item | None]
-    ) -> Iterator[Item]:
-        while (item := ahead.result()) is not None:
-            ahead = pool.submit(next, stream, None)
-            yield item
+        for stream, item in self(lambda stream: (stream, next(stream, None)), streams):
+            while item is not None:
+                ahead = self.pool.submit(next, stream, None)
+                yield item
+                item = ahead.result()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Course, Hooks, Judge, Model, Setting, course_of
 from sparsetopics.inference.laps import LapTally
 from sparsetopics.inference.learners.learner import S
-from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
+from sparsetopics.inference.local_step import D, LocalSteps, Parameters, elbo
 from sparsetopics.inference.mixtures import warn_of_one_component
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.training_state import (
@@ -116,15 +116,6 @@ def _check(course: Course[S, D, C, P, T], kept: TrainingState) -> None:
     course.check(kept)
 
 
-def _bound(statistics: Statistics[C, T], current: Globals[C, P, T], lap: int) -> float:
-    """The ELBO, in nats; OptionError if it is not finite."""
-    bound = elbo(statistics, current)
-    if not np.isfinite(bound):
-        hint = "Choose options such as --alpha, --gamma and --eta nearer to their defaults."
-        refuse("training", f"the ELBO is {bound} after lap {lap}", hint)
-    return bound
-
-
 def _report(
     course: Course[S, D, C, P, T],
     lap: int,
@@ -135,7 +126,10 @@ def _report(
 ) -> LapInfo:
     """How training stands after a lap; OptionError if the ELBO is not finite."""
     current, source = course.current, course.laps.source
-    bound = _bound(course.statistics, current, lap)
+    bound = elbo(course.statistics, current)
+    if not np.isfinite(bound):
+        hint = "Choose options such as --alpha, --gamma and --eta nearer to their defaults."
+        refuse("training", f"the ELBO is {bound} after lap {lap}", hint)
     return LapInfo(
         lap=lap,
         seconds=time.perf_counter() - began,

@@ -106,9 +106,8 @@ def check_rung(arrays: Arrays, n_words: int) -> None:
     check_ids(arrays["topics"], n_topics, "topics of a rung")
     require(len(arrays["topics"]) == len(counts), "counts without topics")
     require(counts.dtype == np.float32, "counts of another type")
-    require(
-        bool((counts > 0.0).all() and np.isfinite(counts).all()), "counts that are not positive"
-    )
+    is_sound = (counts > 0.0) & np.isfinite(counts)
+    require(is_sound.all(), "counts that are not positive")
 
 
 RngState = Mapping[str, Any]  # of numpy's bit generators, each of which has its own

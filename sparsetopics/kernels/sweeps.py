@@ -109,23 +109,14 @@ def _weigh_column(j: int, matrix: Matrix) -> None:
 
 
 @lanes
-def _keep_larger(n_kept: int, by_word: Float32Array) -> None:
-    """Insert products among the largest so far, which fall."""
+def _keep(n_kept: int, smallest: bool, by_word: Float32Array) -> None:
+    """Insert products among the largest so far, which fall, or the smallest, which rise."""
     for slot in range(KEPT, KEPT + n_kept):
         for u in range(by_word.shape[1]):
             new, old = by_word[PRODUCT, u], by_word[slot, u]
-            by_word[slot, u] = max(new, old)
-            by_word[PRODUCT, u] = min(new, old)
-
-
-@lanes
-def _keep_smaller(n_kept: int, by_word: Float32Array) -> None:
-    """Insert products among the smallest so far, which rise."""
-    for slot in range(KEPT, KEPT + n_kept):
-        for u in range(by_word.shape[1]):
-            new, old = by_word[PRODUCT, u], by_word[slot, u]
-            by_word[slot, u] = min(new, old)
-            by_word[PRODUCT, u] = max(new, old)
+            small, large = min(new, old), max(new, old)
+            by_word[slot, u] = small if smallest else large
+            by_word[PRODUCT, u] = large if smallest else small
 
 
 @lanes
@@ -223,10 +214,7 @@ def _choose_best(n_active: int, n_slots: int, matrix: Matrix) -> None:
     matrix.by_word[KEPT : KEPT + n_kept] = HUGE if sorts_smallest else F(0.0)
     for j in range(n_active):
         _weigh_column(j, matrix)
-        if sorts_smallest:
-            _keep_smaller(n_kept, matrix.by_word)
-        else:
-            _keep_larger(n_kept, matrix.by_word)
+        _keep(n_kept, sorts_smallest, matrix.by_word)
     _choose(n_active, n_slots, KEPT + n_kept - 1, matrix)
 
 

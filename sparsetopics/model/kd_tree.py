@@ -52,22 +52,14 @@ class KdTree:
     """
 
     def __init__(self, values: Vectors, widths: FloatArray, *, in_pairs: bool) -> None:
-        n_items, n_columns = values.shape
+        self.n_items, self.n_columns = values.shape
         self._values, self._widths = np.asarray(values, np.float32), widths
-        self._n_products = n_products(n_columns, in_pairs=in_pairs)
-        few = max(FEWEST_ITEMS, ITEMS_PER_COLUMN * n_columns)
-        bounds, children = np.empty((2 * n_items, 2), np.int64), np.empty(2 * n_items, np.int64)
+        self._n_products = n_products(self.n_columns, in_pairs=in_pairs)
+        few, most = max(FEWEST_ITEMS, ITEMS_PER_COLUMN * self.n_columns), 2 * self.n_items
+        bounds, children = np.empty((most, 2), np.int64), np.empty(most, np.int64)
         n_nodes = tree_kernels.build(self._values, widths, few, bounds, children)
         self._bounds, self._children = bounds[:n_nodes].copy(), children[:n_nodes].copy()
         self._sums = self._sum(self._bounds, self._children, int(ROOM * n_nodes))
-
-    @property
-    def n_items(self) -> int:
-        return len(self._values)
-
-    @property
-    def n_columns(self) -> int:
-        return int(self._values.shape[1])
 
     @property
     def n_nodes(self) -> int:
@@ -147,7 +139,7 @@ class KdTree:
     def _sum(self, bounds: IntArray, children: IntArray, room: int) -> NodeSums:
         """The sums of the nodes with these bounds, with room for ``room`` nodes in all."""
         n_nodes = len(bounds)
-        counts, sums = np.zeros(room), np.zeros((room, self._values.shape[1]))
+        counts, sums = np.zeros(room), np.zeros((room, self.n_columns))
         products = np.zeros((room, self._n_products))
         counts[:n_nodes] = np.diff(bounds, axis=1)[:, 0]
         tree_kernels.sum_nodes(self._values, bounds, children, sums, products)

@@ -83,11 +83,10 @@ class NodeSource:
         self.n_docs, self.n_tokens = tree.n_items, float(tree.n_items)  # items
         self.n_columns = tree.n_columns
         self.outer = np.array([0])
-        while len(self.outer) < n_nodes:
-            before = len(self.outer)
+        n_before = 0
+        while n_before < len(self.outer) < n_nodes:
+            n_before = len(self.outer)
             self.refine(self.outer)
-            if len(self.outer) == before:
-                break
 
     @cached_property
     def _batch(self) -> NodeBatch:
@@ -128,9 +127,8 @@ class NodeSource:
             self.tree.divide_again(record.divided)
             self.tree.check_outer(record.outer)
         except ValueError as error:
-            raise RunError(
-                "checkpoint", f"does not fit the tree of these items: {reason_of(error)}"
-            ) from error
+            problem = f"does not fit the tree of these items: {reason_of(error)}"
+            raise RunError("checkpoint", problem) from error
         self._replace_outer(record.outer)
 
     def _replace_outer(self, nodes: IntArray) -> None:

@@ -139,33 +139,26 @@ class WordCounts(NamedTuple):
 
     def add(self, batch: PairCounts, scale: float = 1.0) -> None:
         """Add a batch in place, ``scale`` times."""
-        tokens = scale * batch.tokens.astype(np.float64)
-        self._exchange(batch.words, tokens, batch.responsibilities, _nothing(batch), SERIAL)
+        self.exchange(batch, None, SERIAL, scale)
 
-    def exchange(self, new: PairCounts, old: PairCounts | None, executor: Executor) -> None:
-        """Add ``new`` in place, and take out ``old``, the former counts of the same pairs.
-
-        Rounding of fractional tokens leaves no count below zero. Raises ShapeError if they have
-        other pairs, since kernels read one row for each.
-        """
-        former = _nothing(new) if old is None else old.responsibilities
-        if len(former.starts) != len(new.starts):
-            wanted, found = f"{len(new.words):,}", f"{len(former.starts) - 1:,}"
-            raise ShapeError("former counts", f"expected {wanted} pairs, but found {found}")
-        self._exchange(new.words, new.tokens, new.responsibilities, former, executor)
-
-    def _exchange(
-        self,
-        words: WordIds,
-        tokens: BatchTokens | FloatArray,
-        new: SparseShares,
-        old: SparseShares,
-        executor: Executor,
+    def exchange(
+        self, new: PairCounts, old: PairCounts | None, executor: Executor, scale: float = 1.0
     ) -> None:
-        weights, table = tokens.astype(np.float64), self.seen
+        """Add ``new`` in place, ``scale`` times, and take out ``old``.
+
+        These are the former counts of the same pairs. Rounding of fractional tokens leaves no count
+        below zero. Raises ShapeError if they have other pairs, since kernels read one row for each.
+        """
+        words, found, table = new.words, new.responsibilities, self.seen
+        nothing = SparseShares(*Responsibilities.unknown(len(words)))
+        former = nothing if old is None else old.responsibilities
+        if len(former.starts) != len(new.starts):
+            counted = f"{len(words):,} pairs, but found {len(former.starts) - 1:,}"
+            raise ShapeError("former counts", f"expected {counted}")
+        tokens = scale * new.tokens.astype(np.float64)
 
         def exchange(part: tuple[int, int]) -> FloatArray:
-            return word_kernels.exchange_pairs(*part, words, weights, new, old, table)
+            return word_kernels.exchange_pairs(*part, words, tokens, found, former, table)
 
         # In the order of parts, since sums of fractional tokens round.
         added = sum(executor.map(exchange, _cut_words(words, self.n_columns)))
@@ -188,11 +181,6 @@ class WordCounts(NamedTuple):
         check_ids(batch.words, self.n_columns, "words")
         require(len(batch.tokens) == len(batch.words), "tokens of other pairs")
         Responsibilities(*batch.responsibilities).check(len(batch.words), self.n_topics)
-
-
-def _nothing(batch: PairCounts) -> SparseShares:
-    """No shares of a batch's pairs."""
-    return SparseShares(*Responsibilities.unknown(len(batch.words)))
 
 
 def _cut_words(words: WordIds, n_words: int) -> list[tuple[int, int]]:

@@ -171,7 +171,7 @@ def test_items_taken_out_and_put_back_leave_the_evidence_of_the_whole(name, item
     focus = world.evidence().focus(assignments, everything, NOTHING)
     focus.hold_in_place(assignments.responsibilities, SERIAL)
 
-    assert focus.batch is assignments.documents
+    assert focus.now.documents is assignments.documents
     assert_same(focus.written(), world.evidence())
     np.testing.assert_array_equal(focus.by_topic, focus.written().by_topic)
 

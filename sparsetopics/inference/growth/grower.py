@@ -220,8 +220,7 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         if n_nodes + len(nodes) <= self._source.most_nodes:
             self._source.refine(nodes)
         total = with_splits(before.state.total, splits)
-        allocation = before.parameters.allocation.updated(total.terms)
-        parameters = before.parameters._replace(allocation=allocation)
+        parameters = before.parameters.updated(total.terms)
         after = self._settled(GrownState(total, None, False), parameters, before.score)
         return after, self._on_this_tree(before, n_nodes)
 
@@ -265,9 +264,8 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         n_refused, at_once = 0, 1  # twice as many after each success
         while n_refused < MOST_REFUSED:
             sizes = grown.state.total.components.sizes[:-1]
-            smallest = np.argsort(sizes, kind="stable")[
-                n_refused : min(n_refused + at_once, len(sizes) - 1)
-            ]
+            rising = np.argsort(sizes, kind="stable")[:-1]  # the largest stays
+            smallest = rising[n_refused : n_refused + at_once]
             smallest = smallest[sizes[smallest] < smaller_than]
             if len(smallest) == 0:
                 break
@@ -289,8 +287,7 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         kept = np.delete(np.arange(components.n_topics), dropped)
         terms = renumbered(terms, numbered(kept, components.n_topics), len(kept))
         state = GrownState(Statistics(components.take(kept), terms), None, False)
-        allocation = grown.parameters.allocation.updated(terms)
-        return self._settled(state, grown.parameters._replace(allocation=allocation), grown.score)
+        return self._settled(state, grown.parameters.updated(terms), grown.score)
 
     def _refine(self, state: GrownState, parameters: MomentParameters) -> int:
         """Divide the nodes that are worth it; return how many."""

@@ -114,14 +114,11 @@ class Sample(NamedTuple, Generic[B]):
 
 
 def fetch(standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Sample[B]:
-    """Fetch documents; ``wanted`` has their positions in every batch, perhaps none."""
-    parts, batch_ids, positions = [], [], []
-    for batch_id, assignments in standing.assignments():
-        chosen = wanted[batch_id]
-        parts.append(assignments.take(chosen))
-        batch_ids.append(np.full(len(chosen), batch_id))
-        positions.append(chosen)
-    return Sample(Assignments.joined(parts), np.concatenate(batch_ids), np.concatenate(positions))
+    """Fetch documents; ``wanted`` has their positions in every batch in order, perhaps none."""
+    parts = [own.take(wanted[batch_id]) for batch_id, own in standing.assignments()]
+    positions = list(wanted.values())
+    batch_ids = np.repeat(list(wanted), [len(chosen) for chosen in positions])
+    return Sample(Assignments.joined(parts), batch_ids, np.concatenate(positions))
 
 
 # --- fitting them again ---------------------------------------------------------------------------
@@ -193,10 +190,14 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
         likelihood, laps = self.before.likelihood, self.before.tools.laps
         local, executor = laps.local, laps.executor
         allocation, reference = self.allocation.restricted(kept), self.reference[kept]
-        focus, rest = self._taken_out(kept, documents)
+        chosen = self.assignments.take(documents)
+        taken = self.allocation.sum_terms(self.renumbered(chosen), self.reference, executor)
+        rest = subtracted(self.terms, taken)
+        rest = rest.with_topics(rest.by_topic[:, kept])
+        focus = self.evidence.focus(chosen, self.topics[kept], reference)
         for _ in range(ROUNDS):
             current = Globals(focus.components, allocation, likelihood)
-            found = fit_batch(focus.batch, current, local, executor).responsibilities
+            found = fit_batch(focus.now.documents, current, local, executor).responsibilities
             focus.hold_in_place(found, executor)
         terms = added(rest, allocation.sum_terms(focus.now, reference, executor))
         allocation = allocation.updated(terms)
@@ -204,14 +205,6 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
         new_topics = numbered(self.topics[kept], len(self.new_topics))
         after = self._replace(terms=terms, allocation=allocation, reference=reference)
         return focus, after._replace(new_topics=new_topics, score=score)
-
-    def _taken_out(self, kept: IntArray, documents: IntArray) -> tuple[Focus[B, C], T]:
-        """A focus on the documents, and the terms of all others with the topics ``kept``."""
-        chosen, executor = self.assignments.take(documents), self.before.executor
-        taken = self.allocation.sum_terms(self.renumbered(chosen), self.reference, executor)
-        rest = subtracted(self.terms, taken)
-        focus = self.evidence.focus(chosen, self.topics[kept], self.reference[kept])
-        return focus, rest.with_topics(rest.by_topic[:, kept])
 
     def _taken_over(self, documents: IntArray, focus: Focus[B, C]) -> Self:
         """The trial with the documents of ``focus`` in the whole collection."""

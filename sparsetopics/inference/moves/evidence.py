@@ -79,13 +79,9 @@ class Focus(ABC, Generic[B, C]):
     now: Assignments[B]  # in the form that the components understand, with the kept topics alone
     components: C  # of all documents
 
-    @property
-    def batch(self) -> B:
-        return self.now.documents
-
     def hold_in_place(self, found: Responsibilities, executor: Executor) -> None:
         """Put the documents into the kept topics as ``found`` says, in place."""
-        held, self.now = self.now, Assignments(self.batch, found)
+        held, self.now = self.now, self.now._replace(responsibilities=found)
         new, old = (self.components.sum_batch(*each, executor) for each in (self.now, held))
         self.components.exchange(new, old, executor)
         self.__dict__.pop("_scored", None)  # what a subclass has remembered

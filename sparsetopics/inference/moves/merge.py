@@ -12,7 +12,6 @@ The gain has two parts: that of the data comes from the evidence (``DirichletPri
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import inf
 from typing import Generic, NamedTuple, Self
 
@@ -155,28 +154,14 @@ def _merge_round(standing: Standing[B, C, P, T], pairs: IntArray) -> Standing[B,
             number[absorbed] = a
     if not made:
         return standing
-    by_batch = {batch_id: found[:, made] for batch_id, found in by_batch.items()}
-    allocation = merged.allocation.updated(merged.terms)
-    joint = joint.take(np.array(made))
-    return _commit(standing, allocation, number, pairs[made], by_batch, joint)
-
-
-def _commit(
-    standing: Standing[B, C, P, T],
-    allocation: MovableAllocation[B, T],
-    number: IntArray,  # (n_topics,)  the new number of each topic
-    pairs: IntArray,  # (n_made, 2)  kept, absorbed
-    by_batch: Mapping[int, FloatArray],  # (5, n_made)  terms of the pairs
-    joint: Evidence[B, C],  # of the pairs
-) -> Standing[B, C, P, T]:
-    kept_of_pair, absorbed = pairs.T
-    kept = np.setdiff1d(np.arange(standing.n_topics), absorbed)
+    kept = np.setdiff1d(np.arange(standing.n_topics), pairs[made, 1])
     reference: FloatArray = np.bincount(number, standing.reference).astype(np.float64)
     terms = {}
     for batch_id, memoized in standing.state.per_batch.items():
-        columns = memoized.terms.by_topic
-        columns[:, kept_of_pair] = by_batch[batch_id]
-        terms[batch_id] = memoized.terms.with_topics(columns[:, kept])
-    evidence = standing.evidence.merged(pairs, joint)
+        of_batch = memoized.terms.by_topic
+        of_batch[:, pairs[made, 0]] = by_batch[batch_id][:, made]
+        terms[batch_id] = memoized.terms.with_topics(of_batch[:, kept])
+    allocation = merged.allocation.updated(merged.terms)
+    evidence = standing.evidence.merged(pairs[made], joint.take(np.array(made)))
     change = TopicChange(number, {}, len(kept))
     return standing.committed(change, terms, allocation, reference, evidence)

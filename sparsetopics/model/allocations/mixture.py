@@ -28,10 +28,6 @@ class ItemTerms(NamedTuple):
     counts: FloatArray  # (n_topics,)  N_k
     assignment_entropy: FloatArray  # (n_topics,)  −Σ_n r log r
 
-    @classmethod
-    def zeros(cls, n_topics: int) -> ItemTerms:
-        return cls(0.0, 0.0, np.zeros(n_topics), np.zeros(n_topics))
-
     def check(self) -> None:
         require(self.counts.min(initial=0.0) >= 0.0, "items of components below zero")
         require(self.n_docs > 0.0, "no items")
@@ -99,7 +95,7 @@ class ItemAllocation(ABC):
         require(self.top_concentration > 0.0, "a concentration that is not positive")
 
     def zero_terms(self) -> ItemTerms:
-        return ItemTerms.zeros(len(self.counts))  # with a tail, if there is one
+        return ItemTerms(0.0, 0.0, *np.zeros((2, len(self.counts))))  # with a tail, if there is one
 
     def sum_terms(
         self, assignments: Assignments[B], reference: FloatArray, executor: Executor

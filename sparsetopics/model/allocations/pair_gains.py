@@ -21,10 +21,16 @@ from sparsetopics.model.statistics import B
 def document_pair_gains(
     batches: Iterable[Assignments[B]], n_docs: float, reference: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """``pair_gains`` of documents with θ_dk = N_dk + α_k; ``reference`` (n_topics,) is α_k."""
+    """``pair_gains`` of documents with θ_dk = N_dk + α_k; ``reference`` (n_topics,) is α_k.
+
+    Kernels add the gains of words and documents that use both topics. A document that uses only a
+    contributes lnΓ(N_a + α_a + α_b) − lnΓ(N_a + α_a) − lnΓ(α_b), to first order. A document that
+    uses neither contributes lnΓ(α_a + α_b) − lnΓ(α_a) − lnΓ(α_b). The sticks contribute
+    log(α_a + α_b) − log α_a − log α_b for each document.
+    """
     n_topics = len(reference)
     gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
-    n_users, summed_digamma = np.zeros(n_topics), np.zeros(n_topics)
+    active, summed = np.zeros(n_topics), np.zeros(n_topics)  # documents that use k, their Σ ψ(θ_dk)
     for batch, found in batches:
         pair_kernels.add_assignment_pair_gains(batch.weights, found, gains)
         in_documents = summary_kernels.doc_topic_counts(
@@ -32,10 +38,18 @@ def document_pair_gains(
         )
         pair_kernels.add_document_pair_gains(*in_documents, reference, gains, shared)
         _, topics, counts = in_documents
-        n_users += np.bincount(topics, minlength=n_topics)
-        summed_digamma += np.bincount(topics, psi(counts + reference[topics]), n_topics)
-    gains += _prior_gains(n_docs, n_users, summed_digamma, reference, shared)
-    return gains, _cosine(shared, n_users)
+        active += np.bincount(topics, minlength=n_topics)
+        summed += np.bincount(topics, psi(counts + reference[topics]), n_topics)
+    both, log_gammas = reference[:, None] + reference[None, :], gammaln(reference)
+    only = active[:, None] - shared  # [a, b]: documents that use a and not b, above the diagonal
+    only_other = active[None, :] - shared
+    linear = reference[None, :] * summed[:, None] + reference[:, None] * summed[None, :]
+    of_one = -only * log_gammas[None, :] - only_other * log_gammas[:, None]
+    neither = n_docs - active[:, None] - active[None, :] + shared
+    apart = log_gammas[:, None] + log_gammas[None, :]
+    logs = np.log(both) - np.log(reference)[:, None] - np.log(reference)[None, :]
+    gains += linear + of_one + neither * (gammaln(both) - apart) + n_docs * logs
+    return gains, _cosine(shared, active)
 
 
 def item_pair_gains(
@@ -61,29 +75,3 @@ def item_pair_gains(
 def _cosine(shared: FloatArray, sizes: FloatArray) -> FloatArray:
     sizes = np.maximum(sizes, 1.0)
     return (shared + shared.T) / np.sqrt(sizes[:, None] * sizes[None, :])
-
-
-def _prior_gains(
-    n_docs: float,
-    active: FloatArray,  # (n_topics,)  documents that use a topic
-    summed: FloatArray,  # (n_topics,)  Σ_d ψ(θ_dk) over those
-    prior: FloatArray,  # (n_topics,)  α_k
-    shared: FloatArray,  # (n_topics, n_topics)  documents that use both, above the diagonal
-) -> FloatArray:
-    """The part of the gains that depends on documents' priors, (n_topics, n_topics).
-
-    A document that uses only a contributes lnΓ(N_a + α_a + α_b) − lnΓ(N_a + α_a) − lnΓ(α_b), to
-    first order. A document that uses neither contributes lnΓ(α_a + α_b) − lnΓ(α_a) − lnΓ(α_b). The
-    sticks contribute log(α_a + α_b) − log α_a − log α_b for each document.
-    """
-    both = prior[:, None] + prior[None, :]
-    log_gammas = gammaln(prior)
-    only = active[:, None] - shared  # [a, b]: documents that use a and not b, above the diagonal
-    only_other = active[None, :] - shared
-    linear = prior[None, :] * summed[:, None] + prior[:, None] * summed[None, :]
-    of_one = -only * log_gammas[None, :] - only_other * log_gammas[:, None]
-    neither = n_docs - active[:, None] - active[None, :] + shared
-    apart = log_gammas[:, None] + log_gammas[None, :]
-    logs = np.log(both) - np.log(prior)[:, None] - np.log(prior)[None, :]
-    gains: FloatArray = linear + of_one + neither * (gammaln(both) - apart) + n_docs * logs
-    return gains

@@ -69,9 +69,8 @@ class WishartLikelihood(VectorLikelihood):
         dof, n_columns = self.degrees_of_freedom, self.n_columns
         if not dof > n_columns + 1:  # or the prior would have no expected covariance
             problem = f"must be more than {n_columns + 1}, the columns plus one, but is {dof:g}"
-            raise OptionError(
-                "degrees of freedom", problem, f"The usual choice is {n_columns + 2}."
-            )
+            hint = f"The usual choice is {n_columns + 2}."
+            raise OptionError("degrees of freedom", problem, hint)
         matrix = self.scale_matrix
         if matrix.shape != (n_columns, n_columns) or not np.array_equal(matrix, matrix.T):
             raise OptionError("scale matrix", "must be square and symmetric")
