@@ -11,7 +11,7 @@ from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.memory_arrays import strings_of
 from sparsetopics.corpora.readers.fields import ARROW_TYPES, FieldType
-from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
+from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup, rows_by_group
 from sparsetopics.options.option import shown
 
 Groups = Sequence[RowGroup[DocumentBatch]]
@@ -56,13 +56,8 @@ def read_rows(group: RowGroup[DocumentBatch], rows: IntArray, fields: Sequence[s
 
 def documents_at(groups: Groups, rows: IntArray) -> DocumentBatch:
     """The documents at some places (ascending, at least one) of a corpus."""
-    parts, first = [], 0
-    for group in groups:
-        own = rows[slice(*np.searchsorted(rows, [first, first + group.n_docs]))] - first
-        first += group.n_docs
-        if len(own):
-            parts.append(group.read().take(own))
-    return DocumentBatch.joined(parts)
+    parts = rows_by_group(groups, rows)
+    return DocumentBatch.joined([group.read().take(own) for group, own in parts if len(own)])
 
 
 def spread_rows(groups: Sequence[AnyRowGroup], most: int) -> dict[int, IntArray]:

@@ -6,7 +6,7 @@ And what corpora of documents and of vectors share, on disk or in memory.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -218,6 +218,18 @@ class StoredRowGroup(RowGroup[RowBatch]):
         return DAMAGE.of(f"{self.shard.path}, row group {self.index}", problem)
 
 
+def rows_by_group(
+    groups: Iterable[RowGroup[RowBatch]], rows: IntArray
+) -> Iterator[tuple[RowGroup[RowBatch], IntArray]]:
+    """Each row group with its own of the ``rows`` (ascending) of all groups, counted from its
+    first row."""
+    first = 0
+    for group in groups:
+        own = slice(*np.searchsorted(rows, [first, first + group.n_docs]))
+        yield group, rows[own] - first
+        first += group.n_docs
+
+
 def stored_groups(
     folder: Path,
     shards: Sequence[ShardEntry],
@@ -323,11 +335,8 @@ class RowCorpus(ABC, Generic[RowBatch]):
         """Write the rows of this corpus, which is stored in ``whole``, where ``chosen`` (n_rows,)
         is true as the corpus ``part``; return its manifest."""
         with closing(ShardWriter(part, self.kind, self.fields)) as writer:
-            start = 0
-            for group in self.row_groups:
-                rows = np.flatnonzero(chosen[start : start + group.n_docs])
+            for group, rows in rows_by_group(self.row_groups, np.flatnonzero(chosen)):
                 writer.append(group.read_rows(list(self.fields)).take(rows))
-                start += group.n_docs
             shards = writer.finish()
         return self._finish_part(whole, part, shards)
 
