@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import OptionError
@@ -25,7 +26,6 @@ def documents_of_ids(
     OptionError for an id that no document has."""
     wanted = strings_of(ids, "ids")
     missing = dict.fromkeys(wanted)
-    row_of: dict[str, int] = {}  # in the table of those that were found
     types = [("id", pa.string()), ("label", pa.string())]
     types += [(name, ARROW_TYPES[kind]) for name, kind in fields.items()]
     found = [pa.schema(types).empty_table()]
@@ -36,14 +36,14 @@ def documents_of_ids(
         for row, doc_id in enumerate(group.read_ids()):
             if doc_id in missing:
                 del missing[doc_id]
-                row_of[doc_id] = len(row_of)
                 rows.append(row)
         if rows:
             found.append(read_rows(group, np.array(rows), list(fields)))
     if missing:
         raise OptionError("ids", f"no document has the id {shown(next(iter(missing)))}")
-    order = pa.array([row_of[doc_id] for doc_id in wanted], pa.int64())
-    return pa.concat_tables(found).take(order).combine_chunks()
+    table = pa.concat_tables(found).combine_chunks()
+    order = pc.index_in(pa.array(wanted, pa.string()), value_set=table["id"])
+    return table.take(order).combine_chunks()
 
 
 def read_rows(group: RowGroup[DocumentBatch], rows: IntArray, fields: Sequence[str]) -> pa.Table:

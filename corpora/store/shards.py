@@ -87,12 +87,10 @@ class RowKind(ABC, Generic[RowBatch]):
 
     def table_of(self, rows: Rows[RowBatch]) -> pa.Table:
         """The rows as they are stored."""
-        own: list[pa.Array] = self.columns_of(rows.batch)
-        strings = pa.string()
-        fields = [pa.field(self.id_column, strings, nullable=False), pa.field("label", strings)]
-        for name, column in zip(self.columns, own, strict=True):
-            fields.append(pa.field(name, column.type, nullable=False))
-        return pa.Table.from_arrays([rows.ids, rows.labels, *own], schema=pa.schema(fields))
+        columns: list[pa.Array] = [rows.ids, rows.labels, *self.columns_of(rows.batch)]
+        named = zip([self.id_column, "label", *self.columns], columns, strict=True)
+        fields = [pa.field(name, own.type, nullable=name == "label") for name, own in named]
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
     @staticmethod
     @abstractmethod
