@@ -43,9 +43,8 @@ from sparsetopics.corpora.store.document_rows import (
 from sparsetopics.corpora.store.manifest import FILE_NAME
 from sparsetopics.corpora.store.unfinished import SPOOL, Spool
 from sparsetopics.corpora.text.candidates import grown, read_candidates, save_candidates, totals_of
-from sparsetopics.corpora.text.pruning import PruningOptions, WordTotals, tally_words
+from sparsetopics.corpora.text.pruning import PruningOptions, tally_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
-from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import open_cluster_map, open_local_map
 
 _UNCHANGED = "which keeps the words of the corpus"
@@ -97,10 +96,7 @@ def append(
         workspace.new.mkdir()
         options = _keeping(options, before, collection)
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
-        longer, written, n_repeated = _write(workspace, reading, folder, before, say)
-        longer = msgspec.structs.replace(
-            longer, appended=(*before.appended, *filter(None, [job_hash]))
-        )
+        longer, written, n_repeated = _write(workspace, reading, folder, before, job_hash, say)
         if n_repeated:
             say(f"{folder}: left out {quantity(n_repeated, 'document')} with an id that is taken.")
         if not written.shards:
@@ -145,10 +141,11 @@ def _write(
     reading: Reading,
     folder: Path,
     before: DocumentManifest,
+    job_hash: str,
     say: Callable[[str], None],
 ) -> tuple[DocumentManifest, WrittenShards, int]:
-    """Write the new shards and the words; return the longer manifest, what was written, and the
-    number of documents that were left out because of their ids."""
+    """Write the new shards and the words; return the longer manifest, which names the job, what was
+    written, and the number of documents that were left out because of their ids."""
     corpus = Corpus.open(folder)
     vocabulary = corpus.vocabulary
     tokenizer = settle_tokenizer(reading, vocabulary)
@@ -164,38 +161,34 @@ def _write(
     extended = Extended(str(folder), corpus.row_groups, n_names, has_ids)
     ids = reading.given_ids(workspace.folder, spool, extended)
     counted = counted_blocks(reading, tokenizer, ids, spool)
-    longer = before
+    candidates, entry = before.candidates, before.vocabulary
     if is_counted:
-        totals, pruning = _totals_of(folder, before, vocabulary, say)
+        if candidates is None:
+            say(f"{folder}: words outside the vocabulary are counted from this append on.")
+            totals, pruning = totals_of(vocabulary, before.sizes.n_docs), PruningOptions()
+        else:
+            totals, pruning = read_candidates(folder, candidates)
         tallied = tally_words(map(whole, ids.named(counted)) if is_choosy else counted)
         totals = totals.plus(tallied)
         candidates = save_candidates(workspace.new, totals, pruning)
-        longer = msgspec.structs.replace(before, candidates=candidates)
         if reading.options.grow_vocabulary:
             vocabulary = grown(vocabulary, totals, tallied, pruning)
     if len(vocabulary) > before.n_words:
         entry = save_vocabulary(workspace.new, vocabulary)
-        longer = msgspec.structs.replace(longer, n_words=len(vocabulary), vocabulary=entry)
     blocks, of_corpus = ids.named(counted), (vocabulary, before.fields)
     written = write_shards(workspace.new, blocks, *of_corpus, ids, reading, len(before.shards))
     longer = msgspec.structs.replace(
-        longer,
+        before,
+        n_words=len(vocabulary),
+        vocabulary=entry,
+        candidates=candidates,
+        appended=(*before.appended, *filter(None, [job_hash])),
         shards=before.shards + written.shards,
         n_skipped=before.n_skipped + len(written.skipped),
         n_unknown_tokens=before.n_unknown_tokens + written.n_unknown_tokens,
         has_ids=ids.are_given,
     )
     return longer, written, ids.n_skipped
-
-
-def _totals_of(
-    folder: Path, manifest: DocumentManifest, vocabulary: Vocabulary, say: Callable[[str], None]
-) -> tuple[WordTotals, PruningOptions]:
-    """The frequencies of all words that were read so far, and the cuts that decide about them."""
-    if manifest.candidates is None:
-        say(f"{folder}: words outside the vocabulary are counted from this append on.")
-        return totals_of(vocabulary, manifest.sizes.n_docs), PruningOptions()
-    return read_candidates(folder, manifest.candidates)
 
 
 def _are_positions(ids: Sequence[str], n_names: int) -> bool:

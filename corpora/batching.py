@@ -26,7 +26,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from sparsetopics.corpora.store.manifest import Sizes
-from sparsetopics.corpora.store.shards import RowBatch, RowCorpus, RowGroup
+from sparsetopics.corpora.store.shards import RowBatch, RowCorpus, RowGroup, rows_by_group
 from sparsetopics.options.option import shown
 from sparsetopics.options.table import MOST_VALIDATION, RESIDENT_PAIRS
 
@@ -255,10 +255,7 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tup
     chosen = np.sort(rng.permutation(corpus.n_docs)[:n_validation])
     training: list[RowGroup[DocumentBatch]] = []
     validation: list[RowGroup[DocumentBatch]] = []
-    start = 0
-    for group in corpus.row_groups:
-        rows = chosen[(chosen >= start) & (chosen < start + group.n_docs)] - start
-        start += group.n_docs
+    for group, rows in rows_by_group(corpus.row_groups, chosen):
         if not len(rows):
             training.append(group)
             continue
@@ -275,13 +272,12 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tup
 
 def later_documents(corpus: Corpus, n_docs: int) -> Corpus:
     """The corpus without its first ``n_docs`` documents."""
-    groups, first = list[RowGroup[DocumentBatch]](), 0
-    for group in corpus.row_groups:
-        if first >= n_docs:
+    groups: list[RowGroup[DocumentBatch]] = []
+    for group, rows in rows_by_group(corpus.row_groups, np.arange(n_docs, corpus.n_docs)):
+        if len(rows) == group.n_docs:
             groups.append(group)
-        elif first + group.n_docs > n_docs:
-            groups += _in_memory(group, np.arange(n_docs - first, group.n_docs))
-        first += group.n_docs
+        elif len(rows):
+            groups += _in_memory(group, rows)
     return replace(corpus, row_groups=tuple(groups))
 
 

@@ -53,7 +53,7 @@ from sparsetopics.corpora.store.document_rows import (
     with_places,
     write_manifest,
 )
-from sparsetopics.corpora.store.manifest import ShardEntry
+from sparsetopics.corpora.store.manifest import ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import ShardWriter
 from sparsetopics.corpora.store.unfinished import (
     Spool,
@@ -252,10 +252,10 @@ def _settled_once(
     place: WorkFolder, reading: Reading, given: Vocabulary | None
 ) -> TokenizerOptions | None:
     """The settings; phrases are learned only if an earlier process has not learned them."""
-    are_learned = reading.options.phrases is not None
-    kept = place.kept_tokenizer() if are_learned else None
-    tokenizer = kept or settle_tokenizer(reading, given)
-    if are_learned and kept is None and tokenizer is not None:
+    if reading.options.phrases is None:
+        return settle_tokenizer(reading, given)
+    tokenizer = place.kept_tokenizer() or settle_tokenizer(reading, given)
+    if tokenizer is not None:
         place.keep_tokenizer(tokenizer)
     return tokenizer
 
@@ -338,7 +338,6 @@ class WrittenShards(NamedTuple):
     skipped: Sequence[str]  # ids
     n_unknown_tokens: int
     n_unlabelled: int  # documents without a label
-    n_tokens: int
     reading: ReadingAccount
 
     @property
@@ -354,7 +353,8 @@ class WrittenShards(NamedTuple):
         """The account of their words; ``vocabulary`` and ``left_out`` are None if it was given."""
         if left_out is None:
             left_out = {"vocabulary": self.n_unknown_tokens}
-        return WordAccount.of(vocabulary, self.n_tokens, left_out, self.reading, self.skipped)
+        n_tokens = int(sum(Sizes.total(shard.groups).n_tokens for shard in self.shards))
+        return WordAccount.of(vocabulary, n_tokens, left_out, self.reading, self.skipped)
 
 
 def write_shards(
@@ -373,7 +373,7 @@ def write_shards(
     """
     words, rules = pa.array(vocabulary.words, pa.string()), reading.options.read.rules
     task = partial(encode, words=words, types=types, rules=rules)
-    n_unknown_tokens = n_documents = n_unlabelled = n_tokens = 0
+    n_unknown_tokens = n_documents = n_unlabelled = 0
     skipped: list[str] = []
     account = NO_ACCOUNT
     with closing(ShardWriter(folder, DocumentKind(len(words)), types, first)) as writer:
@@ -384,7 +384,6 @@ def write_shards(
             n_unknown_tokens += block.n_unknown_tokens
             n_documents += block.rows.batch.n_docs
             n_unlabelled += block.rows.labels.null_count
-            n_tokens += int(block.rows.batch.n_tokens)
             reading.on_progress(IngestProgress("writing", n_documents, "document"))
         shards = writer.finish()
-    return WrittenShards(shards, skipped, n_unknown_tokens, n_unlabelled, n_tokens, account)
+    return WrittenShards(shards, skipped, n_unknown_tokens, n_unlabelled, account)

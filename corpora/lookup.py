@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.memory_arrays import strings_of
 from sparsetopics.corpora.readers.fields import ARROW_TYPES, FieldType
-from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
+from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup, rows_by_group
 from sparsetopics.options.option import shown
 
 Groups = Sequence[RowGroup[DocumentBatch]]
@@ -25,7 +26,6 @@ def documents_of_ids(
     OptionError for an id that no document has."""
     wanted = strings_of(ids, "ids")
     missing = dict.fromkeys(wanted)
-    row_of: dict[str, int] = {}  # in the table of those that were found
     types = [("id", pa.string()), ("label", pa.string())]
     types += [(name, ARROW_TYPES[kind]) for name, kind in fields.items()]
     found = [pa.schema(types).empty_table()]
@@ -36,14 +36,14 @@ def documents_of_ids(
         for row, doc_id in enumerate(group.read_ids()):
             if doc_id in missing:
                 del missing[doc_id]
-                row_of[doc_id] = len(row_of)
                 rows.append(row)
         if rows:
             found.append(read_rows(group, np.array(rows), list(fields)))
     if missing:
         raise OptionError("ids", f"no document has the id {shown(next(iter(missing)))}")
-    order = pa.array([row_of[doc_id] for doc_id in wanted], pa.int64())
-    return pa.concat_tables(found).take(order).combine_chunks()
+    table = pa.concat_tables(found).combine_chunks()
+    order = pc.index_in(pa.array(wanted, pa.string()), value_set=table["id"])
+    return table.take(order).combine_chunks()
 
 
 def read_rows(group: RowGroup[DocumentBatch], rows: IntArray, fields: Sequence[str]) -> pa.Table:
@@ -56,13 +56,8 @@ def read_rows(group: RowGroup[DocumentBatch], rows: IntArray, fields: Sequence[s
 
 def documents_at(groups: Groups, rows: IntArray) -> DocumentBatch:
     """The documents at some places (ascending, at least one) of a corpus."""
-    parts, first = [], 0
-    for group in groups:
-        own = rows[slice(*np.searchsorted(rows, [first, first + group.n_docs]))] - first
-        first += group.n_docs
-        if len(own):
-            parts.append(group.read().take(own))
-    return DocumentBatch.joined(parts)
+    parts = rows_by_group(groups, rows)
+    return DocumentBatch.joined([group.read().take(own) for group, own in parts if len(own)])
 
 
 def spread_rows(groups: Sequence[AnyRowGroup], most: int) -> dict[int, IntArray]:

@@ -261,8 +261,7 @@ def _encodable(text: str, where: str, options: ReadOptions) -> str:
 
 def _kind(value: Json) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
-    named = (name for kind, name in names.items() if isinstance(value, kind))
-    return "null" if value is None else next(named, "a number")
+    return "null" if value is None else names.get(type(value), "a number")
 
 
 read_jsonl = line_reader(decode)

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
+from sparsetopics.base.soundness import require
 from sparsetopics.corpora.sources.parquet_sizes import check_ratio
 
 MAGIC = b"ARROW1"
@@ -37,15 +38,14 @@ class Message(NamedTuple):
         return self.head.number(1, "<B") == _DICTIONARY
 
 
-class FlatTable:
+class FlatTable(NamedTuple):
     """A table of a flatbuffer; ValueError if it points outside its bytes.
 
     A table begins with the distance back to its list of offsets, which begins with its own length.
     """
 
-    def __init__(self, data: bytes, place: int) -> None:
-        self._data = data
-        self._place = place
+    data: bytes
+    place: int  # in the data
 
     @classmethod
     def root(cls, data: bytes) -> FlatTable:
@@ -55,32 +55,31 @@ class FlatTable:
     def number(self, field: int, form: str) -> int:
         """A number; 0 if the field is missing."""
         place = self._place_of(field)
-        return 0 if place is None else _unpacked(form, self._data, place)
+        return 0 if place is None else _unpacked(form, self.data, place)
 
     def table(self, field: int) -> FlatTable | None:
         place = self._place_of(field)
         if place is None:
             return None
-        return FlatTable(self._data, place + _unpacked("<I", self._data, place))
+        return FlatTable(self.data, place + _unpacked("<I", self.data, place))
 
     def structs(self, field: int, form: str) -> list[tuple[int, ...]]:
         """A vector of structs; empty if the field is missing."""
         place = self._place_of(field)
         if place is None:
             return []
-        place += _unpacked("<I", self._data, place)
-        n_bytes = _unpacked("<I", self._data, place) * struct.calcsize(form)
-        if place + 4 + n_bytes > len(self._data):
-            raise _damaged("a vector runs past the end")
-        return list(struct.iter_unpack(form, self._data[place + 4 : place + 4 + n_bytes]))
+        place += _unpacked("<I", self.data, place)
+        n_bytes = _unpacked("<I", self.data, place) * struct.calcsize(form)
+        _require(place + 4 + n_bytes <= len(self.data), "a vector runs past the end")
+        return list(struct.iter_unpack(form, self.data[place + 4 : place + 4 + n_bytes]))
 
     def _place_of(self, field: int) -> int | None:
-        places = self._place - _unpacked("<i", self._data, self._place)
+        places = self.place - _unpacked("<i", self.data, self.place)
         entry = 4 + 2 * field
-        if entry + 2 > _unpacked("<H", self._data, places):
+        if entry + 2 > _unpacked("<H", self.data, places):
             return None
-        offset = _unpacked("<H", self._data, places + entry)
-        return self._place + offset if offset else None
+        offset = _unpacked("<H", self.data, places + entry)
+        return self.place + offset if offset else None
 
 
 def check_ipc_sizes(file: IO[bytes]) -> None:
@@ -89,8 +88,7 @@ def check_ipc_sizes(file: IO[bytes]) -> None:
     n_seen = n_dictionaries = n_dictionaries_packed = 0
     for message in messages(file):
         n_seen += message.n_head + message.n_packed
-        if n_seen > n_bytes:
-            raise ValueError("messages share their data, or the file is cut off")
+        require(n_seen <= n_bytes, "messages share their data, or the file is cut off")
         n_own = n_unpacked(file, message)
         check_ratio(n_own, message.n_packed)
         if message.is_dictionary:
@@ -117,14 +115,14 @@ def messages(file: IO[bytes]) -> Iterator[Message]:
     tail_bytes = 4 + len(MAGIC)
     file.seek(max(0, n_bytes - tail_bytes))
     n_foot = int.from_bytes(file.read(4), "little")
-    if file.read(len(MAGIC)) != MAGIC or n_foot > n_bytes - tail_bytes:
-        raise _damaged("there is no footer")
+    has_foot = file.read(len(MAGIC)) == MAGIC and n_foot <= n_bytes - tail_bytes
+    _require(has_foot, "there is no footer")
     file.seek(n_bytes - tail_bytes - n_foot)
     foot = FlatTable.root(file.read(n_foot))
     for place, n_head, _ in (*foot.structs(2, _BLOCK), *foot.structs(3, _BLOCK)):
         message = _message_at(file, _checked(place))
         if message is None:
-            raise _damaged("there is no message where the footer says")
+            raise ValueError("damaged Arrow IPC data: there is no message where the footer says")
         yield message._replace(body=place + _checked(n_head))
 
 
@@ -139,8 +137,7 @@ def _message_at(file: IO[bytes], place: int) -> Message | None:
         return None
     start = file.tell()
     body = start + n_head
-    if body > file.seek(0, os.SEEK_END):
-        raise _damaged("a message is cut off")
+    _require(body <= file.seek(0, os.SEEK_END), "a message is cut off")
     file.seek(start)
     return Message(FlatTable.root(file.read(n_head)), body - place, body)
 
@@ -164,20 +161,15 @@ def n_unpacked(file: IO[bytes], message: Message) -> int:
 
 
 def _unpacked(form: str, data: bytes, place: int) -> int:
-    if place < 0:
-        raise _damaged("an offset points before the beginning")
-    try:
-        (number,) = struct.unpack_from(form, data, place)
-    except struct.error as error:
-        raise _damaged("an offset points past the end") from error
-    return int(number)
+    _require(place >= 0, "an offset points before the beginning")
+    _require(place + struct.calcsize(form) <= len(data), "an offset points past the end")
+    return int(struct.unpack_from(form, data, place)[0])
 
 
 def _checked(size: int) -> int:
-    if not 0 <= size <= 1 << 60:
-        raise _damaged(f"a size is {size}")
+    _require(0 <= size <= 1 << 60, f"a size is {size}")
     return size
 
 
-def _damaged(problem: str) -> ValueError:
-    return ValueError(f"damaged Arrow IPC data: {problem}")
+def _require(is_sound: bool, problem: str) -> None:
+    require(is_sound, f"damaged Arrow IPC data: {problem}")

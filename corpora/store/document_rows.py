@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -44,7 +44,7 @@ FieldName = Annotated[str, Meta(min_length=1)]
 _COUNT_TYPES = (pa.uint32(), pa.float32())
 
 
-class DocumentShard(ShardEntry, frozen=True):
+class DocumentShard(ShardEntry, frozen=True, omit_defaults=True):
     """A shard of documents; a row group is stored as its three sizes."""
 
     row_groups: tuple[Sizes, ...]
@@ -67,8 +67,8 @@ class VocabularyEntry(FileEntry, frozen=True):
     fingerprint: str
 
 
-class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
-    """Files, sizes and tokeniser settings of a corpus of documents."""
+class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=True):
+    """Files, sizes and tokeniser settings of a corpus of documents, in their order on disk."""
 
     kind = DOCUMENTS
     n_words: Size
@@ -76,12 +76,12 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
     n_unknown_tokens: Size  # tokens left out because a given vocabulary does not hold them
     vocabulary: VocabularyEntry
     shards: tuple[DocumentShard, ...]
-    tokenizer: dict[str, Setting] | None  # None for a collection that came as counts
     fields: dict[FieldName, FieldType] = msgspec.field(default_factory=dict)  # that are kept
     has_ids: bool = False  # whether sources are known to have given any document an id
     values: ValueRules | None = None  # None: made by a release without rules
     candidates: FileEntry | None = None  # the frequencies of all words, taken or not
     appended: tuple[str, ...] = ()  # the jobs (``ingest_options.job_of``) that added documents
+    tokenizer: dict[str, Setting] | None  # None for a collection that came as counts
 
     def __post_init__(self) -> None:
         n_fields = len(self.fields)
@@ -116,29 +116,12 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
         }
 
     def to_json(self) -> dict[str, Json]:
-        return {
-            **self.sums,
-            "n_words": self.n_words,
-            "n_skipped": self.n_skipped,
-            "n_unknown_tokens": self.n_unknown_tokens,
-            "vocabulary": self.vocabulary.to_json() | {"fingerprint": self.vocabulary.fingerprint},
-            "shards": [
-                {
-                    **shard.to_json(),
-                    **_named(Sizes.total(shard.groups)),
-                    "row_groups": shard.row_groups,
-                    **{stem: file.to_json() for stem, file in shard.beside.items()},
-                }
-                for shard in self.shards
-            ],
-            **({"fields": self.fields} if self.fields else {}),
-            **({"has_ids": True} if self.has_ids else {}),
-            **({} if self.values is None else {"values": asdict(self.values)}),
-            **({} if self.candidates is None else {"candidates": self.candidates.to_json()}),
-            **({"appended": self.appended} if self.appended else {}),
-            "tokenizer": self.tokenizer,
-            "tokenizer_hash": settings_hash(self.tokenizer),
-        }
+        stored: dict[str, Json] = self.sums | msgspec.to_builtins(self)
+        stored["shards"] = [
+            shard.to_json() | _named(Sizes.total(shard.groups)) | msgspec.to_builtins(shard)
+            for shard in self.shards
+        ]
+        return stored | {"tokenizer_hash": settings_hash(self.tokenizer)}
 
     def read_vocabulary(self, folder: Path) -> Vocabulary:
         """The listed vocabulary of the corpus ``folder``; CorpusFormatError for any other."""

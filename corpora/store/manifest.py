@@ -82,7 +82,10 @@ class CorpusManifest(msgspec.Struct, frozen=True, kw_only=True):
     """What the manifests of both kinds of corpora share."""
 
     kind: ClassVar[str]
-    shards: tuple[ShardEntry, ...]
+
+    @property
+    def shards(self) -> Sequence[ShardEntry]:
+        raise NotImplementedError
 
     @property
     def sizes(self) -> Sizes:

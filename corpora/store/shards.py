@@ -6,7 +6,7 @@ And what corpora of documents and of vectors share, on disk or in memory.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -87,12 +87,10 @@ class RowKind(ABC, Generic[RowBatch]):
 
     def table_of(self, rows: Rows[RowBatch]) -> pa.Table:
         """The rows as they are stored."""
-        own: list[pa.Array] = self.columns_of(rows.batch)
-        strings = pa.string()
-        fields = [pa.field(self.id_column, strings, nullable=False), pa.field("label", strings)]
-        for name, column in zip(self.columns, own, strict=True):
-            fields.append(pa.field(name, column.type, nullable=False))
-        return pa.Table.from_arrays([rows.ids, rows.labels, *own], schema=pa.schema(fields))
+        columns: list[pa.Array] = [rows.ids, rows.labels, *self.columns_of(rows.batch)]
+        named = zip([self.id_column, "label", *self.columns], columns, strict=True)
+        fields = [pa.field(name, own.type, nullable=name == "label") for name, own in named]
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
     @staticmethod
     @abstractmethod
@@ -218,6 +216,18 @@ class StoredRowGroup(RowGroup[RowBatch]):
         return DAMAGE.of(f"{self.shard.path}, row group {self.index}", problem)
 
 
+def rows_by_group(
+    groups: Iterable[RowGroup[RowBatch]], rows: IntArray
+) -> Iterator[tuple[RowGroup[RowBatch], IntArray]]:
+    """Each row group with its own of the ``rows`` (ascending) of all groups, counted from its
+    first row."""
+    first = 0
+    for group in groups:
+        own = slice(*np.searchsorted(rows, [first, first + group.n_docs]))
+        yield group, rows[own] - first
+        first += group.n_docs
+
+
 def stored_groups(
     folder: Path,
     shards: Sequence[ShardEntry],
@@ -323,11 +333,8 @@ class RowCorpus(ABC, Generic[RowBatch]):
         """Write the rows of this corpus, which is stored in ``whole``, where ``chosen`` (n_rows,)
         is true as the corpus ``part``; return its manifest."""
         with closing(ShardWriter(part, self.kind, self.fields)) as writer:
-            start = 0
-            for group in self.row_groups:
-                rows = np.flatnonzero(chosen[start : start + group.n_docs])
+            for group, rows in rows_by_group(self.row_groups, np.flatnonzero(chosen)):
                 writer.append(group.read_rows(list(self.fields)).take(rows))
-                start += group.n_docs
             shards = writer.finish()
         return self._finish_part(whole, part, shards)
 

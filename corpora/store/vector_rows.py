@@ -54,8 +54,12 @@ class VectorShard(ShardEntry, frozen=True):
         return [Sizes.of_items(n_items) for n_items in self.row_groups]
 
 
-class VectorManifest(CorpusManifest, frozen=True, kw_only=True):
-    """Files and sizes of a corpus of vectors, and how its values were made."""
+class VectorManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=True):
+    """Files and sizes of a corpus of vectors, and how its values were made, in their order on disk.
+
+    The type of values is left out for float32, so that manifests have the bytes of earlier
+    releases.
+    """
 
     kind = VECTORS
     n_columns: Annotated[int, Meta(ge=1, le=MOST_COLUMNS)]
@@ -83,20 +87,14 @@ class VectorManifest(CorpusManifest, frozen=True, kw_only=True):
         }
 
     def to_json(self) -> dict[str, Json]:
-        return {
-            **self.sums,
-            "n_columns": self.n_columns,
-            "n_bytes": sum(shard.n_bytes for shard in self.shards),
-            "columns": self.columns,
-            # Left out for float32, so that manifests have the bytes of earlier releases.
-            **({} if self.value_type == "float32" else {"value_type": self.value_type}),
-            "made": msgspec.to_builtins(self.made),
-            "projection": None if self.projection is None else self.projection.to_json(),
-            "shards": [
-                shard.to_json() | {"n_items": sum(shard.row_groups), "row_groups": shard.row_groups}
-                for shard in self.shards
-            ],
-        }
+        n_bytes = sum(shard.n_bytes for shard in self.shards)
+        sizes = {**self.sums, "n_columns": self.n_columns, "n_bytes": n_bytes}
+        stored: dict[str, Json] = sizes | msgspec.to_builtins(self)
+        stored["shards"] = [
+            shard.to_json() | {"n_items": sum(shard.row_groups)} | msgspec.to_builtins(shard)
+            for shard in self.shards
+        ]
+        return stored
 
 
 @dataclass(frozen=True, slots=True)

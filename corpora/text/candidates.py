@@ -20,13 +20,7 @@ from sparsetopics.corpora.readers.blocks import NO_ACCOUNT
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.text.lemmas import commonest_forms
 from sparsetopics.corpora.text.pruning import PruningOptions, WordTotals, prune
-from sparsetopics.corpora.text.vocabulary import (
-    FREQUENCIES,
-    Vocabulary,
-    different_words,
-    frequencies_in,
-    read_columns,
-)
+from sparsetopics.corpora.text.vocabulary import FREQUENCIES, Vocabulary, read_words
 
 FILE_NAME = "candidates.parquet"
 _N_DOCUMENTS, _PRUNING = b"n_documents", b"pruning"  # in the metadata of the file
@@ -50,9 +44,7 @@ def read_candidates(folder: Path, entry: FileEntry) -> tuple[WordTotals, Pruning
     entry.check(folder, _DAMAGE)
     path = folder / FILE_NAME
     try:
-        table = read_columns(path, ["word", *FREQUENCIES])
-        words = different_words(table["word"])
-        of_documents, of_terms = (frequencies_in(table, name) for name in FREQUENCIES)
+        table, words, of_documents, of_terms = read_words(path)
         metadata = table.schema.metadata or {}
         n_documents, cuts = (parse_json(metadata[key]) for key in (_N_DOCUMENTS, _PRUNING))
         pruning = decoded(cuts, PruningOptions, path, _DAMAGE)

@@ -156,11 +156,9 @@ def prune(
 def _limits(n_docs: int, options: PruningOptions, *, counted: bool) -> tuple[int, int]:
     """The least and the greatest document frequency of a kept word."""
     unlimited = counted or n_docs < SMALL_COLLECTION
-    min_df, max_df = options.min_df, options.max_df
-    if min_df is None:
-        min_df = 1 if unlimited else DEFAULT_MIN_DF
-    if max_df is None:
-        max_df = 1.0 if unlimited else DEFAULT_MAX_DF
+    usual = (1, 1.0) if unlimited else (DEFAULT_MIN_DF, DEFAULT_MAX_DF)
+    min_df = usual[0] if options.min_df is None else options.min_df
+    max_df = usual[1] if options.max_df is None else options.max_df
     least = int(np.ceil(min_df * n_docs)) if isinstance(min_df, float) else min_df
     most = int(max_df * n_docs) if isinstance(max_df, float) else max_df
     return max(least, 1), most

@@ -112,9 +112,11 @@ def find_tokens(
         length = 0
         excess = 0  # of the length of a run over its weight; ASCII letters have none
         key = _KEY_START
-        for position in range(offsets[d], offsets[d + 1]):
-            byte = text[position]
-            if byte < 0x80:
+        for position in range(offsets[d], offsets[d + 1] + 1):
+            byte = text[position] if position < offsets[d + 1] else np.uint8(0)
+            if position == offsets[d + 1]:  # which ends a run, too
+                weight = -1
+            elif byte < 0x80:
                 weight = int(weights[byte])
             elif byte >= 0xC0:  # otherwise a later byte of the same character
                 weight = int(weights[_code_point(text, position)])
@@ -138,14 +140,6 @@ def find_tokens(
                 length = 0
                 excess = 0
                 key = _KEY_START
-        if length > 0:
-            n_read += length - excess
-            if length - excess >= least:
-                starts[n_tokens] = offsets[d + 1] - length
-                lengths[n_tokens] = length
-                keys[n_tokens] = key
-                n_tokens += 1
-                n_kept += length - excess
         indptr[d + 1] = n_tokens
     letters = np.array([n_kept, n_read - n_kept + n_uncut, n_uncut], np.int64)
     return starts[:n_tokens], lengths[:n_tokens], keys[:n_tokens], indptr, letters

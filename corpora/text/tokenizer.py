@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, VocabularyError
+from sparsetopics.base.soundness import require
 from sparsetopics.base.wording import without_middle
 from sparsetopics.corpora.readers.blocks import CountedBlock, ReadingAccount, TextBlock
 from sparsetopics.corpora.readers.fields import TEXT
@@ -124,11 +125,9 @@ class TokenizerOptions:
         """The options that ``settings``, read from JSON, stand for; ValueError or
         msgspec.ValidationError for settings that this release does not know."""
         unknown = sorted(set(settings) - {field.name for field in fields(cls)})
-        if unknown:
-            raise ValueError(f"settings {', '.join(unknown)}")
+        require(not unknown, f"settings {', '.join(unknown)}")
         rule = settings.get("rule", FIRST_RULE)
-        if rule not in (FIRST_RULE, RULE):
-            raise ValueError(f"rule {rule!r}")
+        require(rule in (FIRST_RULE, RULE), f"rule {rule!r}")
         return msgspec.convert({**settings, "rule": rule}, cls)
 
 

@@ -106,19 +106,18 @@ class Vocabulary:
         """
         path = folder / FILE_NAME
         try:
-            table = read_columns(path, ["word", *FREQUENCIES, _FORM])
+            table, column, of_documents, of_terms = read_words(path, [_FORM])
             metadata = table.schema.metadata or {}
             tokenizer = parse_json(metadata.get(_TOKENIZER_KEY, b"null"))
             if not isinstance(tokenizer, dict | None):
                 raise ValueError(f"its tokeniser settings are {tokenizer!r}")
-            words = tuple(different_words(table["word"]).to_pylist())
+            words = tuple(column.to_pylist())
             grown = tuple(parse_json(metadata.get(_GROWN_KEY, b"[]")))
             require(all(type(n) is int for n in grown), f"it has grown at {grown!r}")
             is_rising = all(a < b for a, b in pairwise((0, *grown, len(words))))
             require(
                 is_rising or not grown, f"it has {len(words):,} words, but has grown at {grown}"
             )
-            of_documents, of_terms = (frequencies_in(table, name) for name in FREQUENCIES)
             forms = _forms(table[_FORM]) if _FORM in table.column_names else None
         except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
             problem = f"cannot be read as a vocabulary: {reason_of(error)}"
@@ -126,16 +125,25 @@ class Vocabulary:
         return cls(words, of_documents, of_terms, tokenizer, forms, grown)
 
 
-def read_columns(path: Path, names: Sequence[str]) -> pa.Table:
-    """Those of the columns that a file has; words stay a dictionary, so that a short file cannot
-    claim much memory."""
+def read_words(
+    path: Path, others: Sequence[str] = ()
+) -> tuple[pa.Table, pa.StringArray, IntArray, IntArray]:
+    """A file of words, with those of the ``others`` that it has; its words, and their frequencies
+    in documents and in all, (n_words,) each.
+
+    Raises KeyError, ValueError and the errors of Arrow and of the disk if they are not sound.
+    """
+    # Words stay a dictionary, so that a short file cannot claim much memory.
     with path.open("rb") as raw, open_parquet(raw, dictionary_columns=["word"]) as file:
         check_sizes(raw, _MOST_UNPACKED)
+        names = ["word", *FREQUENCIES, *others]
         known = [name for name in names if name in file.schema_arrow.names]
-        return file.read(known, use_threads=False)
+        table = file.read(known, use_threads=False)
+    words = _different_words(table["word"])
+    return table, words, *(_frequencies_in(table, name) for name in FREQUENCIES)
 
 
-def different_words(column: pa.ChunkedArray) -> pa.StringArray:
+def _different_words(column: pa.ChunkedArray) -> pa.StringArray:
     """The words; ValueError unless they are strings, each once."""
     if column.type != pa.dictionary(pa.int32(), pa.string()):
         raise ValueError(f"its words are of type {column.type}")
@@ -156,7 +164,7 @@ def _forms(column: pa.ChunkedArray) -> tuple[str, ...]:
     return tuple(column.to_pylist())
 
 
-def frequencies_in(table: pa.Table, name: str) -> IntArray:
+def _frequencies_in(table: pa.Table, name: str) -> IntArray:
     """A column of frequencies; ValueError unless they are whole numbers, none negative."""
     column = table[name]
     if column.type != pa.int64() or column.null_count:

@@ -18,6 +18,7 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.errors import SparsetopicsError, warn_user
 from sparsetopics.corpora.batching import Batches, TrainingData
 from sparsetopics.corpora.grouping import LABEL
+from sparsetopics.corpora.store.shards import rows_by_group
 from sparsetopics.inference.course import Kept
 from sparsetopics.inference.moves.standing import TopicUse
 from sparsetopics.inference.topics import falling
@@ -99,10 +100,8 @@ def _columns(data: TrainingData, rows: IntArray) -> Columns:
     since those say most."""
     fields = [name for name, kind in data.corpora[0].fields.items() if kind == "string"]
     columns: Columns = {name: [] for name in [LABEL, *fields]}
-    first = 0
-    for group in chain.from_iterable(corpus.row_groups for corpus in data.corpora):
-        own = rows[(rows >= first) & (rows < first + group.n_docs)] - first
-        first += group.n_docs
+    groups = chain.from_iterable(corpus.row_groups for corpus in data.corpora)
+    for group, own in rows_by_group(groups, rows):
         labels = group.read_labels() if len(own) else []
         columns[LABEL] += [labels[row] for row in own]
         if fields and len(own):  # reading any imports pandas, where it is installed
