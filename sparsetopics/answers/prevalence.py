@@ -158,24 +158,6 @@ class GroupedDocuments(NamedTuple):
         return Prevalence(self.grouping, self.topics, groups, means, telling, self.n_left_out)
 
 
-def prevalence(
-    model: Model,
-    corpus: Corpus,
-    words: Sequence[str],
-    grouping: Grouping,
-    n_words: int = 5,
-    *,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
-) -> Prevalence:
-    """Estimate how much of each topic there is in the groups of the documents of ``corpus``.
-
-    Arguments, and what is raised, are those of ``grouped_documents``.
-    """
-    found = grouped_documents(model, corpus, words, grouping, workers=workers, broadcast=broadcast)
-    return found.prevalence(n_words)
-
-
 def grouped_documents(
     model: Model,
     corpus: Corpus,
