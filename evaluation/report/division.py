@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sparsetopics.answers.prevalence import LEVEL, GroupedDocuments, NewKey
+from sparsetopics.answers.prevalence import GroupedDocuments, NewKey
 from sparsetopics.base.batches import AnyArray, FloatArray, IntArray
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import listed, quantity
@@ -198,7 +198,7 @@ def _cells(
     n_documents = np.zeros(len(keys), np.int64)
     n_documents[known] = means.n_documents
     shares = np.full((3, len(keys), len(found.topics)), np.nan)
-    shares[:, known] = means.mean, *means.interval(LEVEL)
+    shares[:, known] = means.mean, *means.interval()
     return [n_documents, *shares]
 
 
@@ -217,7 +217,7 @@ def _compared(
     topic_word: FloatArray,
 ) -> Differences:
     means, places = group_means(totals, topic_word), np.array(pairs)
-    found = group_differences(means, places, LEVEL)
+    found = group_differences(means, places)
     return Differences(names, means.mean[places[:, 0]], found.difference, found.low, found.high)
 
 
