@@ -145,6 +145,5 @@ def _written(
     restored_path.parent.mkdir(parents=True, exist_ok=True)
     restored_path.write_bytes(grey_png(restored))
     picture_path.write_bytes(before_after_png(noisy, restored, clean))
-    if clean is None:
-        return Restored(str(image.path), None, None)
-    return Restored(str(image.path), psnr(clean, noisy), psnr(clean, restored))
+    scores = (None, None) if clean is None else (psnr(clean, noisy), psnr(clean, restored))
+    return Restored(str(image.path), *scores)
