@@ -224,15 +224,14 @@ def _compared(
 def _against_rest(by_group: GroupedDocuments, groups: Sequence[str]) -> Differences:
     """Compare each group with all other documents."""
     totals = [by_group.totals[GroupKey(name, None)] for name in groups]
-    for name in groups:
-        rest = GroupTotal(len(by_group.topics), len(by_group.words))
-        for key, total in by_group.totals.items():
-            if key.name != name:
-                rest.include(total)
-        totals.append(rest)
+    totals += [_all_but(by_group, name) for name in groups]
     places = [(place, len(groups) + place) for place in range(len(groups))]
     names = [(name, "the rest") for name in groups]
     return _compared(names, totals, places, by_group.topic_word)
+
+
+def _all_but(by_group: GroupedDocuments, name: str) -> GroupTotal:
+    return by_group.joined(lambda key: key if key.name == name else _ALL).totals[_ALL]
 
 
 def _pairs(by_group: GroupedDocuments, groups: Sequence[str]) -> Differences:
