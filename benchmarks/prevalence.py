@@ -18,7 +18,7 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from sparsetopics.answers.prevalence import prevalence
+from sparsetopics.answers.prevalence import grouped_documents
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping, GroupKey, LocalGroups, Over
@@ -248,8 +248,8 @@ def memory(documents: int, topics: int, words: int, workers: int) -> None:
     known = np.ones(words, np.int64)
     corpus = Corpus(Vocabulary(tuple(names), known, known), groups)
     before, began = _peak(), time.perf_counter()
-    found = prevalence(model, corpus, names, DrawnGrouping("label", Over("label", "month")),
-                       workers=workers)  # fmt: skip
+    grouping = DrawnGrouping("label", Over("label", "month"))
+    found = grouped_documents(model, corpus, names, grouping, workers=workers).prevalence()
     seconds = time.perf_counter() - began
     n_rows = found.table([("", "")] * model.n_topics).num_rows
     click.echo(

@@ -98,7 +98,7 @@ def command(
         sparsetopics prevalence run corpus --by section --differences
         sparsetopics prevalence run corpus --by section --over date:month --out months.csv
     """
-    from sparsetopics.answers.prevalence import prevalence
+    from sparsetopics.answers.prevalence import grouped_documents
     from sparsetopics.answers.table_files import table_output, write_output
     from sparsetopics.answers.themes import opened
     from sparsetopics.answers.topic_names import labels_of
@@ -115,10 +115,11 @@ def command(
     with open_broadcast_map(where) as broadcast:
         trained = opened(run, names, n_themes)
         documents = trained.documents_at(where.seen_from_there(corpus))
-        found = prevalence(
-            trained.model, documents, trained.words.shown, grouping, n_words,
+        groups = grouped_documents(
+            trained.model, documents, trained.words.shown, grouping,
             workers=where.threads, broadcast=broadcast,
         )  # fmt: skip
+    found = groups.prevalence(n_words)
     labels = labels_of(trained)
     table = found.differences(labels) if differences else found.table(labels)
     if found.n_left_out:

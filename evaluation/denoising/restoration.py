@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import OptionError, RunError, SourceError
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import quantity
@@ -86,7 +85,12 @@ def restore_images(
             elif clean is not None:
                 truth = read_grey(clean / image.name).astype(np.float64)
             restored = denoise(noisy, sigma / WHITE, prior, executor=executor)
-            found.append(_written(folder, image, noisy, restored, truth))
+            pictures = grey_png(restored), before_after_png(noisy, restored, truth)
+            for path, picture in zip(_outputs_of(image), pictures, strict=True):
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(picture)
+            scores = (None, None) if truth is None else (psnr(truth, noisy), psnr(truth, restored))
+            found.append(Restored(str(image.path), *scores))
             on_image(number + 1, len(images))
     return found
 
@@ -132,19 +136,3 @@ def _outputs_of(image: SourceFile) -> tuple[Path, Path]:
     if name.is_absolute() or ".." in name.parts:  # as a service may list it
         raise SourceError(str(image.path), "the name leads out of its folder", "Rename it.")
     return name.with_name(f"{name.stem}.png"), name.with_name(f"{name.stem}-before-after.png")
-
-
-def _written(
-    folder: Path,
-    image: SourceFile,
-    noisy: FloatArray,
-    restored: FloatArray,
-    clean: FloatArray | None,
-) -> Restored:
-    restored_path, picture_path = (folder / path for path in _outputs_of(image))
-    restored_path.parent.mkdir(parents=True, exist_ok=True)
-    restored_path.write_bytes(grey_png(restored))
-    picture_path.write_bytes(before_after_png(noisy, restored, clean))
-    if clean is None:
-        return Restored(str(image.path), None, None)
-    return Restored(str(image.path), psnr(clean, noisy), psnr(clean, restored))

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sparsetopics.answers.prevalence import LEVEL, GroupedDocuments, NewKey
+from sparsetopics.answers.prevalence import GroupedDocuments, NewKey
 from sparsetopics.base.batches import AnyArray, FloatArray, IntArray
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import listed, quantity
@@ -198,7 +198,7 @@ def _cells(
     n_documents = np.zeros(len(keys), np.int64)
     n_documents[known] = means.n_documents
     shares = np.full((3, len(keys), len(found.topics)), np.nan)
-    shares[:, known] = means.mean, *means.interval(LEVEL)
+    shares[:, known] = means.mean, *means.interval()
     return [n_documents, *shares]
 
 
@@ -217,22 +217,21 @@ def _compared(
     topic_word: FloatArray,
 ) -> Differences:
     means, places = group_means(totals, topic_word), np.array(pairs)
-    found = group_differences(means, places, LEVEL)
+    found = group_differences(means, places)
     return Differences(names, means.mean[places[:, 0]], found.difference, found.low, found.high)
 
 
 def _against_rest(by_group: GroupedDocuments, groups: Sequence[str]) -> Differences:
     """Compare each group with all other documents."""
     totals = [by_group.totals[GroupKey(name, None)] for name in groups]
-    for name in groups:
-        rest = GroupTotal(len(by_group.topics), len(by_group.words))
-        for key, total in by_group.totals.items():
-            if key.name != name:
-                rest.include(total)
-        totals.append(rest)
+    totals += [_all_but(by_group, name) for name in groups]
     places = [(place, len(groups) + place) for place in range(len(groups))]
     names = [(name, "the rest") for name in groups]
     return _compared(names, totals, places, by_group.topic_word)
+
+
+def _all_but(by_group: GroupedDocuments, name: str) -> GroupTotal:
+    return by_group.joined(lambda key: key if key.name == name else _ALL).totals[_ALL]
 
 
 def _pairs(by_group: GroupedDocuments, groups: Sequence[str]) -> Differences:

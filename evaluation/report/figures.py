@@ -43,6 +43,7 @@ STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its 
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
     "grid.color": FAINT,
     "grid.linewidth": 0.6,
     "xtick.color": INK,
@@ -51,10 +52,10 @@ STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its 
 
 
 @contextmanager
-def styled_axes(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
-    """Make a figure of ``width`` by ``height`` inches with axes, in the style of the page."""
+def styled_axes(height: float) -> Iterator[tuple[Figure, Axes]]:
+    """Make a figure of ``height`` inches with axes, in the style of the page."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
         yield figure, figure.add_subplot()
 
 
@@ -63,7 +64,7 @@ def trace_figure(series: Sequence[Line], label: str, colours: Sequence[int] | No
 
     A line is the laps of a run and its numbers after them.
     """
-    with styled_axes(WIDTH, 3.2) as (figure, axes):
+    with styled_axes(3.2) as (figure, axes):
         for number, (laps, values) in zip(colours or range(len(series)), series, strict=True):
             axes.plot(
                 laps,
@@ -76,7 +77,6 @@ def trace_figure(series: Sequence[Line], label: str, colours: Sequence[int] | No
         axes.set_xlabel("lap")
         axes.set_ylabel(label, loc="top")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.ticklabel_format(axis="y", useOffset=False)
         if all(isinstance(value, int) for _, values in series for value in values):
             axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         return svg_text(figure)
@@ -93,7 +93,7 @@ def score_figure(
 
     A dotted line is the score of topic models without topics, ``unigram``.
     """
-    with styled_axes(WIDTH, 1.0 + 0.42 * len(names)) as (figure, axes):
+    with styled_axes(1.0 + 0.42 * len(names)) as (figure, axes):
         for place, (score, own) in enumerate(zip(scores, colours, strict=True)):
             error = 2 * score.standard_error
             axes.errorbar(score.mean, place, xerr=error, color=colour(own), marker="o", capsize=4)
@@ -105,7 +105,6 @@ def score_figure(
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlabel(f"{label}{dotted}", loc="right")  # room for it is on the left
         axes.grid(axis="y", visible=False)
-        axes.ticklabel_format(axis="x", useOffset=False)
         return svg_text(figure)
 
 
@@ -120,7 +119,7 @@ def curve_figure(scores: Mapping[int, Estimate], recommended: int, as_good: tupl
     errors = [score.standard_error for score in scores.values()]
     # So that a band of one number has a width, and the axis a length if no other number is shown.
     margin = max(max(sizes) / min(sizes), 1.5) ** 0.02
-    with styled_axes(WIDTH, 2.5) as (figure, axes):
+    with styled_axes(2.5) as (figure, axes):
         axes.axvspan(as_good[0] / margin, as_good[1] * margin, color=colour(0), alpha=0.15, lw=0)
         axes.axhline(max(means), color=INK, linestyle=":", linewidth=1.2)
         axes.errorbar(sizes, means, errors, color=colour(0), marker="o", markersize=4, capsize=3)
@@ -133,7 +132,6 @@ def curve_figure(scores: Mapping[int, Estimate], recommended: int, as_good: tupl
         axes.set_xticks(sizes, [f"{size:,}" if size in shown else "" for size in sizes])
         axes.set_xlabel("number of topics")
         axes.set_ylabel("log-likelihood per token")
-        axes.ticklabel_format(axis="y", useOffset=False)
         return svg_text(figure)
 
 
@@ -163,7 +161,7 @@ def band_path(low: FloatArray, high: FloatArray) -> str:
 
 def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -> str:
     """Draw the moves accepted in each lap as stacked bars, a colour for each kind of move."""
-    with styled_axes(WIDTH, 3.2) as (figure, axes):
+    with styled_axes(3.2) as (figure, axes):
         below = np.zeros(len(laps))
         for number, (kind, counts) in enumerate(accepted.items()):
             axes.bar(laps, counts, bottom=below, width=0.8, color=colour(number), label=kind)

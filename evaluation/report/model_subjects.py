@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,9 +81,8 @@ def topic_subject(
         assert not isinstance(corpus, VectorCorpus), "refused by check_corpus"
         if coherence is None:
             coherence = coherence_in(corpus, topic_word)
-        shares = proportions_under(topic_word, topics.doc_concentration, workers=workers)
-        found = _examples(shares, topic_word, topics.vocabulary.shown, corpus)
-        note = examples_note(found.n_seen, found.n_docs, "documents")
+        shares = partial(proportions_under, topic_word, topics.doc_concentration, workers)
+        found, note = _examples(shares, topic_word, topics.vocabulary.shown, corpus)
     shown = report_topics(topic_word, topics.vocabulary, run, coherence, is_empty, found)
     if run is None:
         seen = plain_overview("topics", shown)
@@ -209,8 +209,7 @@ def mixture_subject(
         means, coherence, found = model.topic_word_mean, None, None
         if isinstance(corpus, Corpus):
             coherence = coherence_in(corpus, means)
-            found = _examples(shares_of(model, workers=workers), means, words, corpus)
-            note = examples_note(found.n_seen, found.n_docs, "documents")
+            found, note = _examples(shares_of(model, workers=workers), means, words, corpus)
         topics = report_topics(means, run.words, run, coherence, is_empty, found)
         seen = plain_overview("components", topics)
     n_empty = int(is_empty.sum())
@@ -307,10 +306,11 @@ def report_topics(
 
 def _examples(
     shares: Shares, topic_word: FloatArray, words: Sequence[str], corpus: Corpus
-) -> Representatives:
-    """Return documents of all topics; at most 20,000 are searched, so that pages come fast."""
+) -> tuple[Representatives, str]:
+    """Return documents of all topics, and which were searched: 20,000 at most, to be fast."""
     topics = TopicsToShow(shares, topic_word, words, range(len(topic_word)))
-    return representatives(topics, corpus, N_EXAMPLES, most=MOST_ROWS)
+    found = representatives(topics, corpus, N_EXAMPLES, most=MOST_ROWS)
+    return found, examples_note(found.n_seen, found.n_docs, "documents")
 
 
 def examples_note(n_seen: int, n_rows: int, noun: str) -> str:

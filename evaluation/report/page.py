@@ -147,9 +147,7 @@ def _data(report: Report) -> dict[str, Markup]:
 def _best(shown: Sequence[Shown]) -> Shown:
     """Return the model with the highest score in the first family, or its first model."""
     alike = [each for each in shown if each.subject.family == shown[0].subject.family]
-    scores = [each.subject.score for each in alike]
-    means = [-math.inf if score is None else score.mean for score in scores]
-    return alike[means.index(max(means))]
+    return max(alike, key=lambda each: score.mean if (score := each.subject.score) else -math.inf)
 
 
 def _families(shown: Sequence[Shown]) -> list[Family]:

@@ -101,14 +101,6 @@ def check_title(title: str | None) -> None:
         refuse("title", problem.removeprefix("a name "))
 
 
-def _subject_of(run: AnyRun, topic_path: TopicPathFolder | None) -> RunSubject:
-    """Return the function that says what a page shows of a run."""
-    if topic_path is not None:
-        return partial(topic_subject, topic_path=topic_path)
-    found: RunSubject = imported(MODELS[run.model.name].subject)
-    return found
-
-
 def write_run_report(
     path: Path,
     runs: Sequence[Path],
@@ -192,7 +184,10 @@ def run_report(
         if run.topics[0].id.startswith(THEME):
             kind = "Themes of a topic model"
         has_given_names |= any(topic.name for topic in run.topics)
-        subjects.append(_subject_of(run, topic_path)(run, documents, workers=workers))
+        subject_of: RunSubject = imported(MODELS[run.model.name].subject)
+        if topic_path is not None:
+            subject_of = partial(topic_subject, topic_path=topic_path)
+        subjects.append(subject_of(run, documents, workers=workers))
         trained = run.settings["corpus"]
     has_words = any(subject.topics for subject in subjects)
     examples = "" if corpus is None else corpus_name

@@ -14,9 +14,9 @@ STEPS = 200  # of majorization
 def map_topics(distances: FloatArray) -> FloatArray:
     """Place topics in the unit square, (n_topics, 2), so that distances are as given.
 
-    ``distances`` is (n_topics, n_topics). The sum of squared errors of distances is reduced by
-    majorization (SMACOF; de Leeuw 1977), from classical scaling on. Both axes are then stretched to
-    fill the square. Of a single topic, the place is the middle.
+    ``distances`` is (n_topics, n_topics), of two topics or more. The sum of squared errors of
+    distances is reduced by majorization (SMACOF; de Leeuw 1977), from classical scaling on. Both
+    axes are then stretched to fill the square.
     """
     places = classical_scaling(distances)
     n_topics = len(distances)
@@ -62,14 +62,12 @@ def _lumped(topic_word: FloatArray, n_kept: int) -> FloatArray:
 def classical_scaling(distances: FloatArray) -> FloatArray:
     """Return the two leading coordinates of multidimensional scaling (Torgerson 1952).
 
-    ``distances`` is (n_topics, n_topics).
+    ``distances`` is (n_topics, n_topics), of two topics or more.
     """
     n_topics = len(distances)
     centring = np.eye(n_topics) - 1.0 / n_topics
     values, vectors = np.linalg.eigh(-0.5 * centring @ distances**2 @ centring)
-    places = np.zeros((n_topics, 2))
-    n_axes = min(2, n_topics)
-    places[:, :n_axes] = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :n_axes]
+    places: FloatArray = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :2].copy()
     # The sign of an eigenvector is arbitrary: let each axis point to its farthest topic.
     farthest = places[np.abs(places).argmax(axis=0), [0, 1]]
     places *= np.where(farthest < 0, -1.0, 1.0)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
-
 from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import NAME_BALANCE, NAME_WORDS, relevant_words
 from sparsetopics.measures.top_words import top_words
@@ -150,7 +148,6 @@ def themes_of_path(tree: TopicTree, n_topics: int, n_themes: int) -> list[int]:
 
 def theme_order(order: Sequence[int], of_topics: Sequence[int]) -> list[int]:
     """Return the place of each topic's theme among themes, in the order of the tree."""
-    places = {
-        theme: place for place, theme in enumerate(dict.fromkeys(of_topics[t] for t in order))
-    }
-    return [places[theme] for theme in np.asarray(of_topics).tolist()]
+    themes = list(dict.fromkeys(of_topics[topic] for topic in order))
+    places = {theme: place for place, theme in enumerate(themes)}
+    return [places[theme] for theme in of_topics]

@@ -39,7 +39,6 @@ from sparsetopics.options.registry import MODELS
 
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
-LEVEL = 0.95  # of intervals
 Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
 NewKey = Callable[[GroupKey], GroupKey]
 
@@ -65,7 +64,7 @@ class Prevalence(NamedTuple):
         n_groups, n_topics = self.means.mean.shape
         columns = self._topic_columns(n_groups, labels)
         columns |= self._group_columns(np.arange(n_groups), n_topics)
-        low, high = self.means.interval(LEVEL)
+        low, high = self.means.interval()
         values = {"mean": self.means.mean, "standard_error": self.means.standard_error}
         values |= {"low": low, "high": high}
         columns |= {name: _by_topic(own) for name, own in values.items()}
@@ -84,7 +83,7 @@ class Prevalence(NamedTuple):
         """
         pairs = self._pairs()
         n_topics = len(self.topics)
-        found = group_differences(self.means, pairs, LEVEL)
+        found = group_differences(self.means, pairs)
         columns = self._topic_columns(len(pairs), labels)
         columns |= self._group_columns(pairs[:, 0], n_topics)
         columns |= self._group_columns(pairs[:, 1], n_topics, "other_")
@@ -156,24 +155,6 @@ class GroupedDocuments(NamedTuple):
         ]
         groups = list(self.totals)
         return Prevalence(self.grouping, self.topics, groups, means, telling, self.n_left_out)
-
-
-def prevalence(
-    model: Model,
-    corpus: Corpus,
-    words: Sequence[str],
-    grouping: Grouping,
-    n_words: int = 5,
-    *,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
-) -> Prevalence:
-    """Estimate how much of each topic there is in the groups of the documents of ``corpus``.
-
-    Arguments, and what is raised, are those of ``grouped_documents``.
-    """
-    found = grouped_documents(model, corpus, words, grouping, workers=workers, broadcast=broadcast)
-    return found.prevalence(n_words)
 
 
 def grouped_documents(

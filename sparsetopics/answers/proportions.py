@@ -51,7 +51,7 @@ def proportions_of(model: TopicPosterior, workers: int) -> Shares:
     """
     # Stored word by word, because each batch takes the columns of its words.
     topic_word = np.asfortranarray(model.topic_word_mean)
-    return proportions_under(topic_word, model.doc_concentration, workers=workers)
+    return partial(proportions_under, topic_word, model.doc_concentration, workers)
 
 
 def responsibilities_of(model: MixturePosterior, workers: int) -> Shares:
@@ -60,10 +60,11 @@ def responsibilities_of(model: MixturePosterior, workers: int) -> Shares:
 
 
 def proportions_under(
-    topic_word: FloatArray, doc_concentration: FloatArray, *, workers: int = 1
-) -> Shares:
-    """A function like that of ``shares_of``, for topics (n_topics, n_words) without a model."""
-    return partial(_proportions, topic_word, doc_concentration, workers)
+    topic_word: FloatArray, doc_concentration: FloatArray, workers: int, batch: Rows
+) -> FloatArray:
+    """The proportions of a batch of documents, for topics (n_topics, n_words) without a model."""
+    assert isinstance(batch, DocumentBatch), "topics are over words"
+    return topic_proportions(batch, topic_word, doc_concentration, workers=workers)
 
 
 def share_tables(
@@ -228,10 +229,3 @@ def _tokens_of(
 
 def _responsibilities(model: MixturePosterior, batch: Rows) -> FloatArray:
     return model.responsibilities(batch.values)
-
-
-def _proportions(
-    topic_word: FloatArray, doc_concentration: FloatArray, workers: int, batch: Rows
-) -> FloatArray:
-    assert isinstance(batch, DocumentBatch), "topics are over words"
-    return topic_proportions(batch, topic_word, doc_concentration, workers=workers)

@@ -33,6 +33,7 @@ from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.runs.run import AnyRun
 
 N_WORDS = 8  # of a document
+_Some = slice | IntArray  # rows of a row group
 SPARE = 2  # documents kept for each that is wanted, as some may turn out to be near-duplicates
 
 
@@ -130,10 +131,12 @@ def representatives(
     core = core_words(topics.topic_word, topics.chosen)
     shares, chosen, n_kept = topics.shares, topics.chosen, n * SPARE
     task = partial(_choose_from_part, shares, chosen, core, n_kept, grouping)
-    parts = [_Part(number, group) for number, group in enumerate(corpus.row_groups)]
+    rows_of: Mapping[int, _Some] = dict.fromkeys(range(len(corpus.row_groups)), slice(None))
+    n_seen = corpus.n_docs
     if most is not None:
-        spread = spread_rows(corpus.row_groups, most)
-        parts = [_Part(number, parts[number].group, rows) for number, rows in spread.items()]
+        rows_of = spread = spread_rows(corpus.row_groups, most)
+        n_seen = sum(map(len, spread.values()))
+    parts = [(number, corpus.row_groups[number], rows) for number, rows in rows_of.items()]
     best: list[list[Candidate]] = [[] for _ in topics.chosen]
     for found in broadcast(task, parts):
         best = [choose([*own, *more], n_kept) for own, more in zip(best, found, strict=True)]
@@ -143,16 +146,7 @@ def representatives(
         _described(topic, own, topics, core.indices[slice(*core.indptr[k : k + 2])], names)
         for k, (topic, own) in enumerate(zip(topics.chosen, best, strict=True))
     ]
-    n_seen = sum(part.group.n_docs if part.rows is None else len(part.rows) for part in parts)
     return Representatives(topics, by, of_topics, n_seen, corpus.n_docs)
-
-
-class _Part(NamedTuple):
-    """The rows of a row group that are searched."""
-
-    number: int
-    group: RowGroup[DocumentBatch]
-    rows: IntArray | None = None  # None: all
 
 
 def _choose_from_part(
@@ -161,16 +155,14 @@ def _choose_from_part(
     core: csr_array,
     n_kept: int,
     grouping: Grouping,
-    part: _Part,
+    part: tuple[int, RowGroup[DocumentBatch], _Some],  # a row group, its number, and rows of it
 ) -> list[list[Candidate]]:
-    batch = part.group.read()
-    codes, keys, _ = grouping.of(part.group)
-    rows = np.arange(part.group.n_docs) if part.rows is None else part.rows
-    if part.rows is not None:
-        batch = batch.take(rows)
+    number, group, rows = part
+    batch = group.read()[rows]
+    codes, keys, _ = grouping.of(group)
     names = [*(key.name for key in keys), None]  # the code −1, of no value, is the last one's
     groups = [names[code] for code in codes[rows].tolist()]
-    places = [(part.number, row) for row in rows.tolist()]
+    places = [(number, row) for row in np.arange(group.n_docs)[rows].tolist()]
     shares = shares_of_batch(batch)
     return choose_from_batch(batch, shares, groups, topics, core, n_kept, places)
 

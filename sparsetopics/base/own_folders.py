@@ -81,9 +81,8 @@ def _stranger_of_quickstart(folder: Path) -> str:
     kinds = {"run": RUN, "corpus": CORPUS, "train": CORPUS, "heldout": CORPUS}
 
     def is_own(path: Path) -> bool:
-        if path.name in kinds:
-            return kinds[path.name].matches(path)
-        return path.name == "report.html" and path.is_file()
+        kind = kinds.get(path.name)
+        return kind.matches(path) if kind else path.name == "report.html" and path.is_file()
 
     if not RUN.matches(folder / "run"):
         return "a folder that quickstart did not make"

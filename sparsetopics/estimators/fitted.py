@@ -243,7 +243,7 @@ class FittedEstimator(Estimator):
         Raises OptionError for a mixture, for a field that the corpus lacks or that cannot be
         divided so, and for names that cannot be used; CorpusError if no document has a value.
         """
-        from sparsetopics.answers.prevalence import prevalence
+        from sparsetopics.answers.prevalence import grouped_documents
         from sparsetopics.answers.topic_names import labels_of
         from sparsetopics.corpora.grouping import Grouping
 
@@ -260,9 +260,9 @@ class FittedEstimator(Estimator):
             grouping.check_comparable()
         labels = labels_of(run)
         documents = self._more_rows(corpus).documents
-        found = prevalence(
-            run.model, documents, run.words.shown, grouping, int(n_words), workers=self._n_threads
-        )
+        words, workers = run.words.shown, self._n_threads
+        groups = grouped_documents(run.model, documents, words, grouping, workers=workers)
+        found = groups.prevalence(int(n_words))
         return found.differences(labels) if differences else found.table(labels)
 
     @naming_parameters()

@@ -46,6 +46,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels.items import multiply
 from sparsetopics.kernels.words import mixed
 
+LEVEL = 0.95  # of intervals
 ROUNDING = 1e-12  # of a mean square
 RIDGE = 1e-4  # of 1; keeps errors finite for topics that are the same
 EM_CYCLES = 20
@@ -163,10 +164,10 @@ class GroupMeans(NamedTuple):
     standard_error: FloatArray  # (n_groups, n_topics)
     skewness: FloatArray  # (n_groups, n_topics)  of the estimate of the mean, not of documents
 
-    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Return the lower and upper ends of intervals of this coverage, within [0, 1]."""
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and upper ends of 95 % intervals, within [0, 1]."""
         freedom = self.n_documents[:, None].astype(np.float64) - 1.0
-        low, high = skewed_interval(self.standard_error, self.skewness, freedom, level)
+        low, high = skewed_interval(self.standard_error, self.skewness, freedom, LEVEL)
         return np.maximum(self.mean + low, 0.0), np.minimum(self.mean + high, 1.0)
 
 
@@ -286,7 +287,7 @@ class Differences(NamedTuple):
     adjusted_p_value: FloatArray  # Holm: over all pairs and topics
 
 
-def group_differences(means: GroupMeans, pairs: IntArray, level: float = 0.95) -> Differences:
+def group_differences(means: GroupMeans, pairs: IntArray) -> Differences:
     """Compare groups; ``pairs`` is (n_pairs, 2), numbers of two groups without common documents.
 
     Degrees of freedom are Welch's. The third cumulants of two independent means subtract, which
@@ -305,7 +306,7 @@ def group_differences(means: GroupMeans, pairs: IntArray, level: float = 0.95) -
         freedom = (variance[one] + variance[other]) ** 2 / (spread[one] + spread[other])
     skewness, freedom = np.nan_to_num(skewness), np.nan_to_num(freedom, nan=1.0, posinf=1e9)
     t = unskewed(difference / unit, skewness)
-    low, high = skewed_interval(error, skewness, freedom, level)
+    low, high = skewed_interval(error, skewness, freedom, LEVEL)
     p_value = 2.0 * stdtr(freedom, -np.abs(t))
     return Differences(
         difference,

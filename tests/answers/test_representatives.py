@@ -1,5 +1,6 @@
 """Documents that represent topics: planted ones are found, whoever looks and wherever they are."""
 
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -68,7 +69,7 @@ def corpus_of(counts, labels=None, fields=None, n_each=50):
 
 
 def topics_of(topic_word, chosen=range(N_TOPICS), workers=1):
-    shares = proportions_under(topic_word, np.full(len(topic_word), 0.1), workers=workers)
+    shares = partial(proportions_under, topic_word, np.full(len(topic_word), 0.1), workers)
     return TopicsToShow(shares, topic_word, WORDS, chosen)
 
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from sparsetopics.answers import prevalence as prevalence_runs
-from sparsetopics.answers.prevalence import prevalence
+from sparsetopics.answers.prevalence import grouped_documents
 from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
@@ -246,9 +246,10 @@ def test_work_for_a_cluster_can_be_pickled(corpus, by, over, where):
         documents = Corpus.from_table(texts, vocabulary=run.words, keep=keep)
     arguments = (run.model, documents, run.words.words, Grouping.parse(by, over))
 
-    there = prevalence(*arguments, broadcast=broadcast).table(labels_of(run))
+    there = grouped_documents(*arguments, broadcast=broadcast)
 
-    assert there.equals(prevalence(*arguments).table(labels_of(run)))
+    here, labels = grouped_documents(*arguments), labels_of(run)
+    assert there.prevalence().table(labels).equals(here.prevalence().table(labels))
 
 
 def test_kept_fields_divide_documents_as_labels_do():
@@ -302,7 +303,8 @@ def test_too_many_groups_are_refused(monkeypatch):
 def test_too_many_comparisons_are_refused(monkeypatch):
     monkeypatch.setattr(prevalence_runs, "MOST_COMPARISONS", 1)
     run, corpus = load_run(Path("run")), Corpus.open("named")
-    found = prevalence(run.model, corpus, run.words.words, Grouping.parse("label", None))
+    grouping = Grouping.parse("label", None)
+    found = grouped_documents(run.model, corpus, run.words.words, grouping).prevalence()
 
     with pytest.raises(OptionError, match="more than 1 rows"):
         found.differences(labels_of(run))

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from browser import told_by
 from sparsetopics import LDA
-from sparsetopics.answers.prevalence import LEVEL, GroupedDocuments, grouped_documents
+from sparsetopics.answers.prevalence import GroupedDocuments, grouped_documents
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
@@ -71,7 +71,7 @@ KEYS = [GroupKey(name, start) for start, sizes in [(2000.0, (30, 30, 1)), (2001.
 
 
 def differences_of(one, other):
-    return group_differences(group_means([one, other], TOPICS), np.array([[0, 1]]), LEVEL)
+    return group_differences(group_means([one, other], TOPICS), np.array([[0, 1]]))
 
 
 def test_all_shares_are_those_of_documents_that_were_divided_so_from_the_start():

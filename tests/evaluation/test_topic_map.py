@@ -76,10 +76,6 @@ def test_places_fill_the_square(topics):
     np.testing.assert_allclose([places.min(axis=0), places.max(axis=0)], [[0, 0], [1, 1]])
 
 
-def test_a_single_topic_is_in_the_middle():
-    np.testing.assert_array_equal(map_topics(np.zeros((1, 1))), [[0.5, 0.5]])
-
-
 def test_equal_topics_have_one_place(topics):
     distances = jensen_shannon_distances(np.vstack([topics, topics[:1]]))
     places = map_topics(distances)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-from sparsetopics.answers.prevalence import prevalence
+from sparsetopics.answers.prevalence import grouped_documents
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.execution.executors import Executor
@@ -65,7 +65,8 @@ def made_of_topics(rng):
     corpus = Corpus.from_table(table, keep=["section"])
     counts = 100.0 * rng.gamma(0.1, 1.0, (70, corpus.n_words)) + 0.1
     model = TopicPosterior("lda", counts, rng.gamma(1.0, 0.1, 70), 0.1)
-    found = prevalence(model, corpus, corpus.vocabulary.words, Grouping.parse("section", None))
+    grouping = Grouping.parse("section", None)
+    found = grouped_documents(model, corpus, corpus.vocabulary.words, grouping).prevalence()
     labels = [("", "")] * model.n_topics
     scores = RungScorer.of_validation(corpus, workers=1).scores(lambda: model)
     return {
