@@ -14,23 +14,18 @@ from sparsetopics.cli.shared_options import TableCommand, json_option, row_optio
 from sparsetopics.options.option import Value, made
 from sparsetopics.options.table import OPTION
 
+AS_BEFORE = "Default: as for the original command."
+
 
 @click.command(cls=TableCommand)
 @click.argument("run", type=NAMED_PATH)
 @row_option(
     OPTION["laps"],
     "Stop when this many laps are done, counting those before the interruption. If the "
-    "checkpoint already has more, write the run as it is. Default: as for the original command.",
+    f"checkpoint already has more, write the run as it is. {AS_BEFORE}",
 )
-@row_option(
-    OPTION["workers"],
-    "Number of threads, or of the processes that dask starts. It never changes the result. "
-    "Default: as for the original command.",
-)
-@row_option(
-    OPTION["executor"],
-    "Where local steps run, as for `train`. Default: as for the original command.",
-)
+@row_option(OPTION["workers"], f"{OPTION['workers'].help} {AS_BEFORE}")
+@row_option(OPTION["executor"], f"Where local steps run, as for `train`. {AS_BEFORE}")
 @row_option(OPTION["scheduler"])
 @json_option()
 def command(run: Path, as_json: bool, **values: Value | None) -> None:

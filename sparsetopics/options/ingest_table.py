@@ -191,8 +191,7 @@ INGEST_OPTION: Table = in_sections({
     ), only_for=_VECTORS, doors=_FILES),
     "Execution": _alike((
         replace(OPTION["workers"], default=None, place="where.workers", help=(
-            "Number of threads, or of the processes that dask starts. It never changes the result. "
-            f"Default: the number of cores, at most {MOST_WORKERS}.")),
+            f"{OPTION['workers'].help} Default: the number of cores, at most {MOST_WORKERS}.")),
         replace(OPTION["executor"], place="where.executor"),
         replace(OPTION["scheduler"], place="where.scheduler"),
     ), only_for=_BOTH, doors=_FILES),
