@@ -40,7 +40,7 @@ def _at_least_one(
 
 
 @click.command(cls=TableCommand)
-@click.argument("models", metavar="RUN...", type=NAMED_PATH, nargs=-1, callback=_at_least_one)
+@click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, callback=_at_least_one)
 @click.argument("heldout", type=NAMED_PATH)
 @click.option(
     "--report", type=NEW_PATH, help="Also write a page with the scores: .html, .json or .md."
@@ -119,9 +119,9 @@ def command(
     from sparsetopics.evaluation.comparison.evaluate import ScoringPlan, score_models
 
     reading = document_options({row.name: values.pop(row.key) for row in _OF_TEXTS})
-    data = {"heldout": where.seen_from_there(heldout), "place": where, "reading": reading}
+    data = {"models": values.pop("runs"), "heldout": where.seen_from_there(heldout)}
     scoring = {"concentration": values.pop("alpha"), "seed": seed if is_given("seed") else None}
-    plan = made(ScoringPlan, {**values, **data, **scoring})
+    plan = made(ScoringPlan, {**values, **data, **scoring, "place": where, "reading": reading})
     cards = score_models(plan, say)
     for card in cards:
         for remark in card.remarks:
