@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=TableCommand)
-@click.pass_context
 @click.argument("corpus", type=NAMED_PATH)
 @click.option(
     "--models",
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
 @seed_option("Seed of the division, the training and the scores.", 2**63 - 1)
 @threads_option
 @json_option("Print JSON instead of a table.")
-def command(ctx: click.Context, models: str, as_json: bool, **values: Value | None) -> None:
+def command(models: str, as_json: bool, **values: Value | None) -> None:
     """Train several models on CORPUS, score them on the same held-out data, and write a page
     that compares them.
 
@@ -86,7 +85,7 @@ def command(ctx: click.Context, models: str, as_json: bool, **values: Value | No
         sparsetopics compare news --models lda:50,hdp --out comparison
         sparsetopics compare digits --models mixture:20,dp-mixture --laps 30 --out comparison
     """
-    if is_given(ctx, "share") and is_given(ctx, "heldout"):
+    if is_given("share") and is_given("heldout"):
         refuse("held-out-share", "cannot be combined with --heldout")
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.comparison.compare import (

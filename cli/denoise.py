@@ -21,7 +21,6 @@ from sparsetopics.options.table import NOISE
 
 
 @click.command()
-@click.pass_context
 @click.argument("run", type=NAMED_PATH)
 @click.argument("images", metavar="IMAGE...", nargs=-1, required=True)
 @click.option("--out", type=NEW_PATH, required=True, help="Folder to write.")
@@ -37,7 +36,6 @@ from sparsetopics.options.table import NOISE
 @threads_option
 @json_option()
 def command(
-    ctx: click.Context,
     run: Path,
     images: tuple[str, ...],
     out: Path,
@@ -63,7 +61,7 @@ def command(
         sparsetopics denoise run noisy.png --sigma 25 --out restored
         sparsetopics denoise run noisy/ --clean photos --out compared
     """
-    check_needs(ctx, {"seed": "add_noise"})
+    check_needs({"seed": "add_noise"})
     from sparsetopics.base.outputs import output_folder
     from sparsetopics.base.own_folders import DENOISED
     from sparsetopics.corpora.sources.source_files import local_paths

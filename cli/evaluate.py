@@ -23,7 +23,7 @@ from sparsetopics.cli.shared_options import (
     workplace_options,
 )
 from sparsetopics.options.ingest_table import EVALUATE, INGEST_OPTION
-from sparsetopics.options.option import Value
+from sparsetopics.options.option import Value, made
 from sparsetopics.options.table import OPTION
 from sparsetopics.options.workplace import Workplace
 
@@ -40,7 +40,6 @@ def _at_least_one(
 
 
 @click.command(cls=TableCommand)
-@click.pass_context
 @click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, callback=_at_least_one)
 @click.argument("heldout", type=NAMED_PATH)
 @click.option(
@@ -78,20 +77,7 @@ def _at_least_one(
 @workplace_options
 @json_option("Print JSON instead of a table.")
 def command(
-    ctx: click.Context,
-    runs: tuple[Path, ...],
-    heldout: Path,
-    report: Path | None,
-    overwrite: bool,
-    alpha: float | None,
-    unpickle: bool,
-    n_themes: int | None,
-    coherence_corpus: Path | None,
-    texts: tuple[str, ...],
-    seed: int,
-    where: Workplace,
-    as_json: bool,
-    **values: Value | None,
+    heldout: Path, seed: int, where: Workplace, as_json: bool, **values: Value | None
 ) -> None:
     """Score each RUN on the documents or items of the corpus HELDOUT.
 
@@ -128,15 +114,14 @@ def command(
         sparsetopics evaluate run heldout
         sparsetopics evaluate run-50 run-100 mallet.txt heldout --report scores.html
     """
-    check_needs(ctx, {"overwrite": "report", **{row.key: "texts" for row in _OF_TEXTS}})
+    check_needs({"overwrite": "report", **{row.key: "texts" for row in _OF_TEXTS}})
     from sparsetopics.corpora.ingest_options import document_options
     from sparsetopics.evaluation.comparison.evaluate import ScoringPlan, score_models
 
-    reading = document_options({row.name: values[row.key] for row in _OF_TEXTS})
-    plan = ScoringPlan(
-        runs, where.seen_from_there(heldout), where, alpha, unpickle, coherence_corpus,
-        texts, reading, seed if is_given(ctx, "seed") else None, report, overwrite, n_themes,
-    )  # fmt: skip
+    reading = document_options({row.name: values.pop(row.key) for row in _OF_TEXTS})
+    data = {"models": values.pop("runs"), "heldout": where.seen_from_there(heldout)}
+    scoring = {"concentration": values.pop("alpha"), "seed": seed if is_given("seed") else None}
+    plan = made(ScoringPlan, {**values, **data, **scoring, "place": where, "reading": reading})
     cards = score_models(plan, say)
     for card in cards:
         for remark in card.remarks:

@@ -44,7 +44,6 @@ _LONGEST_WORD = 40  # characters
 
 
 @click.command(name="ingest", cls=TableCommand)
-@click.pass_context
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.option("--out", type=NEW_PATH, help="Corpus folder to make.")
 @click.option(
@@ -66,7 +65,6 @@ _LONGEST_WORD = 40  # characters
 @add_options(map(row_option, INGEST_OPTION.values()))
 @json_option(with_no=True)
 def command(
-    ctx: click.Context,
     sources: Sources,
     out: Path | None,
     extended: Path | None,
@@ -94,11 +92,11 @@ def command(
         sparsetopics ingest digits.npz --pca 50 --out digits
     """
     if out is None and extended is None:
-        raise click.UsageError("Give either --out or --append.", ctx)
+        click.get_current_context().fail("Give either --out or --append.")
     if out is not None and extended is not None:
         refuse("append", "cannot be combined with --out")
-    rows = [row for row in INGEST_OPTION.values() if not is_turned_off(ctx, row)]
-    given = {row.name: values[row.key] for row in rows if is_given(ctx, row.key)}
+    rows = [row for row in INGEST_OPTION.values() if not is_turned_off(row)]
+    given = {row.name: values[row.key] for row in rows if is_given(row.key)}
     kind = _checked_kind(sources, given, kind, may_be_empty=extended is not None)
     usual = 1 if given.get("executor") == "serial" else min(MOST_WORKERS, os.cpu_count() or 1)
     given.setdefault("workers", usual)

@@ -39,7 +39,6 @@ def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> 
 
 
 @click.command(cls=TableCommand)
-@click.pass_context
 @click.argument("corpus", type=NAMED_PATH)
 @click.option("--out", type=NEW_PATH, required=True, help="Folder to write the runs to.")
 @overwrite_option("Replace the folder if it exists.", with_no=True)
@@ -55,12 +54,7 @@ def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> 
 @add_options(map(row_option, LDA_ON_PATHS.values()))
 @json_option(with_no=True)
 def command(
-    ctx: click.Context,
-    corpus: Path,
-    out: Path,
-    overwrite: bool,
-    as_json: bool,
-    **values: Value | None,
+    corpus: Path, out: Path, overwrite: bool, as_json: bool, **values: Value | None
 ) -> None:
     """Train LDA with many topics, merge them step by step, and keep a model of each number.
 
@@ -90,7 +84,7 @@ def command(
     from sparsetopics.runs.topic_path_files import load_topic_path
     from sparsetopics.runs.train import train_run
 
-    given = {name: values[row.key] for name, row in ROWS.items() if is_given(ctx, row.key)}
+    given = {name: values[row.key] for name, row in ROWS.items() if is_given(row.key)}
     plan = plan_topic_path(corpus, out, given, overwrite=overwrite)
     with show_progress(plan.options) as hooks:
         train_run(plan, hooks)

@@ -93,27 +93,30 @@ def add_options(options: Iterable[Decorator]) -> Decorator:
     return decorate
 
 
-def is_given(ctx: click.Context, key: str) -> bool:
-    """Whether an option was given, on the command line or in a config file."""
-    return ctx.get_parameter_source(key) is not ParameterSource.DEFAULT
+def is_given(key: str) -> bool:
+    """Whether an option of the running command was given, by a user or in a config file."""
+    source = click.get_current_context().get_parameter_source(key)
+    return source is not ParameterSource.DEFAULT
 
 
-def is_turned_off(ctx: click.Context, row: Option) -> bool:
+def is_turned_off(row: Option) -> bool:
     """Whether a config file gives an option for another, which the command line turns off."""
+    ctx = click.get_current_context()
     needed = row.needs.replace("-", "_")
     sources = [ctx.get_parameter_source(key) for key in (row.key, needed)]
     from_both = [ParameterSource.DEFAULT_MAP, ParameterSource.COMMANDLINE]
     return sources == from_both and not ctx.params[needed]
 
 
-def check_needs(ctx: click.Context, needs: Mapping[str, str]) -> None:
+def check_needs(needs: Mapping[str, str]) -> None:
     """Raise OptionError for an option that was given without the one that it needs.
 
     ``needs`` has the names of both in Python.
     """
-    names = {param.name: typed_name(param) for param in ctx.command.params}
+    params = click.get_current_context().command.params
+    names = {param.name: typed_name(param) for param in params}
     for key, other in needs.items():
-        if is_given(ctx, key) and not is_given(ctx, other):
+        if is_given(key) and not is_given(other):
             refuse(names[key], f"needs {names[other]}")
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=TableCommand)
-@click.pass_context
 @click.argument("corpus", type=NAMED_PATH)
 @click.option("--out", type=NEW_PATH, required=True, help="Run folder to write.")
 @overwrite_option("Replace the run folder if it exists.", with_no=True)
@@ -37,12 +36,7 @@ if TYPE_CHECKING:
 @add_options(map(row_option, OPTION.values()))
 @json_option(with_no=True)
 def command(
-    ctx: click.Context,
-    corpus: Path,
-    out: Path,
-    overwrite: bool,
-    as_json: bool,
-    **values: Value | None,
+    corpus: Path, out: Path, overwrite: bool, as_json: bool, **values: Value | None
 ) -> None:
     """Learn topics from CORPUS and write them to a run folder.
 
@@ -74,7 +68,7 @@ def command(
     from sparsetopics.runs.plan import plan_run
     from sparsetopics.runs.train import train_run
 
-    given = {name: values[row.key] for name, row in OPTION.items() if is_given(ctx, row.key)}
+    given = {name: values[row.key] for name, row in OPTION.items() if is_given(row.key)}
     plan = plan_run(corpus, out, given, overwrite=overwrite)
     _warn_of_idle_workers(plan)
     with show_progress(plan.options) as hooks:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from msgspec import convert
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.course import Model
     from sparsetopics.model.topic_posterior import TopicPosterior
+    from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.run_files import CorpusFacts, KeptEntries, Provenance
     from sparsetopics.runs.session import Trained
 
@@ -251,6 +253,13 @@ class Estimator(BaseEstimator):
         if vocabulary is not None:
             self.vocabulary_: Vocabulary = vocabulary
         self._set_arrays()
+
+    def _set_run(self, run: AnyRun) -> None:
+        """Set the fitted attributes to what a run holds."""
+        from sparsetopics.runs.run_files import KeptEntries
+
+        facts, kept = run.settings["corpus"], convert(run.settings, KeptEntries)
+        self._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
 
     def _set_trained(
         self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows

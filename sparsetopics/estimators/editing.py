@@ -7,8 +7,6 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from msgspec import convert
-
 from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data
@@ -126,11 +124,8 @@ class EditableTopics(FittedEstimator):
 
     def _with(self, run: AnyRun) -> Self:
         """A copy of this estimator with the topics of a run."""
-        from sparsetopics.runs.run_files import KeptEntries
-
         n_topics = run.model.n_topics
         sparsity = self.sparsity and min(self.sparsity, n_topics)
         new = copy(self).set_params(n_components=n_topics, sparsity=sparsity)
-        facts, kept = run.settings["corpus"], convert(run.settings, KeptEntries)
-        new._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
+        new._set_run(run)
         return new

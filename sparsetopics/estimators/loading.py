@@ -20,7 +20,7 @@ from sparsetopics.options.option import path_of
 from sparsetopics.options.registry import LIKELIHOODS, MODELS, imported
 from sparsetopics.options.resolve import arguments_of
 from sparsetopics.runs.run import Run, load_run, recorded_options
-from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE, KeptEntries
+from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE
 
 AnyEstimator = (
     LDA | HDP | GaussianMixture | DPGaussianMixture | MultinomialMixture | DPMultinomialMixture
@@ -48,8 +48,7 @@ def load(path: str | Path) -> AnyEstimator:
     arguments, known = _arguments(run), estimator.get_params()
     estimator.set_params(**{name: arguments[name] for name in arguments if name in known})
     estimator.n_features_in_ = run.model.n_columns
-    facts, kept = run.settings["corpus"], msgspec.convert(run.settings, KeptEntries)
-    estimator._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
+    estimator._set_run(run)
     return estimator
 
 

@@ -17,6 +17,7 @@ from sparsetopics.options import table
 from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry
+from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder, TopicTree, write_topic_path
 
 if TYPE_CHECKING:
     from sparsetopics.answers.topic_names import GivenNames
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.run_files import Provenance
     from sparsetopics.runs.session import Trained
-    from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder, TopicTree
 
 
 @dataclass(repr=False, eq=False)
@@ -126,7 +126,6 @@ class TopicPath(TopicEstimator):
 
     def _save_to(self, scratch: Path) -> None:
         from sparsetopics.runs.run import NO_THEMES, save_run
-        from sparsetopics.runs.topic_path_files import write_topic_path
 
         for number, model in self.models_.items():
             run = scratch / str(number)
@@ -152,8 +151,6 @@ class TopicPath(TopicEstimator):
         return replace(super()._run(names), trace=self._trace_of(self.n_components_))
 
     def _topic_path(self) -> TopicPathFolder:
-        from sparsetopics.runs.topic_path_files import TopicPathFolder
-
         return TopicPathFolder(Path(type(self).__name__), self.scores_, self.tree_)
 
     @naming_arguments()

@@ -39,12 +39,14 @@ _COUNT = Interval(1, whole=True)
 def _alike(
     rows: tuple[Option, ...], only_for: tuple[str, ...], doors: tuple[str, ...] = ()
 ) -> tuple[Option, ...]:
-    """Rows for the same kind of corpora, and of the same doors unless a row says others."""
-    return tuple(replace(row, only_for=only_for, doors=row.doors or doors) for row in rows)
+    """Rows for the same kinds of corpora and of the same doors, unless a row says others."""
+    return tuple(
+        replace(row, only_for=row.only_for or only_for, doors=row.doors or doors) for row in rows
+    )
 
 
 # fmt: off
-_ROWS = in_sections({
+INGEST_OPTION: Table = in_sections({
     "Words": _alike((
         Option("stop-words", frozenset, None, "pruning.stop_words", everyday=True,
                metavar="english|none|CODE|FILE", help=(
@@ -107,7 +109,7 @@ _ROWS = in_sections({
             "Convert texts to lower case; lists of words stay as they are. Default: yes, unless "
             "--tokenizer is given.")),
     ), only_for=_DOCUMENTS),
-    "Sources": (
+    "Sources": _alike((
         Option("format", str, None, "format", doors=_TEXTS, everyday=True,
                metavar="NAME", help=(
             "Format of the sources. Documents: text (one document per file), lines (one per line), "
@@ -165,7 +167,7 @@ _ROWS = in_sections({
             "reports how many).")),
         Option("follow-links", bool, False, "follow_links", doors=_TEXTS, help=(
             "Also read links in folders that point to another folder or out of the folder.")),
-    ),
+    ), only_for=_BOTH),
     "Vectors and images": _alike((
         Option("columns", SomeOf(None, "column"), None, "read.columns", metavar="A,B,...", help=(
             "Columns of a table that hold the values. Default: all numeric columns.")),
@@ -187,15 +189,11 @@ _ROWS = in_sections({
         Option("projection", Path, None, "projection", help=(
             "Use the projection of this corpus unchanged, and read the same columns or patches.")),
     ), only_for=_VECTORS, doors=_FILES),
-    "Execution": (
-        replace(OPTION["workers"], default=None, place="where.workers", doors=_FILES, help=(
-            "Number of threads, or of the processes that dask starts. It never changes the result. "
-            f"Default: the number of cores, at most {MOST_WORKERS}.")),
-        replace(OPTION["executor"], place="where.executor", doors=_FILES),
-        replace(OPTION["scheduler"], place="where.scheduler", doors=_FILES),
-    ),
+    "Execution": _alike((
+        replace(OPTION["workers"], default=None, place="where.workers", help=(
+            f"{OPTION['workers'].help} Default: the number of cores, at most {MOST_WORKERS}.")),
+        replace(OPTION["executor"], place="where.executor"),
+        replace(OPTION["scheduler"], place="where.scheduler"),
+    ), only_for=_BOTH, doors=_FILES),
 })
 # fmt: on
-INGEST_OPTION: Table = {
-    name: replace(row, only_for=row.only_for or _BOTH) for name, row in _ROWS.items()
-}

@@ -202,8 +202,7 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "all word probabilities: (tokens of the word + σ) / (all tokens of the topic + σ for "
             "each word). learned chooses the σ that best predicts training documents that are "
             "left out of the topics.")),
-        Option("learn-hyperparameters", bool, False, "learn_hyperparameters", 
-               help=(
+        Option("learn-hyperparameters", bool, False, "learn_hyperparameters", help=(
             f"{_for('learn-hyperparameters')} Also learn η, α and, for hdp, γ from the corpus.")),
     ),
     "Learning": (
@@ -233,8 +232,7 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "L, the number of topics that a word of a document may use at once. 1 assigns each "
             "word to one topic; with the number of topics, the step is dense. Default: "
             f"{DEFAULT_SPARSITY}, or the number of topics if that is smaller.")),
-        Option("restarts", counts_from(0), None, "local.restarts", 
-               doors=(TRAIN,), help=(
+        Option("restarts", counts_from(0), None, "local.restarts", doors=(TRAIN,), help=(
             f"(mean-field) Restarts to try in each document. Default: {DEFAULT_RESTARTS} (lda and "
             "hdp with mean-field), 0 (otherwise).")),
         Option("minimum-mass", Interval(0, below_high=True, unit="tokens"), None,

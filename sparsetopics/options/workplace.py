@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sparsetopics.options import table
-from sparsetopics.options.option import refuse
+from sparsetopics.options.option import check_values, refuse
 from sparsetopics.options.table import OPTION, ExecutorName
 
 
@@ -28,8 +28,7 @@ class Workplace:
         return path.absolute() if self.executor == "dask" else path
 
     def __post_init__(self) -> None:
-        OPTION["executor"].check(self.executor)
-        OPTION["workers"].check(self.workers)
+        check_values(OPTION, "run", self)
         if self.executor == "serial" and self.workers > 1:
             refuse("workers", f"must be 1 with --executor serial, but is {self.workers}")
         if self.scheduler is not None and self.executor != "dask":

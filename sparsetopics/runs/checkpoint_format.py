@@ -14,7 +14,6 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,6 +61,7 @@ FORMAT_VERSION = 9
 Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")
 T = TypeVar("T")
+Plain = None | bool | int | float | str  # what JSON holds as it is
 
 
 class Rung(NamedTuple):
@@ -123,65 +123,11 @@ def stored_classes() -> dict[str, type]:
     return {**states, **likelihoods, **CLASSES, **added}
 
 
-class _Node(msgspec.Struct, frozen=True, tag_field="type"):
-    """A value that JSON cannot hold as it is; ``type`` says what it is."""
-
-
-class ArrayNode(_Node, frozen=True, tag="array"):
-    """An array that is stored beside the tree under a name."""
-
-    array: str
-    axes: tuple[int, ...]  # from the slowest to the fastest in memory
-
-
-class NumberNode(_Node, frozen=True, tag="number"):
-    """A numpy number."""
-
-    number: str  # its dtype
-    value: bool | int | float
-
-
-class FileNode(_Node, frozen=True, tag="file", rename={"n_bytes": "bytes"}):
-    """Arrays that the memo keeps in a file, with its size and digest."""
-
-    file: str
-    n_bytes: int
-    digest: str
-
-
-class KeptNode(_Node, frozen=True, tag="kept"):
-    """Arrays that the memo keeps in memory."""
-
-    kept: dict[str, ArrayNode]
-
-
-class MappingNode(_Node, frozen=True, tag="mapping"):
-    """A dictionary, whose keys need not be strings."""
-
-    pairs: tuple[tuple[Node, Node], ...]
-
-
-class TupleNode(_Node, frozen=True, tag="tuple"):
-    """A tuple without names."""
-
-    items: tuple[Node, ...]
-
-
-class RecordNode(_Node, frozen=True, tag="record"):
-    """A NamedTuple or dataclass."""
-
-    kind: str  # its stored name
-    fields: dict[str, Node]
-
-
-_Plain = None | bool | int | float | str
-Node = _Plain | ArrayNode | NumberNode | FileNode | KeptNode | MappingNode | TupleNode | RecordNode
-
-
 class Encoder:
     """Turns values into trees of JSON; ``arrays`` collects their arrays by name.
 
-    An array is named by its place in the value.
+    An array is named by its place in the value. What JSON cannot hold as it is becomes a node: an
+    object whose ``type`` says what it is.
     """
 
     def __init__(self) -> None:
@@ -189,48 +135,46 @@ class Encoder:
         # If two learners share a module, its states have the name of the first.
         self._names = {kind: name for name, kind in reversed(stored_classes().items())}
 
-    def tree(self, value: T) -> Json:
-        """Encode ``value``; TypeError if it holds anything that cannot be stored."""
-        tree: Json = msgspec.to_builtins(self._node(value, "value"))
-        return tree
-
-    def _node(self, value: T, name: str) -> Node:
+    def tree(self, value: T, name: str = "value") -> Json:
+        """Encode ``value``, whose place is ``name``; TypeError for what cannot be stored."""
         # np.float64 is a float, too, but must keep its type.
-        if isinstance(value, _Plain) and not isinstance(value, np.generic):
+        if isinstance(value, Plain) and not isinstance(value, np.generic):
             return value
         if isinstance(value, np.ndarray):
             return self._array(value, name)
         if isinstance(value, np.generic):
-            return NumberNode(value.dtype.str, value.item())
+            return {"type": "number", "number": value.dtype.str, "value": value.item()}
         if isinstance(value, OnDisk):
-            stamp = {"type": "file", "file": value.path.name, **value.stamp()}
-            return msgspec.convert(stamp, FileNode)
+            return {"type": "file", "file": value.path.name, **value.stamp()}
         if isinstance(value, InMemory):
             kept = {key: self._array(each, f"{name}.{key}") for key, each in value.arrays.items()}
-            return KeptNode(kept)
+            return {"type": "kept", "kept": kept}
         if isinstance(value, Mapping):
-            return MappingNode(tuple(self._pair(key, value[key], name) for key in value))
+            pairs = [self._pair(key, value[key], name) for key in value]
+            return {"type": "mapping", "pairs": pairs}
         if isinstance(value, tuple) and type(value) is tuple:
-            return TupleNode(tuple(self._node(each, f"{name}.{i}") for i, each in enumerate(value)))
+            items = [self.tree(each, f"{name}.{i}") for i, each in enumerate(value)]
+            return {"type": "tuple", "items": items}
         return self._record(value, name)
 
-    def _array(self, array: NDArray[np.generic], name: str) -> ArrayNode:
+    def _array(self, array: NDArray[np.generic], name: str) -> Json:
         # Stored in the order of its memory: npy knows no other orders than C and Fortran.
         axes = np.argsort([-stride for stride in array.strides], kind="stable")
         self.arrays[name] = np.asarray(array.transpose(axes), order="C")
-        return ArrayNode(name, tuple(axes.tolist()))
+        # From the slowest axis to the fastest in memory
+        return {"type": "array", "array": name, "axes": axes.tolist()}
 
-    def _pair(self, key: K, value: T, name: str) -> tuple[Node, Node]:
+    def _pair(self, key: K, value: T, name: str) -> list[Json]:  # keys need not be strings
         plain = "-".join(map(str, key)) if isinstance(key, tuple) else str(key)
-        return self._node(key, name), self._node(value, f"{name}.{plain}")
+        return [self.tree(key, name), self.tree(value, f"{name}.{plain}")]
 
-    def _record(self, value: T, name: str) -> RecordNode:
+    def _record(self, value: T, name: str) -> Json:
         kind: type = type(value)
         if kind not in self._names:
             raise TypeError(f"{name}: cannot write a {kind.__name__}")
         names = declared_types(kind)
-        parts = {each: self._node(getattr(value, each), f"{name}.{each}") for each in names}
-        return RecordNode(self._names[kind], parts)
+        parts = {each: self.tree(getattr(value, each), f"{name}.{each}") for each in names}
+        return {"type": "record", "kind": self._names[kind], "fields": parts}
 
 
 class Decoder:
@@ -245,39 +189,42 @@ class Decoder:
 
     def value(self, tree: Json, kind: type[T]) -> T:
         """Decode ``tree``; TypeError unless it holds a ``kind``."""
-        found = self._value(msgspec.convert(tree, Node))
+        found = self._value(tree)
         if not isinstance(found, kind):
             raise TypeError(f"no {kind.__name__}")
         return found
 
-    def _value(self, node: Node) -> Any:  # ``check_fields`` compares it with what is declared
+    def _value(self, node: Json) -> Any:  # ``check_fields`` compares it with what is declared
         match node:
-            case ArrayNode():
-                return self._array(node)
-            case NumberNode(dtype, value):
+            case {"type": "array", "array": str(name), "axes": list(axes)}:
+                return self._arrays[name].transpose(np.argsort(axes))
+            case {"type": "number", "number": str(dtype), "value": int() | float() as value}:
                 return _number(np.dtype(dtype), value)
-            case FileNode(file, n_bytes, digest):
+            case {"type": "file", "file": str(file), "bytes": int(n_bytes), "digest": str(digest)}:
                 return self._memo.adopt(file, n_bytes, digest)
-            case KeptNode(kept):
-                return self._memo.keep({name: self._array(each) for name, each in kept.items()})
-            case MappingNode(pairs):
+            case {"type": "kept", "kept": dict(kept)} if all(map(_is_array, kept.values())):
+                return self._memo.keep({name: self._value(each) for name, each in kept.items()})
+            case {"type": "mapping", "pairs": list(pairs)}:
                 return {self._value(key): self._value(each) for key, each in pairs}
-            case TupleNode(items):
+            case {"type": "tuple", "items": list(items)}:
                 return tuple(map(self._value, items))
-            case RecordNode():
-                return self._record(node)
-        return node
+            case {"type": "record", "kind": str(kind), "fields": dict(fields)}:
+                return self._record(kind, fields)
+            case None | bool() | int() | float() | str():
+                return node
+        raise TypeError("a node is of no known type")
 
-    def _array(self, node: ArrayNode) -> NDArray[np.generic]:
-        return self._arrays[node.array].transpose(np.argsort(node.axes))
-
-    def _record(self, node: RecordNode) -> Any:  # of any class in the table
-        kind = self._classes[node.kind]
-        if list(node.fields) != list(declared_types(kind)):
-            raise TypeError(f"{node.kind} has other fields")
-        values = {name: self._value(each) for name, each in node.fields.items()}
+    def _record(self, stored_name: str, fields: Mapping[str, Json]) -> Any:  # of any known class
+        kind = self._classes[stored_name]
+        if list(fields) != list(declared_types(kind)):
+            raise TypeError(f"{stored_name} has other fields")
+        values = {name: self._value(each) for name, each in fields.items()}
         check_fields(kind, values)  # before any code of the class sees the values
         return kind(**values)
+
+
+def _is_array(node: Json) -> bool:
+    return isinstance(node, Mapping) and node.get("type") == "array"
 
 
 def _number(dtype: np.dtype[np.generic], value: float) -> np.generic:

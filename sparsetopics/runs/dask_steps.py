@@ -12,8 +12,9 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -26,10 +27,10 @@ from sparsetopics.base.batches import IntArray, Source, StoredBatch
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import VERSION_KEY, file_sha256, read_sealed, write_sealed
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
-from sparsetopics.execution.dask_cluster import Cluster, open_cluster
+from sparsetopics.execution.dask_cluster import open_cluster
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps
-from sparsetopics.inference.local_step import Former, Globals, LocalResult
+from sparsetopics.inference.local_step import Former, Globals, LocalResult, LocalSteps
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
@@ -58,49 +59,35 @@ class WorkerRun(NamedTuple):
 @contextmanager
 def open_dask_steps(
     plan: RunPlan, folder: Path, source: Source[StoredBatch]
-) -> Iterator[DaskSteps]:
-    """Yield what makes steps of a source on the cluster of ``plan``.
+) -> Iterator[LocalSteps[AnyComponents, BatchSums, Terms, StoredBatch]]:
+    """Yield what makes steps of a source on the cluster of ``plan``, whose tasks are batches.
 
     Workers must see ``folder``, which is removed afterwards.
     """
     shutil.rmtree(folder, ignore_errors=True)
+    fingerprint = file_sha256(plan.at(plan.corpus) / MANIFEST)
+    run = WorkerRun(uuid4().hex, replace(plan, base=plan.base.absolute()), fingerprint)
+    rounds = count(1)
+
+    def steps(
+        batch_ids: IntArray, current: AnyGlobals, options: LocalOptions, former: Iterable[Former]
+    ) -> Iterator[tuple[StoredBatch, LocalResult[BatchSums, Terms]]]:
+        version = folder.absolute() / f"{run.name}-{next(rounds):08d}"
+        write_globals(version, current)
+        fit = partial(fit_batch, options=options, run=run, version=version)
+        ids = batch_ids.tolist()
+        tasks = list(zip(ids, former, strict=True))
+        for batch_id, found in zip(ids, cluster.map(fit, tasks), strict=True):
+            yield source.read(batch_id), found
+        shutil.rmtree(version, ignore_errors=True)
+
     with open_cluster(plan.workplace) as cluster:
         folder.mkdir()
         try:
-            fingerprint = file_sha256(plan.at(plan.corpus) / MANIFEST)
-            run = WorkerRun(uuid4().hex, replace(plan, base=plan.base.absolute()), fingerprint)
-            yield DaskSteps(cluster, run, folder.absolute(), source)
+            yield steps
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             cluster.run_everywhere(forget)
-
-
-@dataclass(slots=True)
-class DaskSteps:
-    """``LocalSteps`` whose tasks are batches."""
-
-    cluster: Cluster
-    run: WorkerRun
-    folder: Path
-    source: Source[StoredBatch]
-    n_rounds: int = 0
-
-    def __call__(
-        self,
-        batch_ids: IntArray,
-        current: AnyGlobals,
-        options: LocalOptions,
-        former: Iterable[Former],
-    ) -> Iterator[tuple[StoredBatch, LocalResult[BatchSums, Terms]]]:
-        self.n_rounds += 1
-        version = self.folder / f"{self.run.name}-{self.n_rounds:08d}"
-        write_globals(version, current)
-        fit = partial(fit_batch, options=options, run=self.run, version=version)
-        ids = batch_ids.tolist()
-        tasks = list(zip(ids, former, strict=True))
-        for batch_id, found in zip(ids, self.cluster.map(fit, tasks), strict=True):
-            yield self.source.read(batch_id), found
-        shutil.rmtree(version, ignore_errors=True)
 
 
 def fit_batch(

@@ -109,11 +109,8 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
     Raises OptionError as ``resolve`` does.
     """
     said = {name: value for name, value in given.items() if value is not None}
-    given_start = said.get("start")
-    if given_start == "":  # which pathlib takes for the current folder
-        refuse("start", "must be random, distant or a run folder, but is empty")
     start_run = None
-    if given_start is not None and given_start not in get_args(StartName):
+    if said.get("start") not in (None, *get_args(StartName)):
         start_run = Path(str(said.pop("start")))
     options = resolve(str(said.get("model", table.DEFAULT_MODEL)), said)
     if said.get("validation-share") and (start_run is not None or not options.may_be_validated):

@@ -106,7 +106,7 @@ def of_the_command_line(estimator, *said):
     arguments = ["corpus", "--out", "run", *ESTIMATORS[estimator], *said]
     with command.make_context("train", arguments) as ctx:
         given = {name: ctx.params[option.key] for name, option in OPTION.items()}
-        said = {name: value for name, value in given.items() if is_given(ctx, OPTION[name].key)}
+        said = {name: value for name, value in given.items() if is_given(OPTION[name].key)}
     return record(resolve(given["model"], said))
 
 
