@@ -22,7 +22,7 @@ from sparsetopics.cli.shared_options import (
 )
 from sparsetopics.options.option import Value, made, refuse
 from sparsetopics.options.registry import MODELS
-from sparsetopics.options.table import OPTION, PATH_MODEL
+from sparsetopics.options.table import OPTION
 
 if TYPE_CHECKING:
     from sparsetopics.evaluation.comparison.compare import ComparedModel
@@ -66,11 +66,8 @@ def command(models: str, as_json: bool, **values: Value | None) -> None:
     """Train several models on CORPUS, score them on the same held-out data, and write a page
     that compares them.
 
-    The folder gets a run for each model, named after it (hdp-50), and report.html. LDA models of
-    several numbers of topics are deprecated: use `sparsetopics path`, which shows the same and
-    more. Until the next version they are trained as one topic path, in the folder lda-path
-    (lda-path/50), unless --laps or --every-lap asks for runs of their own.
-    A model with more topics than a third of the training documents is trained alone.
+    The folder gets a run for each model, named after it (hdp-50), and report.html. To choose a
+    number of topics for LDA, use `sparsetopics path`, which is faster and shows more.
     Without --heldout, the folder also gets the two parts of CORPUS, train and heldout.
 
     All models have the same --laps, --sparsity and --likelihood. Topic models are scored by
@@ -97,14 +94,6 @@ def command(models: str, as_json: bool, **values: Value | None) -> None:
     )
 
     plan = made(ComparisonPlan, {"models": parse_models(models), **values})
-    numbers = [spec.n_topics for spec in plan.models if spec.model == PATH_MODEL and spec.n_topics]
-    if len(numbers) > 1:
-        rungs = ",".join(map(str, sorted(numbers, reverse=True)))
-        instead = f"sparsetopics path {plan.corpus} --rungs {rungs} --out {plan.out}"
-        say(
-            "LDA of several numbers of topics is deprecated in `compare`, and will go in the next "
-            f"version. Use `{instead}`, whose table shows the same and more."
-        )
     compared = compare_models(plan, say, show_progress)
     page = plan.out / REPORT
     record = {"report": str(page), "models": [each.as_dict() for each in compared]}

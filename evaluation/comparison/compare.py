@@ -16,7 +16,6 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import output_file, output_folder
 from sparsetopics.base.own_folders import COMPARISON
 from sparsetopics.base.staging import refusing
-from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.split import check_alike, count_held_out, split_corpus
 from sparsetopics.evaluation.comparison.evaluate import score_model
@@ -24,20 +23,18 @@ from sparsetopics.evaluation.report.page import write_page
 from sparsetopics.evaluation.report.report import scored_report
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scoring
-from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.measures.paired import Estimate, differences_from_best
 from sparsetopics.options.option import Given
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, MODELS, models_of
-from sparsetopics.options.table import DEFAULT_DOCUMENT_LIKELIHOOD, PATH_MODEL
+from sparsetopics.options.table import DEFAULT_DOCUMENT_LIKELIHOOD
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.plan import RunPlan, plan_run
 from sparsetopics.runs.run import corpus_at, load_run
-from sparsetopics.runs.train import RunResult, result_of, train_run
+from sparsetopics.runs.train import RunResult, train_run
 
 REPORT = "report.html"
 TRAIN, HELDOUT = "train", "heldout"  # folders beside the run folders
-LDA_PATH = "lda-path"  # beside them too, with the runs of several LDA models
 Progress = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
 
 
@@ -153,9 +150,8 @@ def compare_models(
 
     The models are in the order of ``plan``. ``plan.out`` gets the two parts of the corpus (unless
     held-out data are given), a run folder for each model, and a page that sets the models side by
-    side. LDA of several given numbers of topics is trained as one topic path where that is possible
-    (``_train_path``); its folder then has their runs. Each of these is written whole or not at all.
-    Finished parts stay if a later model fails or is interrupted.
+    side. Each of these is written whole or not at all. Finished parts stay if a later model fails
+    or is interrupted.
 
     ``say`` is called with a sentence about each step. ``progress`` is called with the options of
     each training, and yields the hooks that show how far it is. Raises OptionError, CorpusError,
@@ -176,17 +172,12 @@ def compare_models(
             rng = np.random.default_rng(plan.seed)
             split_corpus(plan.corpus, *plan.parts, plan.share, plan.overwrite, rng)
         training, heldout = map(open_corpus, plan.parts)
-        on_path = _train_path(plan, training, say, progress)
         models = []
         for spec, own in zip(plan.models, run_plans, strict=True):
-            if spec in on_path:
-                run = load_run(plan.out / LDA_PATH / str(spec.n_topics))
-                result = result_of(spec.model, run.model.n_topics, run.trace)
-            else:
-                say(f"Training {spec.name}.")
-                with progress(own.options) as hooks:
-                    result = train_run(own, hooks)
-                run = load_run(own.out)
+            say(f"Training {spec.name}.")
+            with progress(own.options) as hooks:
+                result = train_run(own, hooks)
+            run = load_run(own.out)
             # As ``evaluate`` does, but coherence is counted in the training documents.
             how = Scoring(seed=plan.seed, workers=plan.workers)
             card = score_model(run, heldout, training, how)
@@ -245,28 +236,6 @@ def _folder(plan: ComparisonPlan) -> Iterator[None]:
         with suppress(OSError):  # the folder is not empty
             plan.out.rmdir()
         raise
-
-
-def _train_path(
-    plan: ComparisonPlan, training: AnyCorpus, say: Callable[[str], None], progress: Progress
-) -> list[ModelSpec]:
-    """Train LDA of several given numbers of topics as one topic path, and return these models.
-
-    A number that is too large for a path is not on it. A path has no number of laps that all models
-    share, and its models are not scored in every lap.
-    """
-    may_be = range(1, training.sizes.n_docs // DOCUMENTS_PER_TOPIC + 1)
-    numbers = {spec.n_topics or 0 for spec in plan.models if spec.model == PATH_MODEL}
-    rungs = sorted(numbers.intersection(may_be), reverse=True)
-    if plan.laps is not None or plan.every_lap or len(rungs) < 2:
-        return []
-    on_path = [ModelSpec(PATH_MODEL, rung) for rung in rungs]
-    say(f"Training {listed([spec.name for spec in on_path])} as one topic path.")
-    largest = _run_plan(plan, on_path[0], training)
-    options = replace(largest.options, lower_rungs=tuple(rungs[1:]))
-    with progress(options) as hooks:
-        train_run(replace(largest, out=plan.out / LDA_PATH, options=options), hooks)
-    return on_path
 
 
 def _write_report(

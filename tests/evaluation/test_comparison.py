@@ -125,22 +125,6 @@ def test_held_out_data_may_be_given_and_scored_every_lap(corpora, tmp_path):
     assert "Training lda-3.\n" in printed.stderr
 
 
-def test_lda_models_are_a_path_unless_they_have_too_many_topics(corpora, tmp_path):
-    """A path trained on 72 documents has at most 24 topics."""
-    out, models = tmp_path / "out", "lda:25,lda:4,lda:2,lda:24"
-    words = ("--models", models, "--out", out, "--json", "--quiet")
-
-    made = json.loads(run("compare", corpora / "news", *words).stdout)["models"]
-
-    runs = [out / "lda-25", *(out / "lda-path" / str(number) for number in (4, 2, 24))]
-    assert [record["run"] for record in made] == [str(run) for run in runs]
-    assert [record["n_topics"] for record in made] == [25, 4, 2, 24]
-    rungs = json.loads((out / "lda-path" / "path.json").read_text())["rungs"]
-    assert [rung["n_topics"] for rung in rungs] == [24, 4, 2]
-    names = {path.name for path in out.iterdir()}  # folders of kinds that stand alone too
-    assert names == {"lda-25", "lda-path", "train", "heldout", "report.html"}
-
-
 def test_mixtures_of_vectors_compare_too(corpora, tmp_path):
     made = json.loads(
         compare(corpora / "vectors", "mixture:2,mixture:4", tmp_path / "out", "--likelihood",
@@ -230,16 +214,3 @@ def test_what_is_finished_stays_when_a_later_model_fails(corpora, tmp_path, monk
     monkeypatch.undo()
     run(*again, "--overwrite", "--laps", 1, "--quiet")
     assert (out / "report.html").exists()
-
-
-@pytest.mark.parametrize(
-    ("models", "is_told"), [("lda:3,lda:4,hdp:2", True), ("lda:3,hdp:2,hdp:3", False)]
-)
-def test_several_numbers_of_topics_of_lda_are_deprecated(corpora, tmp_path, models, is_told):
-    """The warning names the command to use, and comes once."""
-    arguments = ("compare", corpora / "news", "--models", models, "--laps", 1)
-    words = [str(each) for each in (*arguments, "--out", tmp_path / "out")]
-    result = CliRunner().invoke(main, words)
-    assert result.exit_code == 0, result.output
-    assert result.stderr.count("deprecated") == int(is_told)
-    assert ("`sparsetopics path " in result.stderr and "--rungs 4,3 " in result.stderr) == is_told
