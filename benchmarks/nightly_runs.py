@@ -83,6 +83,7 @@ class Nights:
         everything = self.read_again(self.documents, "everything")
         began = time.process_time()
         model = self.kind().fit(everything)
+        model.save(self.folder / "fresh")
         self.cpu["fresh"] = time.process_time() - began
         return model
 
