@@ -214,10 +214,12 @@ def _likeness(
     entries = summed(tokens, rows, (n_draws + 2) * n_words)[: (n_draws + 1) * n_words].tocoo()
     (draws, word), topic = np.divmod(entries.row, n_words), entries.col
 
+    shape = n_draws + 1, len(former)
+    cells = draws * shape[1] + topic
+
     def by_topic(values: FloatArray) -> FloatArray:
-        shape = n_draws + 1, len(former)
-        sums: FloatArray = csr_array((values, (draws, topic)), shape).toarray()
-        return sums
+        sums = np.bincount(cells, values, shape[0] * shape[1]).astype(np.float64)
+        return sums.reshape(shape)
 
     place, at = former[topic], (draws, topic)
     n_tokens, before = by_topic(entries.data), topics.counts[word, place]
