@@ -75,8 +75,8 @@ def new_documents(run: TopicRun, corpus: Corpus, where: str, workers: int) -> Ne
     topics = QuickTopics.of(known.model, workers)
     novelty, novel_share = np.full(new.n_docs, np.nan), 0.0
     if old.n_docs >= DOCUMENTS_PER_LENGTH:
-        half = old[::2] if old.n_docs == MOST_SAMPLED else old
-        usual = UsualScores.of(explained(topics, half, are_known=True))
+        some = old[spread_evenly(old.n_docs, MOST_KNOWN)]
+        usual = UsualScores.of(explained(topics, some, are_known=True))
         novelty = usual.novelty(explained(topics, new, are_known=False))
         novel_share = usual.novel_share
     return NewDocuments(known, topics, later, places, new, old, novelty, novel_share)
@@ -213,7 +213,6 @@ def _likeness(
     rows = draw[documents_of(batch)] * n_words + batch.word_ids
     entries = summed(tokens, rows, (n_draws + 2) * n_words)[: (n_draws + 1) * n_words].tocoo()
     (draws, word), topic = np.divmod(entries.row, n_words), entries.col
-
     shape = n_draws + 1, len(former)
     cells = draws * shape[1] + topic
 
@@ -224,9 +223,8 @@ def _likeness(
     place, at = former[topic], (draws, topic)
     n_tokens, before = by_topic(entries.data), topics.counts[word, place]
     taken = np.minimum(before, entries.data) * (draws < n_draws)
-    probability = (before - taken + topics.smoothing) / (
-        topics.weight_sums[former] - by_topic(taken)
-    )[at]
+    others = topics.weight_sums[former] - by_topic(taken)
+    probability = (before - taken + topics.smoothing) / others[at]
     shared = np.minimum(entries.data / n_tokens[at], probability)
     return by_topic(shared * (place >= 0)), n_tokens
 
