@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaincc, ndtri
 
-from sparsetopics.answers.novelty import DOCUMENTS_PER_LENGTH, LEAST_NOVELTY, UsualScores, explained
+from sparsetopics.answers.novelty import (
+    DOCUMENTS_PER_LENGTH,
+    LEAST_NOVELTY,
+    MOST_KNOWN,
+    UsualScores,
+    explained,
+)
 from sparsetopics.answers.quick_topics import QuickTopics, documents_of, summed
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
