@@ -64,16 +64,15 @@ def updated(
     documents of the run, VocabularyError if its words do not.
     """
     new = new_documents(run, corpus, where, workers)
-    n_words = corpus.n_words - run.model.n_words
     if new is None:
-        return Updated(run, 0, n_words, [])
+        return Updated(run, 0, 0, [])
     start = new.known
     if MODELS[run.model.name].learns_number:
         start = _with_topics_that_pay(new)
     after = relearned(start, start, corpus, 1, workers, hooks)
     found = changes(run, after, new)
     after.settings["told"] = lasting(run, found)
-    return Updated(after, new.later.n_docs, n_words, found)
+    return Updated(after, new.later.n_docs, corpus.n_words - run.model.n_words, found)
 
 
 def update_run(

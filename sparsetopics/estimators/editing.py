@@ -94,7 +94,7 @@ class EditableTopics(FittedEstimator):
 
         found = updated(self._topic_run(), corpus, "the corpus", workers=self._n_threads)
         new = self._with(found.run)
-        new.n_features_in_ = corpus.n_words
+        new.n_features_in_ = found.run.model.n_words
         return new
 
     def changes(self, later: Self, corpus: Corpus | None = None) -> list[Change]:

@@ -1,6 +1,7 @@
 """``sparsetopics update`` and ``diff``: what they write, say again and refuse."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -283,3 +284,144 @@ def test_documents_that_are_named_are_of_the_theme_that_arrived(world):
     letter = chr(97 + N_THEMES)
     assert f"themea{letter}word" in head
     assert lines[lines.index(head) + 1].startswith("    Documents: ")
+
+
+# --- pages ----------------------------------------------------------------------------------------
+PAGE = ("diff", "lda", "updated", "--corpus", "corpus", "--out")
+
+
+@pytest.fixture
+def page(tmp_path):
+    return lambda ending: tmp_path / f"page{ending}"
+
+
+def six_digits(value):
+    """What a page says of a number."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def test_a_page_as_json_has_the_changes(page):
+    said = told(*PAGE, page(".json"))["changes"]
+
+    record = json.loads(page(".json").read_text())
+    assert said == told(*PAGE[:-1])["changes"]
+    assert record["title"] == "From lda to updated"
+    assert len(record["changes"]) == len(said)
+    for mine, theirs in zip(record["changes"], said, strict=True):
+        is_news = theirs.pop("is_news")
+        assert mine == {key: six_digits(value) for key, value in theirs.items()}
+        assert is_news == (mine["kind"] not in ("same", "moved") and not mine["was_told"])
+    assert [subject["path"] for subject in record["subjects"]] == ["updated"]
+    assert record["examples_corpus"] == "corpus"
+
+
+@pytest.mark.parametrize("ending", [".html", ".HTM", ".md"])
+def test_a_page_begins_with_the_changes(page, ending):
+    news = [change for change in told(*PAGE, page(ending))["changes"] if change["is_news"]]
+
+    text = page(ending).read_text(encoding="utf-8")
+    if ending == ".md":
+        first, second = re.findall("^## (.*)", text, re.MULTILINE)[:2]
+        assert (first, second) == ("What has changed", "Topics")
+        section = text[text.index("\n## ") : text.index("\n## Topics")]
+        rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    else:
+        first, second = re.findall('<section id="(.*?)"', text)[:2]
+        assert (first, second) == ("changes", "overview")
+        assert re.search(r"<main>\s*<section id=.changes.>", text)
+        section = text[text.index("<section") : text.index("</section>")]
+        rows = re.findall(r"^<tr><td>.*", section, re.MULTILINE)
+    assert len(rows) == len(news) > 0
+    for row, change in zip(rows, news, strict=True):
+        assert change["kind"] in row
+        assert " ".join(change["words"]) in row
+        if change["share"] is not None:
+            assert f"{change['share']:.1%}" in row or f"{change['share']:.2%}" in row
+    n_others = len(told(*PAGE[:-1])["changes"]) - len(news)
+    assert f"{n_others} other topics have no news." in section
+    assert ending != ".md" or not {"\x1b", "\u202e"} & {*text}  # which terminals show
+
+
+@pytest.mark.parametrize("ending", [".html", ".md"])
+def test_a_page_says_where_topics_come_from(page, ending):
+    called("edit", "lda", "--merge", "0,1", "--out", "out", "--quiet")
+    merged, *others = (
+        change for change in told("diff", "lda", "out", "--out", page(ending))["changes"]
+        if change["is_news"]
+    )  # fmt: skip
+
+    assert (merged["kind"], others) == ("merged", [])
+    text = page(ending).read_text(encoding="utf-8")
+    assert f"from {merged['former'][0]}" in text
+
+
+@pytest.mark.parametrize("ending", [".html", ".md"])
+def test_a_page_without_news_has_no_table_of_changes(page, ending):
+    called("diff", "lda", "lda", "--out", page(ending))
+
+    text = page(ending).read_text(encoding="utf-8")
+    assert "10 topics have no news." in text
+    assert "share before" not in text
+
+
+def test_a_page_without_a_corpus_has_no_shares(page):
+    called("diff", "lda", "updated", "--out", page(".json"))
+
+    record = json.loads(page(".json").read_text())
+    assert {change["share"] for change in record["changes"]} == {None}
+    assert (record["title"], record["examples_corpus"]) == ("From lda to updated", "")
+
+
+def test_a_page_is_written_if_there_is_something_to_tell(page):
+    said = called(*PAGE, page(".md"), "--exit-code", status=3).stdout
+
+    assert "No topic fits: " in said
+    assert "no topic fits" in page(".md").read_text()
+
+
+@pytest.mark.parametrize("name", ["page.txt", "page", "page.parquet", "page.html.gz", ".html"])
+def test_pages_of_other_endings_are_refused(tmp_path, name):
+    said = refusal(*PAGE, tmp_path / name)
+
+    assert said == f"Error: --out: must end in .html, .htm, .json or .md, but is {name}.\n"
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_page_is_replaced_only_if_asked(page):
+    page(".md").write_text("precious")
+
+    assert "Use --overwrite to replace it" in refusal(*PAGE, page(".md"))
+    assert page(".md").read_text() == "precious"
+    called(*PAGE, page(".md"), "--overwrite")
+    assert page(".md").read_text().startswith("# From lda to updated\n")
+
+
+@pytest.mark.parametrize("out", ["lda/page.html", "updated/page.html", "corpus/page.html"])
+def test_a_page_may_lie_in_no_input(out):
+    before = bytes_of(".")
+
+    assert "lies inside" in refusal(*PAGE, out)
+    assert "lies inside" in refusal(*PAGE, out, "--overwrite")
+
+    assert bytes_of(".") == before
+
+
+@pytest.mark.parametrize(
+    ("run", "later", "corpus"),
+    [
+        ("mixture", "updated", "corpus"),
+        ("lda", "path", "corpus"),
+        ("lda", "nowhere", "corpus"),
+        ("lda", "updated", "vectors"),
+        ("updated", "lda", "before"),
+    ],
+)
+@pytest.mark.parametrize("is_there", [False, True])
+def test_nothing_is_written_if_runs_cannot_be_compared(page, run, later, corpus, is_there):
+    if is_there:
+        page(".html").write_text("precious")
+    before = bytes_of(page("").parent)
+
+    refusal("diff", run, later, "--corpus", corpus, "--out", page(".html"), "--overwrite")
+
+    assert bytes_of(page("").parent) == before

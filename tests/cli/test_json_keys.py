@@ -86,6 +86,7 @@ def of_corpora():
 def of_topics():
     train = ("train", "documents-train", "--topics", 3, *QUICK)
     by_and_over = ("prevalence", "lda", "documents", "--by", "label", "--over", "label:2")
+    novelty = ("infer", "lda", "documents-heldout", "--novelty", "documents-train")
     return {
         "train": told(*train, "--model", "lda", "--keep-state", "--out", "lda"),
         "train of hdp": told(*train, "--model", "hdp", "--out", "hdp"),
@@ -94,6 +95,7 @@ def of_topics():
         "topics": told("topics", "lda"),
         "topics --find": told("topics", "lda", "--find", make_texts(1)[0].split()[0]),
         "infer": told("infer", "hdp", "documents-heldout", "--out", "hdp.parquet"),
+        "infer --novelty": told(*novelty, "--over", "label:2", "--out", "novelty.csv"),
         "infer of texts": told("infer", "hdp", "--text", " ".join(make_texts(1))),
         "infer --tokens": told("infer", "hdp", "--text", " ".join(make_texts(1)), "--tokens"),
         "prevalence": told("prevalence", "lda", "documents", "--by", "label"),
@@ -201,6 +203,7 @@ def expected():
         "topics": keys["`topics`"],
         "topics --find": keys["`topics`"] | keys["… with `--find`"],
         "infer": keys["`infer` on documents"],
+        "infer --novelty": keys["`infer --novelty`"],
         "infer of texts": keys["`infer` that prints topics of texts"],
         "infer --tokens": keys["… with `--tokens`"],
         "prevalence": groups | {"group"},
@@ -263,6 +266,12 @@ def test_changes_of_diff_are_as_the_page_says(world):
     assert world["diff"]["changes"]
     for change in world["diff"]["changes"]:
         assert set(change) == listed()["… `changes`"]
+
+
+def test_the_course_of_novelty_is_as_the_page_says(world):
+    assert len(world["infer --novelty"]["course"]) == 2
+    for period in world["infer --novelty"]["course"]:
+        assert set(period) == listed()["… `course`"]
 
 
 def test_words_of_infer_are_as_the_page_says(world):

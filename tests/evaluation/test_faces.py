@@ -32,6 +32,7 @@ from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.runs.run import load_run, save_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from worlds.heldout_documents import HeldoutDocuments
+from worlds.reported_changes import changes_of
 
 HARMLESS = tuple(f"word{letter}" for letter in "abcdefghijkl")
 HOSTILE = (
@@ -162,8 +163,9 @@ def tags(html):
 
 def test_hostile_strings_add_nothing_to_markdown(tmp_path):
     page = made_report(HOSTILE, tmp_path / "hostile", TITLE)
-    html = rendered(FACES[".md"](page))
-    wanted = rendered(FACES[".md"](made_report(HARMLESS, tmp_path / "harmless", "a")))
+    html = rendered(FACES[".md"](replace(page, changes=changes_of(HOSTILE))))
+    page = made_report(HARMLESS, tmp_path / "harmless", "a")
+    wanted = rendered(FACES[".md"](replace(page, changes=changes_of(HARMLESS))))
 
     kinds = {"h1", "h2", "ul", "li", "p", "strong", "table", "thead", "tbody", "tr", "th", "td"}
     assert {re.sub(r"[</]*([a-z0-9]+).*", r"\1", tag) for tag in tags(html)} == kinds

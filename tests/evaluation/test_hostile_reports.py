@@ -24,6 +24,7 @@ from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import Sticks, TopicPosterior
 from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
+from worlds.reported_changes import changes_of
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -128,7 +129,8 @@ def whole_page(strings, _folder, *, keep=()):
     run = with_names(run, dict(zip([each.id for each in run.topics], strings[:7], strict=False)))
     grouping = Grouping.parse(strings[1], f"{strings[2]}:year")
     title = f"\u202e{strings[5]}\u2067"  # turns what follows, and words have no such marks
-    return render_page(run_report([run], corpus, strings[4], None, grouping, title))
+    report = run_report([run], corpus, strings[4], None, grouping, title)
+    return render_page(replace(report, changes=changes_of(strings)))
 
 
 def mixture_page(strings, folder):
