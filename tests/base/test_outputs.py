@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from rights import only_those_of_modes
 from sparsetopics import HDP, LDA
 from sparsetopics.base.errors import OutputError
+from sparsetopics.base.staging import stranger_in
 from sparsetopics.base.transactions import Workspace
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
@@ -574,3 +575,15 @@ def test_a_division_whose_halves_are_moved_apart_is_refused(given, tmp_path):
         sound(["corpus", "validate", half], tmp_path)
     assert os.listdir(tmp_path / "a") == ["train"]
     assert os.listdir(tmp_path / "b") == ["held"]
+
+
+def test_a_file_that_another_process_renames_is_no_stranger(tmp_path, monkeypatch):
+    """A process that trains writes a checkpoint and renames it while another looks."""
+    (tmp_path / "checkpoint").touch()
+    (tmp_path / "link").symlink_to("checkpoint")
+    names = ["checkpoint.part", "checkpoint"]
+    monkeypatch.setattr(os, "walk", lambda folder: [(str(folder), [], names)])
+
+    assert stranger_in(tmp_path) == ""
+    names.append("link")
+    assert stranger_in(tmp_path) == str(tmp_path / "link")
