@@ -20,7 +20,7 @@ from sparsetopics.cli.shared_options import (
     threads_option,
 )
 from sparsetopics.corpora.text.tokenizer_functions import load_function
-from sparsetopics.options.option import Value, counts_from, made, refuse
+from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.table import OPTION
 from sparsetopics.options.training import TrainingOptions
 
@@ -55,16 +55,19 @@ def command(
     run: Path,
     out: Path,
     merge: tuple[str, ...],
+    themes: int | None,
+    drop: tuple[str, ...],
+    split: tuple[str, ...],
     rename: tuple[str, ...],
     names: Path | None,
     namer: str | None,
     record: Path | None,
     corpus: Path | None,
+    laps: int | None,
     heldout: Path | None,
     overwrite: bool,
     workers: int,
     as_json: bool,
-    **values: Value | None,
 ) -> None:
     """Write RUN with edited topics to a new run folder; RUN stays as it is.
 
@@ -105,7 +108,7 @@ def command(
         out, RUN, overwrite=overwrite, inputs=[run, corpus, heldout, names, record]
     )
     groups = tuple(tuple(map(str.strip, group.split(","))) for group in merge)
-    edits = made(Edits, {"merge": groups, "rename": dict(map(_named, rename)), **values})
+    edits = Edits(groups, themes, drop, split, laps, dict(map(_named, rename)))
     if record is not None and edits != Edits():
         refuse("edits", "cannot be combined with other edits", "Write them into the file.")
     if record is not None:

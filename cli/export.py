@@ -15,7 +15,6 @@ from sparsetopics.cli.shared_options import (
     shown_topics_options,
     spreadsheet_option,
 )
-from sparsetopics.options.option import Value, made
 
 TARGETS = list(RUN_TARGETS | PATH_TARGETS)
 
@@ -26,7 +25,6 @@ TARGETS = list(RUN_TARGETS | PATH_TARGETS)
 @click.option("--out", type=NEW_PATH, required=True, help="File to write.")
 @click.option(
     "--corpus",
-    "documents",
     type=NAMED_PATH,
     help="(pyldavis only) Corpus of the documents to show, usually the training corpus.",
 )
@@ -34,7 +32,17 @@ TARGETS = list(RUN_TARGETS | PATH_TARGETS)
 @shown_topics_options
 @overwrite_option("Replace the files if they exist.")
 @json_option()
-def command(run: Path, out: Path, as_json: bool, **values: Value | None) -> None:
+def command(
+    run: Path,
+    target: str,
+    out: Path,
+    corpus: Path | None,
+    spreadsheet_safe: bool,
+    names: Path | None,
+    n_themes: int | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
     """Write the model of RUN, or the tree of a topic path, in the format of another toolkit.
 
     Word probabilities have the smoothing of the run and are in full precision. Mixtures of
@@ -77,5 +85,9 @@ def command(run: Path, out: Path, as_json: bool, **values: Value | None) -> None
     """
     from sparsetopics.answers.exports.exporting import export_run
 
-    made(export_run, {"path": run, "out": out, **values})
+    export_run(
+        run, target, out,
+        documents=corpus, spreadsheet_safe=spreadsheet_safe, names=names,
+        n_themes=n_themes, overwrite=overwrite,
+    )  # fmt: skip
     show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

@@ -15,7 +15,6 @@ from sparsetopics.cli.shared_options import (
     shown_topics_options,
     threads_option,
 )
-from sparsetopics.options.option import Value, made
 
 
 @click.command()
@@ -38,7 +37,19 @@ from sparsetopics.options.option import Value, made
 @overwrite_option("Replace the page if it exists.")
 @threads_option
 @json_option()
-def command(out: Path, as_json: bool, **values: Value | None) -> None:
+def command(
+    runs: tuple[Path, ...],
+    out: Path,
+    corpus: Path | None,
+    title: str | None,
+    by: str | None,
+    over: str | None,
+    names: Path | None,
+    n_themes: int | None,
+    overwrite: bool,
+    workers: int,
+    as_json: bool,
+) -> None:
     """Write a page about RUN for people who did not train it.
 
     The page is one file that needs no network. It begins with what the collection is about: its
@@ -73,5 +84,8 @@ def command(out: Path, as_json: bool, **values: Value | None) -> None:
     """
     from sparsetopics.evaluation.report.report import write_run_report
 
-    made(write_run_report, {"path": out, **values})
+    write_run_report(
+        out, runs, corpus, by=by, over=over, names=names, n_themes=n_themes, title=title,
+        overwrite=overwrite, workers=workers,
+    )  # fmt: skip
     show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

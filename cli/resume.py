@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
@@ -11,10 +10,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH
 from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import TableCommand, json_option, row_option
-from sparsetopics.options.option import Value, made
-from sparsetopics.options.table import OPTION
-
-AS_BEFORE = "Default: as for the original command."
+from sparsetopics.options.table import OPTION, ExecutorName
 
 
 @click.command(cls=TableCommand)
@@ -22,13 +18,27 @@ AS_BEFORE = "Default: as for the original command."
 @row_option(
     OPTION["laps"],
     "Stop when this many laps are done, counting those before the interruption. If the "
-    f"checkpoint already has more, write the run as it is. {AS_BEFORE}",
+    "checkpoint already has more, write the run as it is. Default: as for the original command.",
 )
-@row_option(OPTION["workers"], f"{OPTION['workers'].help} {AS_BEFORE}")
-@row_option(OPTION["executor"], f"Where local steps run, as for `train`. {AS_BEFORE}")
+@row_option(
+    OPTION["workers"],
+    "Number of threads, or of the processes that dask starts. It never changes the result. "
+    "Default: as for the original command.",
+)
+@row_option(
+    OPTION["executor"],
+    "Where local steps run, as for `train`. Default: as for the original command.",
+)
 @row_option(OPTION["scheduler"])
 @json_option()
-def command(run: Path, as_json: bool, **values: Value | None) -> None:
+def command(
+    run: Path,
+    laps: int | None,
+    workers: int | None,
+    executor: ExecutorName | None,
+    scheduler: str | None,
+    as_json: bool,
+) -> None:
     """Continue interrupted training from the last checkpoint in RUN, a run or a topic path.
 
     Except for times, the result is the same, byte for byte, as without the interruption. A run
@@ -45,18 +55,24 @@ def command(run: Path, as_json: bool, **values: Value | None) -> None:
     from sparsetopics.runs.resume import resume_run
     from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 
-    resume = partial(resume_run, run, watch=show_progress)
-    result, options, has_settled = made(resume, values)
+    result, options, has_settled = resume_run(
+        run,
+        laps=laps,
+        workers=workers,
+        executor=executor,
+        scheduler=scheduler,
+        watch=show_progress,
+    )
     if is_topic_path(run):
         found = load_topic_path(run)
         done = [f"Nothing is left to do: {run} is finished."] if options is None else []
         show(path_record(found), [*path_lines(found), *done], as_json=as_json)
         return
-    n_laps = quantity(result.laps, "lap")
+    made = quantity(result.laps, "lap")
     if options is None:
-        line = f"Nothing is left to do: {run} was finished after {n_laps}."
+        line = f"Nothing is left to do: {run} was finished after {made}."
     elif has_settled:
-        why = f"{settled(options)} after {n_laps}"
+        why = f"{settled(options)} after {made}"
         line = f"No lap was made: {why}. The model in {run} stays as it was."
     else:
         line = f"{outcome(result, options, run)} Wrote {run}."
