@@ -98,9 +98,9 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
         before = ValueRules({name: UTC for name, kind in self.fields.items() if kind == "date"})
         return self.values or before
 
-    @property
-    def sums(self) -> dict[str, int | float]:
-        return _named(self.sizes)
+    @staticmethod
+    def named(sizes: Sizes) -> dict[str, int | float]:
+        return {"n_documents": sizes.n_docs, "n_pairs": sizes.n_pairs, "n_tokens": sizes.n_tokens}
 
     @property
     def totals(self) -> dict[str, int | float]:
@@ -116,12 +116,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
         }
 
     def to_json(self) -> dict[str, Json]:
-        stored: dict[str, Json] = self.sums | msgspec.to_builtins(self)
-        stored["shards"] = [
-            shard.to_json() | _named(Sizes.total(shard.groups)) | msgspec.to_builtins(shard)
-            for shard in self.shards
-        ]
-        return stored | {"tokenizer_hash": settings_hash(self.tokenizer)}
+        return super().to_json() | {"tokenizer_hash": settings_hash(self.tokenizer)}
 
     def read_vocabulary(self, folder: Path) -> Vocabulary:
         """The listed vocabulary of the corpus ``folder``; CorpusFormatError for any other."""
@@ -175,10 +170,6 @@ def vocabulary_of_corpus(folder: Path) -> Vocabulary:
 
 def settings_hash(settings: Mapping[str, Setting] | None) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-
-def _named(sizes: Sizes) -> dict[str, int | float]:
-    return {"n_documents": sizes.n_docs, "n_pairs": sizes.n_pairs, "n_tokens": sizes.n_tokens}
 
 
 def sizes_of_batch(batch: DocumentBatch) -> Sizes:

@@ -96,14 +96,24 @@ class CorpusManifest(msgspec.Struct, frozen=True, kw_only=True):
         """How much the corpus holds, under the keys that ``--json`` uses."""
         raise NotImplementedError
 
+    @staticmethod
+    def named(sizes: Sizes) -> dict[str, int | float]:
+        """Sums over row groups, under the keys that they are stored with."""
+        raise NotImplementedError
+
     @property
     def sums(self) -> dict[str, int | float]:
         """The stored totals that are sums over the row groups."""
-        raise NotImplementedError
+        return self.named(self.sizes)
 
     def to_json(self) -> dict[str, Json]:
         """The stored entries, in their order on disk."""
-        raise NotImplementedError
+        stored: dict[str, Json] = self.sums | msgspec.to_builtins(self)
+        stored["shards"] = [
+            shard.to_json() | self.named(Sizes.total(shard.groups)) | msgspec.to_builtins(shard)
+            for shard in self.shards
+        ]
+        return stored
 
     def save(self, folder: Path) -> None:
         content = {VERSION_KEY: FORMAT_VERSION, "kind": self.kind, **self.to_json()}

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, TypedDict
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 from msgspec import Meta
@@ -73,9 +72,9 @@ class VectorManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=Tr
         if self.columns is not None and len(self.columns) != self.n_columns:
             raise ValueError(f"{self.n_columns:,} columns have {len(self.columns):,} names")
 
-    @property
-    def sums(self) -> dict[str, int | float]:
-        return {"n_items": self.sizes.n_docs}
+    @staticmethod
+    def named(sizes: Sizes) -> dict[str, int | float]:
+        return {"n_items": sizes.n_docs}
 
     @property
     def totals(self) -> dict[str, int | float]:
@@ -88,13 +87,7 @@ class VectorManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=Tr
 
     def to_json(self) -> dict[str, Json]:
         n_bytes = sum(shard.n_bytes for shard in self.shards)
-        sizes = {**self.sums, "n_columns": self.n_columns, "n_bytes": n_bytes}
-        stored: dict[str, Json] = sizes | msgspec.to_builtins(self)
-        stored["shards"] = [
-            shard.to_json() | {"n_items": sum(shard.row_groups)} | msgspec.to_builtins(shard)
-            for shard in self.shards
-        ]
-        return stored
+        return {**self.sums, "n_columns": self.n_columns, "n_bytes": n_bytes, **super().to_json()}
 
 
 @dataclass(frozen=True, slots=True)
