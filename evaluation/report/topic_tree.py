@@ -49,14 +49,9 @@ class Tree:
 
 
 class _Grown(NamedTuple):
-    """A branch before it has a place, and the branches that became part of it."""
+    """A branch whose parent has no place yet, and the branches that became part of it."""
 
-    most: int
-    fewest: int
-    topic: int | None
-    name: str
-    weight: float
-    words: Sequence[str]
+    own: Branch
     parts: Sequence[_Grown]
 
 
@@ -68,8 +63,8 @@ def _in_order(tops: Sequence[_Grown]) -> list[Branch]:
     while waiting:
         grown, parent = waiting.pop()
         place = len(branches)
-        branches.append(Branch(parent, *grown[:-1]))
-        heavier = sorted(grown.parts, key=lambda part: part.weight)
+        branches.append(grown.own._replace(parent=parent))
+        heavier = sorted(grown.parts, key=lambda part: part.own.weight)
         waiting += [(part, place) for part in heavier]
     return branches
 
@@ -88,13 +83,15 @@ def tree_of_themes(run: TopicRun, names: Sequence[str], cut: int, marks: Mapping
         name = [shown[word] for word in relevant_words(words, unigram, NAME_WORDS, NAME_BALANCE)[0]]
         best = [shown[word] for word in top_words(words, MOST_WORDS)[0]]
         own = ", ".join(name) if topic is None else names[topic]
-        return _Grown(size, 1, topic, own, float(weights[group]), best, parts)
+        branch = Branch(None, size, 1, topic, own, float(weights[group]), best)
+        return _Grown(branch, parts)
 
     groups = [grown(topic, n_topics, topic, ()) for topic in range(n_topics)]
     for size, (kept, absorbed, _) in zip(range(n_topics - 1, 0, -1), run.themes(), strict=True):
         counts[kept] += counts[absorbed]
         weights[kept] += weights[absorbed]
-        parts = [groups[group]._replace(fewest=size + 1) for group in (kept, absorbed)]
+        ended = (groups[group] for group in (kept, absorbed))
+        parts = [_Grown(own._replace(fewest=size + 1), of_own) for own, of_own in ended]
         groups[kept] = grown(kept, size, None, parts)
     return Tree(_in_order(groups[:1]), range(n_topics, 0, -1), cut, marks)
 
@@ -120,7 +117,8 @@ def tree_of_path(
         name = names.get(number, topic.name) if is_shown else topic.name
         words = list(dict.fromkeys([*topic.telling_words, *topic.words]))[:MOST_WORDS]
         own = number if is_shown else None
-        return _Grown(sizes[first], sizes[last], own, name, topic.weight, words, parts)
+        branch = Branch(None, sizes[first], sizes[last], own, name, topic.weight, words)
+        return _Grown(branch, parts)
 
     ends: list[tuple[int, list[int], Sequence[_Grown]]]
     ends = [(0, [topic], ()) for topic in range(sizes[0])]
@@ -133,7 +131,7 @@ def tree_of_path(
             else:
                 after.append((place, [topic], [grown(*ends[part]) for part in family]))
         ends = after
-    tops = sorted((grown(*end) for end in ends), key=lambda branch: -branch.weight)
+    tops = sorted((grown(*end) for end in ends), key=lambda top: -top.own.weight)
     return Tree(_in_order(tops), sizes, cut, marks)
 
 
