@@ -116,7 +116,7 @@ def append(
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
     new_words = extended.vocabulary.shown[before.n_words :]
     summary = IngestSummary.of(longer, collection.account)._replace(
-        account=written.account_of(None, None),
+        account=written.account_of(extended.vocabulary, None),
         n_repeated=n_repeated,
         n_new_words=len(new_words),
         new_words=new_words[:_N_NAMED],

@@ -243,7 +243,7 @@ def ingest(
         manifest = write_manifest(place.corpus, made, written.shards, candidates)
         if ids.n_skipped:
             say(f"{out}: left out {quantity(ids.n_skipped, 'document')} with an id that is taken.")
-        account = written.account_of(None if given else vocabulary, left_out)
+        account = written.account_of(vocabulary, left_out)
         summary = IngestSummary.of(manifest, collection.account)
         return summary._replace(account=account, notes=notes, n_repeated=ids.n_skipped)
 
@@ -347,14 +347,11 @@ class WrittenShards(NamedTuple):
         hint = "Check the sources, --vocabulary and --token-pattern."
         return SourceError("documents", problem, hint)
 
-    def account_of(
-        self, vocabulary: Vocabulary | None, left_out: Mapping[str, int] | None
-    ) -> WordAccount:
-        """The account of their words; ``vocabulary`` and ``left_out`` are None if it was given."""
-        if left_out is None:
-            left_out = {"vocabulary": self.n_unknown_tokens}
+    def account_of(self, words: Vocabulary, left_out: Mapping[str, int] | None) -> WordAccount:
+        """The account of their words; ``left_out`` is None if the vocabulary was given."""
         n_tokens = int(sum(Sizes.total(shard.groups).n_tokens for shard in self.shards))
-        return WordAccount.of(vocabulary, n_tokens, left_out, self.reading, self.skipped)
+        n_unknown = self.n_unknown_tokens
+        return WordAccount.of(words, left_out, n_unknown, n_tokens, self.reading, self.skipped)
 
 
 def write_shards(

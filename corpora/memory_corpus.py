@@ -96,7 +96,7 @@ def _corpus_of_blocks(
     place_of = f"{where}, row {{}}".format
     with closing(GivenIds(policy, None, read.__getitem__, place_of)) as ids:
         blocks = [*map(whole, ids.named(told.watch(ids.watch(read))))]
-        vocabulary, left_out = given, dict[str, int]()
+        vocabulary, left_out = given, None
         if vocabulary is None:
             vocabulary, left_out = prune(tally_words(blocks), options.pruning, counted=False)
         account = sum((block.account for block in blocks), NO_ACCOUNT)
@@ -112,10 +112,8 @@ def _corpus_of_blocks(
         problem = f"none of {quantity(len(skipped), 'document')} has a word of the vocabulary"
         raise SourceError(where, problem)
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
-    left_out = left_out if given is None else {"vocabulary": n_unknown}
-    chosen = vocabulary if given is None else None
     n_tokens = sum(int(group.sizes.n_tokens) for group in groups)
-    word_account = WordAccount.of(chosen, n_tokens, left_out, account, skipped)
+    word_account = WordAccount.of(vocabulary, left_out, n_unknown, n_tokens, account, skipped)
     for sentence in (*word_account.warnings(), *told.doubts):
         warn_user(sentence)
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])

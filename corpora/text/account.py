@@ -46,18 +46,20 @@ class WordAccount(NamedTuple):
     @classmethod
     def of(
         cls,
-        vocabulary: Vocabulary | None,
+        vocabulary: Vocabulary,
+        left_out: Mapping[str, int] | None,
+        n_unknown: int,
         n_kept: int,
-        left_out: Mapping[str, int],
         reading: ReadingAccount,
         skipped: Sequence[str],
     ) -> WordAccount:
-        """The account of documents with ``n_kept`` tokens, whose ``vocabulary`` is None if it was
-        given and so has the frequencies of others."""
+        """The account of documents with ``n_kept`` tokens. What the rules ``left_out`` is None for
+        a given vocabulary, which has the frequencies of others and lacks ``n_unknown`` tokens."""
+        words = () if left_out is None else vocabulary.commonest(_N_LOOKED_AT)
+        left_out = {"vocabulary": n_unknown} if left_out is None else left_out
         _, n_stopped, n_inside, n_outside, _, _, *replaced = reading.tolist()
         left_out = {**left_out, STOPPED: left_out.get(STOPPED, 0) + n_stopped}
         left_out = {rule: number for rule, number in left_out.items() if number}
-        words = () if vocabulary is None else vocabulary.commonest(_N_LOOKED_AT)
         return cls(
             n_kept + sum(left_out.values()),
             n_kept,
