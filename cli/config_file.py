@@ -97,6 +97,8 @@ def _kinds(option: click.Option) -> tuple[tuple[type, ...], str]:
         return (bool,), "true or false"
     if option.multiple:
         return (list,), "a list of strings"
+    if kind is click.UNPROCESSED:
+        return (str, dict), "a file, or a table of lists"
     if isinstance(kind, NumberType):
         if kind.interval.name:
             return (int, float, str), f"{kind.interval.name} or a number"

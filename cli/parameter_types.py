@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from sparsetopics.base.errors import OptionError
+from sparsetopics.options.guide_file import guide
 from sparsetopics.options.option import Interval, OneOf, Option, refuse, shown
 
 CONFIG = "sparsetopics.config"  # of a context: the path of its config file
@@ -33,16 +34,15 @@ class NumberType(click.ParamType):  # type: ignore[type-arg]  # a generic from c
         if isinstance(value, str):
             with suppress(ValueError):  # the interval refuses what is no number
                 number = self.interval.parsed(value)
-        self.interval.check(_name(param), number, self.hint if isinstance(number, str) else "")
-        return number
+        hint = self.hint if isinstance(number, str) else ""
+        return self.interval.check(_name(param), number, hint)
 
 
 class NameType(click.Choice[str]):
     """One of several names."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        OneOf(list(self.choices)).check(_name(param), value)
-        return value
+        return OneOf(list(self.choices)).check(_name(param), value)
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
         return f"Choose one of {', '.join(self.choices)}."  # click has a line for each
@@ -81,9 +81,13 @@ NEW_PATH = NamedPath("a file or folder to write")
 TEXT = TextType()
 
 
-def type_of(option: Option) -> NumberType | NameType | NamedPath | TextType | type[bool]:
+def type_of(
+    option: Option,
+) -> NumberType | NameType | NamedPath | TextType | click.types.UnprocessedParamType | type[bool]:
     """What an option of the table takes on the command line."""
     takes = option.takes
+    if takes is guide:
+        return click.UNPROCESSED  # a path, or what a config file has
     if isinstance(takes, OneOf):
         return NameType(list(takes.names))
     if isinstance(takes, Interval):

@@ -19,11 +19,11 @@ from sparsetopics.options.option import (
     Option,
     SomeOf,
     Value,
-    WholeNumbers,
     counts_from,
     made,
     names_in,
     refuse,
+    whole_numbers,
 )
 from sparsetopics.options.table import OPTION
 from sparsetopics.options.workplace import Workplace
@@ -44,7 +44,7 @@ class RowOption(click.Option):
             default=default,
             show_default=default is not None and takes is not bool,
             multiple=takes is frozenset or (isinstance(takes, SomeOf) and takes.repeated),
-            callback=_split if isinstance(takes, SomeOf | WholeNumbers) else None,
+            callback=_split if isinstance(takes, SomeOf) or takes is whole_numbers else None,
             metavar=row.metavar,
             help=row.help,
         )
@@ -71,7 +71,7 @@ def _split(
         return None
     values = [given] if isinstance(given, str) else given
     parts = tuple(part for value in values for part in names_in(value))
-    if isinstance(takes, WholeNumbers):
+    if takes is whole_numbers:
         if not all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts):
             refuse(typed_name(param), f"must be whole numbers such as 200,100,50, but is {given!r}")
         return tuple(map(int, parts))

@@ -17,6 +17,7 @@ from sparsetopics.options.option import Interval, counts_from
 
 if TYPE_CHECKING:
     from sparsetopics.measures.top_words import TopicRow
+    from sparsetopics.runs.guidance import GuideList
 
 LONGEST_NAME = 40  # characters in the table
 
@@ -95,8 +96,23 @@ def command(
     listed = used if shares else rows
     if n_empty := len(listed) - len(used):
         lines.append(f"Left out {quantity(n_empty, 'empty topic')}; --json lists all topics.")
+    if not find and (lists := trained.lists):
+        lines += [_list_line(each, rows) for each in lists]
+        if n_more := sum(max(0, len(each.topics) - 1) for each in lists):
+            lines.append(f"--themes {len(rows) - n_more} makes one theme of each list.")
     own = {topic: {"share": share} for topic, share in shares.items()}
     show([row._asdict() | own.get(row.topic, {}) for row in listed], lines, as_json=as_json)
+
+
+def _list_line(each: GuideList, rows: Sequence[TopicRow]) -> str:
+    """What topics of a run have of a list of words."""
+    if not each.topics:
+        return f"List {each.name}: no topic."
+    weight = sum(rows[topic].weight or 0.0 for topic in each.topics)
+    topics = f"{quantity(len(each.topics), 'topic')} ({', '.join(map(str, each.topics))})"
+    found = f"{len(each.found):,} of {quantity(each.n_known, 'known word')}"
+    words = ", ".join(each.found) or "none"
+    return f"List {each.name}: {topics}, {weight:.2%} of all tokens; {found}: {words}"
 
 
 def _table(rows: Sequence[TopicRow], shares: Mapping[int, float]) -> list[str]:

@@ -117,6 +117,7 @@ def topic_subject(
         n_empty=int(is_empty.sum()),
         examples_note=note,
         number_choice=None if run is None else number_choice(run),
+        lists=() if run is None else run.lists,
     )
 
 

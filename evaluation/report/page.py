@@ -124,6 +124,7 @@ def _contents(report: Report) -> list[tuple[str, str]]:
         "time": f"Over {division.over}" if division and division.over else "",
         "groups": f"By {division.by}" if division and division.by else "",
         **tree,
+        "lists": "Lists of words" if report.subjects[0].lists else "",
         "topics": "Topics in detail" if has_topics else "",
         "map": "Map" if any(subject.similarity for subject in report.subjects) else "",
         "components": "" if has_topics else "Components",

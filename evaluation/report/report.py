@@ -183,7 +183,7 @@ def run_report(
             found = _division(run, documents, grouping, topic_path, workers)
         if run.topics[0].id.startswith(THEME):
             kind = "Themes of a topic model"
-        has_given_names |= any(topic.name for topic in run.topics)
+        has_given_names |= any(topic.name for topic in run.topics) or bool(run.lists)
         subject_of: RunSubject = imported(MODELS[run.model.name].subject)
         if topic_path is not None:
             subject_of = partial(topic_subject, topic_path=topic_path)

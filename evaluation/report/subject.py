@@ -11,6 +11,7 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.evaluation.report.components import ComponentRow
 from sparsetopics.evaluation.report.overview import Overview, ReportTopic
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score
+from sparsetopics.runs.guidance import GuideList
 
 DASH = "–"
 MINUS = "\N{MINUS SIGN}"
@@ -87,6 +88,7 @@ class Subject:
     n_empty: int = 0  # topics or components without data
     examples_note: str = ""  # which documents or items the examples were chosen from
     number_choice: NumberChoice | None = None  # how the number of topics was validated
+    lists: Sequence[GuideList] = ()  # of words, that topics began with
 
     @property
     def score(self) -> Estimate | None:

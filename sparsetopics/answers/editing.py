@@ -18,7 +18,7 @@ import numpy as np
 from msgspec.structs import replace as with_fields
 
 from sparsetopics.answers.edit_records import Edits
-from sparsetopics.answers.topic_names import GivenNames, place_of, with_names
+from sparsetopics.answers.topic_names import place_of, with_names
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import warn_user
 from sparsetopics.corpora.batching import FEWEST_BATCHES, Batches
@@ -110,14 +110,25 @@ def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
 
 
 def joined_to_themes(run: TopicRun, groups: IntArray) -> TopicRun:
-    """The run with a topic for each of ``groups``, (n_topics,), which has the name of the theme."""
+    """The run with a topic for each of ``groups``, (n_topics,), which has the name of the theme.
+
+    That is the one it was given, or else that of the list of all its topics, or of its parent.
+    """
     joined = [np.flatnonzero(groups == theme).tolist() for theme in np.unique(groups)]
     found = with_joined_topics(run, [group for group in joined if len(group) > 1])
-    names: GivenNames = {each.id: each.theme_name for each in found.topics if each.theme_name}
+    names: dict[int | str, str] = {}
+    lists = {topic: each for each in run.lists for topic in each.topics}
+    for own in joined:
+        of_topics = [(lists[topic].parent, lists[topic].name) for topic in own if topic in lists]
+        for levels in map(set, zip(*of_topics, strict=True)):  # the list wins over its parent
+            if len(of_topics) == len(own) and len(levels) == 1 and (name := levels.pop()):
+                names[run.topics[own[0]].id] = name
+    names |= {each.id: each.theme_name for each in found.topics if each.theme_name}
     nameless = [
         with_fields(topic, name=None, words=(), named_by=None, theme_name=None)
         for topic in found.topics
     ]
+    found.settings.pop("guide", None)  # whose lists are of topics, not of themes
     return with_names(found.with_topics(nameless), names)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import numpy as np
 
-from sparsetopics.corpora.memory_corpus import cut_alike
-from sparsetopics.corpora.text.phrases import JOINT
+from sparsetopics.corpora.word_search import WordSearch
 from sparsetopics.options.option import check_strings, refuse, shown
 from sparsetopics.runs.run import AnyRun
 
@@ -36,21 +34,15 @@ def found_topics(run: AnyRun, texts: Sequence[str]) -> dict[int, float]:
 def word_ids(run: AnyRun, texts: Sequence[str]) -> list[int]:
     """Return the ids of the words of ``texts`` in the vocabulary of a run, each once.
 
-    A text is cut as the training texts were; one that cannot be cut so is divided at spaces. It is
-    looked up as one joint word, such as new_york, then as it is, then word by word. Lemmas are also
-    known by their commonest forms. Raises what ``found_topics`` raises.
+    ``WordSearch`` says how. Raises what ``found_topics`` raises.
     """
     check_strings("find", texts)
-    known = run.words.shown, run.words.words
-    id_of = {word: number for words in known for number, word in enumerate(words)}
-    found: list[str] = []
+    search, found = WordSearch(run.words), list[int]()
     for text in texts:
-        cut = cut_alike(text, run.words) or text.split() or [text]
-        ways = ([JOINT.join(cut)], [text], cut)
-        found += next((words for words in ways if id_of.keys() >= {*words}), cut)
-    for word in found:
-        if word not in id_of:
-            near = get_close_matches(word.lower(), run.words.shown)
+        ids, unknown = search.ids(text)
+        for word in unknown:
+            near = search.near(word)
             hint = f"Similar words: {', '.join(near)}." if near else ""
             refuse("find", f"{shown(word)} is not in the vocabulary of the run", hint)
-    return list(dict.fromkeys(id_of[word] for word in found))
+        found += ids
+    return list(dict.fromkeys(found))

@@ -54,20 +54,27 @@ def topic_rows(run: AnyRun, n_words: int, balance: float | None = None) -> list[
 def with_marks(rows: Sequence[TopicRow], run: AnyRun) -> list[TopicRow]:
     """Return rows, one for each topic of a run, with what it knows of topics of few documents."""
     known = run.settings.get("few_documents", [None] * len(rows))
-    return [
+    found = [
         row if few is None else row._replace(documents_with_half=few.n_documents, mostly=few.mostly)
         for row, few in zip(rows, known, strict=True)
     ]
+    for each in run.lists:
+        for topic, rate in each.topics.items():
+            found[topic] = found[topic]._replace(list_name=each.name, keyword_rate=rate)
+    return found
 
 
 def labels_of(run: AnyRun) -> list[tuple[str, str]]:
     """Return the id and the name of each topic of a run, (n_topics,).
 
-    The name is that which the topic was given, or its best words. Raises RunError for a mixture of
-    vectors.
+    The name is that which the topic was given, or that of its list, or its best words; both if
+    several topics are of a list. Raises RunError for a mixture of vectors.
     """
-    words = run.words.shown  # first: it refuses a mixture of vectors
-    usual = topic_names(run.model.topic_word_mean, _unigram(run), words)
+    shown_words = run.words.shown  # first: it refuses a mixture of vectors
+    usual = topic_names(run.model.topic_word_mean, _unigram(run), shown_words)
+    for each in run.lists:
+        for topic in each.topics:
+            usual[topic] = f"{each.name}: {usual[topic]}" if len(each.topics) > 1 else each.name
     return [(topic.id, topic.name or own) for topic, own in zip(run.topics, usual, strict=True)]
 
 

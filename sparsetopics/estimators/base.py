@@ -292,14 +292,17 @@ class Estimator(BaseEstimator):
 
     def _provenance(self) -> Provenance:
         """How the model was trained, as a run folder says it."""
+        from sparsetopics.runs.guidance import guide_entry
         from sparsetopics.runs.run import option_record
 
         batches = None if self.n_batches is None else int(self.n_batches)  # may be numpy's
         seed = getattr(self, "_seed", self.random_state)  # of the last fit, unless it was loaded
+        options = self.training_options()
         return {
             "corpus": self._facts,
-            "options": {**option_record(self.training_options()), "batches": batches},
+            "options": {**option_record(options), "batches": batches},
             "seed": int(seed) if isinstance(seed, Integral) else None,
+            **guide_entry(options),
             **self._kept,
         }
 

@@ -41,6 +41,7 @@ MOSTLY = {"field": pa.string(), "value": pa.string(), "share": pa.float64()}
 TOPICS = pa.schema(
     {"topic": pa.int64(), **LABELS, "weight": pa.float64(), "words": pa.list_(pa.string())}
     | {"documents_with_half": pa.int64(), "mostly": pa.struct(MOSTLY)}
+    | {"list_name": pa.string(), "keyword_rate": pa.float64()}
 )
 GIVEN = "the given corpus"  # what pages call a corpus in memory
 
@@ -69,7 +70,8 @@ class FittedEstimator(Estimator):
         find: Sequence[str] | None = None,
     ) -> pa.Table:
         """Return a row for each topic or component: ``topic``, ``id``, ``name``, ``weight``,
-        ``words``, ``documents_with_half``, ``mostly``.
+        ``words``, ``documents_with_half``, ``mostly`` and, if training began with lists of words,
+        ``list_name`` and ``keyword_rate``.
 
         With ``find``, a list of words, these are only the topics in which the words stand out, best
         first, with a column ``share``: p(topic | words), as ``sparsetopics topics --find`` says.
@@ -79,9 +81,10 @@ class FittedEstimator(Estimator):
         training data and ``words`` a list of the ``n_words`` best words, which ``top_words``
         returns too. ``documents_with_half`` is the smallest number of training documents that hold
         half of the topic, and ``mostly`` the label or value of a kept field that has most of it in
-        these; None above 50 documents or if not known. Raises OptionError for components of
-        vectors, for numbers out of range, for names that cannot be used, and for a word to find
-        that is not in the vocabulary.
+        these; None above 50 documents or if not known. ``list_name`` is the list of ``guide`` that
+        the topic is of, and ``keyword_rate`` the share of its words in the topic. Raises
+        OptionError for components of vectors, for numbers out of range, for names that cannot be
+        used, and for a word to find that is not in the vocabulary.
         """
         from sparsetopics.answers.found_topics import found_topics
         from sparsetopics.answers.topic_names import topic_rows
@@ -93,6 +96,8 @@ class FittedEstimator(Estimator):
         rows = topic_rows(run, int(n_words), relevance)
         named = [row._asdict() | {"words": [word for word, _ in row.words]} for row in rows]
         table = pa.Table.from_pylist(named, TOPICS)
+        if "guide" not in run.settings:
+            table = table.drop_columns(["list_name", "keyword_rate"])
         if find is None:
             return table
         found = found_topics(run, find)

@@ -48,6 +48,7 @@ from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap, RunHooks
 from sparsetopics.runs.data import divided, source_of
+from sparsetopics.runs.guidance import lists_for, tell_of
 from sparsetopics.runs.plan import lowered, with_validation
 from sparsetopics.runs.run_files import SeenDocuments
 from sparsetopics.runs.seen_documents import lengths_of, terms_of
@@ -97,6 +98,7 @@ def learn(
     if isinstance(corpus, Corpus):
         options, share = with_validation(options, share, corpus.n_docs)
         options = lowered(options, share, corpus.n_docs)
+    tell_of(lists := lists_for(options, corpus), hooks.say)
     data = divided(corpus, options, share, n_batches, rng)
     scorer = RungScorer.of_validation(data.validation, n_jobs)
 
@@ -107,7 +109,10 @@ def learn(
 
     keep_rung = keep if options.is_topic_path else keep_no_model
     with workshop(n_jobs) as where:
-        found = run_session(data, options, rng, *where, hooks, scorer=scorer, keep_rung=keep_rung)
+        found = run_session(
+            data, options, rng, *where, hooks,
+            scorer=scorer, keep_rung=keep_rung, lists=lists,
+        )  # fmt: skip
     learned = None
     if options.learner_kind.passes_on and options.model_kind.of_items:
         learned = Learned(*found.end, n_steps=len(found.trace) * data.whole.n_batches)
@@ -151,6 +156,8 @@ def learn_more(
 
     Also returns the model of all data seen, and what the trace records about it.
     """
+    if options.guide and before is None:
+        refuse("guide", "is for fit: what topics of partial_fit begin with cannot be merged")
     rng = np.random.default_rng(seed)
     known = before.prior.likelihood if before is not None else None
     coordinates = known.coordinates if isinstance(known, VectorLikelihood) else None

@@ -72,4 +72,7 @@ def _arguments(run: Run[Model]) -> dict[str, object]:
     batches = decoded(run.settings.get("options", {}), Batching, where, DAMAGE).batches
     likelihood, seed = run.model.likelihood_name, run.settings.get("seed")
     own = {} if likelihood is None else {"likelihood": likelihood}
-    return {"n_batches": batches, **own, **arguments_of(options), "random_state": seed}
+    lists = run.settings.get("guide", ())
+    guide = {each.name: {"words": [*each.words], "parent": each.parent} for each in lists}
+    arguments = {**own, **arguments_of(options)}
+    return {"n_batches": batches, "guide": guide or None, "random_state": seed, **arguments}

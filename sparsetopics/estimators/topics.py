@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from numpy.typing import ArrayLike
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sparsetopics.runs.topic_path_files import Scores
 
 CONTAINERS = ("default", "pandas", "polars")
+Words = Sequence[str]  # of a list; the name of its parent is a text
 
 
 @dataclass(repr=False, eq=False)
@@ -42,6 +44,9 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
     restarts: int | None = None
     minimum_mass: float | None = None
     cold_every: int | None = None
+    guide: str | Path | Mapping[str, Sequence[str] | Mapping[str, Sequence[str] | None]] | None = (
+        None
+    )
 
     model_: TopicPosterior = field(init=False)
 
@@ -154,6 +159,9 @@ class LDA(TopicEstimator, EditableTopics):
         cold_every: In one lap of this many, all topics are considered for every document; in the
             others, those that the document has. None stands for 3 if the memoized learner has
             collapsed documents, else for 1.
+        guide: Lists of words that ``fit`` begins topics with: names with their words, such as
+            ``{"guns": ["gun*", "weapons"]}``, or the path of a TOML file. A table with ``words``
+            may also name the ``parent`` of a list.
         own_counts: Which of a document's own words are left out of the counts that its topics are
             found with, in the last four laps: none ("keep"), half of them ("half") or all
             ("leave"). The last two need the memoized learner and the collapsed update. None stands
@@ -207,6 +215,7 @@ class HDP(TopicEstimator, EditableTopics):
             ``partial_fit`` does.
         criterion: What moves must raise: "collapsed" (the default) or "bound", the ELBO.
         cold_every: As for ``LDA``, but 1 by default, and always 1 with moves.
+        guide: As for ``LDA``. It needs documents that choose the number of topics.
         own_counts: As for ``LDA``, but "keep" unless documents are kept out to choose the number.
         max_iter: The largest number of laps. None stands for 100, or for what the validation needs.
         validation_share: The share of the documents that are kept out until the number of topics

@@ -17,6 +17,7 @@ import numpy as np
 from sparsetopics.base.batches import IntArray, Source
 from sparsetopics.base.soundness import require
 from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.guided_start import Guidance
 from sparsetopics.inference.laps import Laps, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
@@ -107,6 +108,7 @@ class Setting(NamedTuple, Generic[S, D, C, P, T]):
     hooks: Hooks[C, P, T]
     steps: LocalSteps[C, P, T, D] | None = None  # None: made in this process
     judge: Judge | None = None  # of a run with rungs
+    guidance: Guidance | None = None  # words of lists, for topics to begin with
 
     def learner(
         self, parameters: Parameters[C, P, T], options: TrainingOptions | None = None

@@ -25,6 +25,7 @@ import numpy as np
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.inference.course import Course
+from sparsetopics.inference.guided_start import NO_LIST, Guidance, are_apart
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.merging import Merging
 from sparsetopics.inference.moves.merge import disjoint_pairs
@@ -33,7 +34,7 @@ from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import TopicChange
-from sparsetopics.model.statistics import DocumentTerms
+from sparsetopics.model.statistics import DocumentTerms, Statistics
 from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows
 from sparsetopics.options.table import OWN_LAPS, OWN_SHARES, OwnCounts
 from sparsetopics.options.training import LocalOptions, TrainingOptions
@@ -46,6 +47,7 @@ ROUND_SHARE = 0.5  # of the surplus topics, that one round merges
 LAST_ROUND = 3  # surplus topics that are merged in one round
 
 WordState = MemoizedState[DocumentBatch, WordCounts, DocumentTerms]
+WordStatistics = Statistics[WordCounts, DocumentTerms]
 
 
 class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, DocumentTerms]):
@@ -71,11 +73,17 @@ class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, Docu
             self.setting.hooks.say(f"{begins} instead of {usual:,} to save memory.")
         return first
 
+    def begin(self, first: WordStatistics, parameters: TopicParameters) -> None:
+        if self.setting.guidance is not None:
+            table, setting = first.components.table, self.setting
+            self.setting.guidance.begin_in_place(table, setting.source, setting.rng)
+        super().begin(first, parameters)
+
     def before_lap(self, lap: int) -> None:
         """Merge topics if there are more than wanted in this lap."""
-        wanted = wanted_number(self.options, lap)
+        wanted, guidance = wanted_number(self.options, lap), self.setting.guidance
         if self.parameters.allocation.n_topics > wanted:
-            self.merge(lambda counts, prior: merged_topics(counts, wanted, prior))
+            self.merge(lambda counts, prior: merged_topics(counts, wanted, prior, guidance))
         local = local_options(self.options, self.parameters.allocation.n_topics, lap)
         self.laps = replace(self.laps, local=local)
 
@@ -153,10 +161,21 @@ def merged_counts(table: FloatArray, new_topics: IntArray) -> FloatArray:
     return merged
 
 
-def merged_topics(counts: FloatArray, n_topics: int, word_concentration: float) -> IntArray:
-    """The new number of each topic of ``counts`` (n_words, n_old) after merges to ``n_topics``."""
+def merged_topics(
+    counts: FloatArray, n_topics: int, word_concentration: float, guidance: Guidance | None = None
+) -> IntArray:
+    """The new number of each topic of ``counts`` (n_words, n_old) after merges to ``n_topics``.
+
+    Topics of two lists of the ``guidance`` stay apart unless there are more lists than topics.
+    """
     merging = Merging.of(counts, word_concentration)
+    lists = None if guidance is None else guidance.lists_of(counts)
+    if lists is not None and len({*lists.tolist()} - {NO_LIST}) > n_topics:
+        lists = None
     while (surplus := merging.n_groups - n_topics) > 0:
         n_pairs = surplus if surplus <= LAST_ROUND else math.ceil(ROUND_SHARE * surplus)
-        merging = merging.joined(disjoint_pairs(merging.gains, most=n_pairs))
+        gains = merging.gains
+        if lists is not None:
+            gains[are_apart(lists, merging.groups)] = -math.inf
+        merging = merging.joined(disjoint_pairs(gains, most=n_pairs))
     return merging.groups

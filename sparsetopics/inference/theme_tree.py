@@ -35,12 +35,23 @@ class Merge(NamedTuple):
     gain: float  # nats, of the evidence of the words; mostly negative
 
 
-def theme_tree(counts: FloatArray, word_concentration: float) -> list[Merge]:
+def theme_tree(
+    counts: FloatArray, word_concentration: float, joined_first: Sequence[IntArray] = ()
+) -> list[Merge]:
     """Return the merges of topics with ``counts`` (n_words, n_topics), from all of them to one.
 
-    Topics are in falling order of weight, so a group has the number of its heaviest topic.
+    Topics are in falling order of weight, so a group has the number of its heaviest topic. Those
+    with the same number in the first of ``joined_first``, (n_topics,), are joined first, then those
+    with the same number in the next.
     """
     first = Merging.of(counts, word_concentration, FEWEST_TOKENS)
+    if joined_first:
+        own, *others = joined_first
+        merging, merges = _merged(first, own, len(np.unique(own)))
+        tops, groups = np.unique(merging.groups, return_index=True)[1], merging.groups
+        joined = np.stack([counts[:, groups == group].sum(axis=1) for group in range(len(tops))], 1)
+        later = theme_tree(joined, word_concentration, [each[tops] for each in others])
+        return [*merges, *(Merge(int(tops[a]), int(tops[b]), gain) for a, b, gain in later)]
     levels = [np.zeros(first.n_groups, np.int64)]  # the themes of topics, the coarsest level first
     for n_themes in LEVELS:
         if FEWEST_PER_THEME * n_themes <= first.n_groups:

@@ -13,6 +13,7 @@ import numpy as np
 from sparsetopics.base.batches import Source
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Course, Hooks, Judge, Model, Setting, course_of
+from sparsetopics.inference.guided_start import Guidance
 from sparsetopics.inference.laps import LapTally
 from sparsetopics.inference.learners.learner import S
 from sparsetopics.inference.local_step import D, LocalSteps, Parameters, elbo
@@ -51,20 +52,23 @@ def train(
     steps: LocalSteps[C, P, T, D] | None = None,
     whole: Source[D] | None = None,
     judge: Judge | None = None,
+    guidance: Guidance | None = None,
 ) -> Model:
     """Learn topics or components; the same bits for the same ``source``, ``options`` and ``rng``.
 
     ``scratch`` is a folder for memoized summaries that outgrow memory. Local steps are made by
     ``steps`` if given, everything else by the ``executor``. Training continues from the state that
     the ``keeper`` has, if any. Otherwise it begins with the model ``start``, or with seed documents
-    or items. Raises OptionError if ``start`` has another number of topics or words.
+    or items, and some topics with the words of ``guidance``. Raises OptionError if ``start`` has
+    another number of topics or words.
 
     A run with rungs needs a ``judge``, who gets them. ``whole`` has the batches of ``source`` and
     after them those of documents that laps do not visit: the rungs of a topic path take them in,
     and so do the last laps of an HDP. ``steps`` must be able to fit all of these.
     """
     memo = Memo(scratch, versioned=keeper is not None)
-    setting = Setting(source, whole or source, options, executor, memo, rng, hooks, steps, judge)
+    how = executor, memo, rng, hooks, steps, judge, guidance
+    setting = Setting(source, whole or source, options, *how)
     return _run(course_of(options)(setting), start, keeper)
 
 

@@ -85,8 +85,11 @@ class ValidatedNumber(Path):
         cold = self.setting.learner(self.parameters, replace(self.options, cold_every=1))
         laps = replace(self.laps, learner=cold, on_documents=lambda n_done, n_docs: None)
         counts = self.memory.counts(self.judge.choose(), laps.source.n_columns)
-        for step in (self.polished, self.challenged, self.without_shared):
-            counts = step(laps, counts)
+        if self.setting.guidance is None:
+            for step in (self.polished, self.challenged, self.without_shared):
+                counts = step(laps, counts)
+        else:  # these steps could lose what a list asks for; the judge still sees the choice
+            self.judge.accepts(self._model(laps, *self._fitted(laps, counts)))
         self.judge.settled(counts.shape[1])
         self.memory.discard()
         self.memory = PathMemory()

@@ -27,15 +27,18 @@ class TopicRow(NamedTuple):
     documents_with_half: int | None = None  # training documents; None if there are many, or unknown
     # What has most of these documents' tokens in the topic: a ``field``, a ``value``, its ``share``
     mostly: dict[str, str | float] | None = None
+    list_name: str | None = None  # of the words that it began with
+    keyword_rate: float | None = None  # share of these words in its tokens
 
     @property
     def mark(self) -> str:
-        """What people should know of a topic of few documents; empty for any other."""
-        n_documents = self.documents_with_half
+        """What people should know of a topic of a list, or of few documents; empty for others."""
+        rate, n_documents = self.keyword_rate, self.documents_with_half
+        marks = [] if rate is None else [f"{rate:.1%} of its tokens are words of the list"]
         which = "; {field}: {value}".format_map(self.mostly) if self.mostly else ""
-        if n_documents is None or n_documents > (MARKED_WITH_VALUE if which else MARKED):
-            return ""
-        return printable(f"half in {quantity(n_documents, 'document')}{which}")
+        if n_documents is not None and n_documents <= (MARKED_WITH_VALUE if which else MARKED):
+            marks.append(printable(f"half in {quantity(n_documents, 'document')}{which}"))
+        return "; ".join(marks)
 
 
 def top_words(topic_word: FloatArray, n_words: int) -> IntArray:

@@ -11,7 +11,7 @@ from math import inf, isnan
 from numbers import Integral, Real
 from os import PathLike, fsencode, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
@@ -129,10 +129,10 @@ class Interval:
         is_high_enough = value > self.low if self.above_low else value >= self.low
         return is_high_enough and (value < self.high if self.below_high else value <= self.high)
 
-    def check(self, name: str, value: object, hint: str = "") -> None:
-        """Raise OptionError for all but the numbers in the interval, and the name."""
+    def check(self, name: str, value: object, hint: str = "") -> int | float | str:
+        """Return a number of the interval as one of Python, or the name; OptionError for others."""
         if self.name and isinstance(value, str) and value == self.name:
-            return
+            return self.name
         number = self.number(value)
         if number is None:
             noun = "a whole number" if self.whole else "a number"
@@ -141,6 +141,7 @@ class Interval:
             refuse(name, f"must be {noun}, but is {shown(value)}", hint)
         if number not in self:
             refuse(name, f"must be {self._expected(number)}, but is {shown(value)}", hint)
+        return number
 
     def number(self, value: object) -> int | float | None:  # see ``check``
         """``value`` as a number of Python, which may be infinite; None if it is none, or NaN."""
@@ -193,10 +194,10 @@ class OneOf:
 
     names: Collection[str]
 
-    def check(self, option: str, found: object) -> None:
-        """Raise OptionError for all but the names."""
+    def check(self, option: str, found: object) -> str:
+        """Return one of the names; OptionError for all others."""
         if isinstance(found, str) and found in self.names:
-            return
+            return found
         near = get_close_matches(found.lower(), self.names, n=1) if isinstance(found, str) else []
         hint = f"Did you mean {near[0]}?" if near else ""
         refuse(option, f"must be one of {', '.join(self.names)}, but is {shown(found)}", hint)
@@ -210,8 +211,8 @@ class SomeOf:
     noun: str
     repeated: bool = False  # whether the option may be given several times
 
-    def check(self, option: str, found: object) -> None:
-        """Raise OptionError for all but several of the names, each once."""
+    def check(self, option: str, found: object) -> tuple[str, ...]:
+        """Return several of the names, each once; OptionError for all else."""
         if isinstance(found, str) or not isinstance(found, Sequence | Set):
             refuse(option, f"must be a list of names, but is {shown(found)}")
         names = list(found)
@@ -221,22 +222,20 @@ class SomeOf:
                 OneOf(self.names()).check(option, name)
         if len(set(names)) < len(names):
             refuse(option, f"names a {self.noun} twice: {', '.join(names)}")
+        return tuple(map(str, names))
 
 
-@dataclass(frozen=True, slots=True)
-class WholeNumbers:
-    """Several whole numbers from 1."""
-
-    def check(self, option: str, found: object) -> None:
-        """Raise OptionError for all but a list of whole numbers."""
-        if isinstance(found, str) or not isinstance(found, Sequence):
-            refuse(option, f"must be a list of whole numbers, but is {shown(found)}")
-        for number in found:
-            counts_from(1).check(option, number)
+def whole_numbers(option: str, found: object) -> tuple[int, ...]:
+    """Return several whole numbers from 1 as a tuple; OptionError for all else."""
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        refuse(option, f"must be a list of whole numbers, but is {shown(found)}")
+    return tuple(int(counts_from(1).check(option, number)) for number in found)
 
 
+# Gets the name and a value; returns it as options have it, or raises OptionError.
+Check = Callable[..., Any]  # Any: as for ``Option.check``
 # A flag, a text and a path are as Python has them; a set holds texts in no order.
-Kind = WholeNumbers | Interval | OneOf | SomeOf | type[bool | str | Path | frozenset[str]]
+Kind = Interval | OneOf | SomeOf | Check | type[bool | str | Path | frozenset[str]]
 _OF_PYTHON: Mapping[type, tuple[type | tuple[type, ...], str]] = {
     bool: (bool, "true or false"),
     str: (str, "a string"),
@@ -317,33 +316,22 @@ class Option:
             problem = f"needs --learner {listed(able, 'or')}, but found --learner {learner}"
             refuse(self.name, problem)
 
-    def check(self, value: object) -> None:  # whatever users' Python code passes
-        """Raise OptionError for a value other than None that the option does not take, whatever
-        the others are."""
+    def check(self, value: Any) -> Any:  # whatever users' code passes, and what the option takes
+        """Return a value, whatever the others are, as options have it: plain numbers, names as a
+        tuple. None stays None. Raises OptionError for a value that the option does not take."""
         if value is None:
-            return
+            return None
         if isinstance(self.takes, Interval):
             hint = self.hint if self.takes.number(value) is None else ""
-            self.takes.check(self.name, value, hint)
-        elif isinstance(self.takes, OneOf | SomeOf | WholeNumbers):
-            self.takes.check(self.name, value)
-        else:
-            check_type(self.name, value, *_OF_PYTHON[self.takes])
-            if isinstance(value, Sequence | Set) and self.takes is frozenset:
-                check_strings(self.name, value)
-
-    def taken(self, value: Value) -> Value:
-        """``value``, checked and as options have it: plain numbers, names as a tuple."""
-        self.check(value)
-        if isinstance(self.takes, Interval):
-            number = self.takes.number(value)
-            return value if number is None else number
-        if isinstance(self.takes, SomeOf) and isinstance(value, Sequence | Set):
-            return tuple(str(name) for name in value)
-        if self.takes is frozenset and isinstance(value, Sequence | Set):
+            return self.takes.check(self.name, value, hint)
+        if isinstance(self.takes, OneOf | SomeOf):
+            return self.takes.check(self.name, value)
+        if not isinstance(self.takes, type):
+            return self.takes(self.name, value)
+        check_type(self.name, value, *_OF_PYTHON[self.takes])
+        if self.takes is frozenset:
+            check_strings(self.name, value)
             return frozenset(map(str, value))
-        if isinstance(self.takes, WholeNumbers) and isinstance(value, Sequence):
-            return tuple(int(number) for number in value)
         return value
 
 
@@ -372,7 +360,7 @@ def taken(table: Table, given: Given) -> dict[str, Value]:
 
     Raises OptionError for a wrong value, and for an option without the one that it needs.
     """
-    said = {name: table[name].taken(value) for name, value in given.items() if value is not None}
+    said = {name: table[name].check(value) for name, value in given.items() if value is not None}
     for name, value in said.items():
         needed = table[name].needs
         if needed and value is not False and not said.get(needed):

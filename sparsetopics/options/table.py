@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from sparsetopics.base.wording import listed
+from sparsetopics.options.guide_file import guide
 from sparsetopics.options.ladder import ONE_BY_ONE
 from sparsetopics.options.option import (
     NATURAL,
@@ -21,9 +22,9 @@ from sparsetopics.options.option import (
     Option,
     SomeOf,
     Table,
-    WholeNumbers,
     counts_from,
     in_sections,
+    whole_numbers,
 )
 from sparsetopics.options.registry import (
     LEARNERS,
@@ -223,6 +224,10 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "Start from documents drawn at random (random) or far from each other (distant), or, "
             "for lda and hdp, from the topics of a run folder. The accelerated learner needs "
             "none.")),
+        Option("guide", guide, None, "guide", everyday=True, metavar="FILE.toml", help=(
+            f"{_for('guide')} Begin topics with lists of words that you name, from a TOML file "
+            "with lines such as guns = ['gun', 'firearm*', 'second amendment']. While topics are "
+            "merged, those of two lists stay apart, and none is deleted.")),
         Option("local-update", OneOf(get_args(LocalUpdate)), None, "local.update", "local_update",
                doors=(TRAIN,), help=(
             "How the topics of a document are found. mean-field never lowers the ELBO; collapsed "
@@ -307,7 +312,7 @@ PATH_OPTION: Table = in_sections({  # options of ``path`` beside those of LDA
             "train on.")),
         Option("to", counts_from(1), DEFAULT_FEWEST_TOPICS, "", "fewest", everyday=True, help=(
             "The fewest topics, with which it ends.")),
-        Option("rungs", WholeNumbers(), None, "rungs", everyday=True, metavar="K,K,...", help=(
+        Option("rungs", whole_numbers, None, "rungs", everyday=True, metavar="K,K,...", help=(
             "Numbers of topics to keep a model of, such as 200,100,50. Default: --from, --to, "
             "the round numbers between them (1, 1.5, 2, 3, 5 and 7 times a power of ten) and all "
             f"numbers below {ONE_BY_ONE}.")),

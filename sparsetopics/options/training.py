@@ -8,6 +8,7 @@ from typing import get_args
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.wording import listed
 from sparsetopics.options import table
+from sparsetopics.options.guide import WordList
 from sparsetopics.options.ladder import check_rungs, steps_of
 from sparsetopics.options.option import Interval, OneOf, check_values, counts_from, refuse
 from sparsetopics.options.registry import (
@@ -154,6 +155,7 @@ class TrainingOptions:
     purpose: table.Purpose = table.DEFAULT_PURPOSE  # of a validated HDP
     # Of a topic path after ``n_topics``; of an HDP, the numbers that validation chooses from.
     lower_rungs: tuple[int, ...] = ()
+    guide: tuple[WordList, ...] | None = None  # lists of words that topics begin with
 
     def __repr__(self) -> str:
         given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
@@ -330,6 +332,7 @@ class TrainingOptions:
             moves=self.active_moves if self.model_kind.learns_number else None,
             local=replace(self.local_step, own_counts=self.own_counts),
             likelihood=self.likelihood_name if self.model_kind.of_items else None,
+            guide=None,  # which runs keep beside their options
         )
 
 

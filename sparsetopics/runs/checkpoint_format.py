@@ -44,6 +44,7 @@ from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import Sticks
 from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.options.guide import WordList
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, imported
 from sparsetopics.options.training import (
     GradientOptions,
@@ -55,8 +56,8 @@ from sparsetopics.options.training import (
 )
 
 # 3: a move of LDA; 4: no topic paths; 5: none of an HDP; 6: no own counts; 7: no purpose;
-# 8: vectors measured from an origin
-FORMAT_VERSION = 9
+# 8: vectors measured from an origin; 9: no guide
+FORMAT_VERSION = 10
 
 Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")
@@ -102,7 +103,7 @@ CLASSES: Mapping[str, type] = {
     **{"nested": NestedAllocation, "dp-mixture": DPMixture, "dp-modes": DPModes},
     **{"finite-mixture": FiniteMixture, "topic-prior": TopicPrior, "step-sizes": StepSizes},
     **{"training-options": TrainingOptions, "local-options": LocalOptions},
-    **{"move-options": MoveOptions, "gradient-options": GradientOptions},
+    **{"move-options": MoveOptions, "gradient-options": GradientOptions, "word-list": WordList},
 }
 
 

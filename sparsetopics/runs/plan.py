@@ -27,6 +27,7 @@ from sparsetopics.corpora.batching import count_validation
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
 from sparsetopics.options import table
+from sparsetopics.options.guide import WordList
 from sparsetopics.options.ladder import check_rungs, close_rungs, default_rungs
 from sparsetopics.options.option import NO_NAMES, Given, Value, check_values, fields_by_part, refuse
 from sparsetopics.options.resolve import resolve, values_of
@@ -113,6 +114,8 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
     if said.get("start") not in (None, *get_args(StartName)):
         start_run = Path(str(said.pop("start")))
     options = resolve(str(said.get("model", table.DEFAULT_MODEL)), said)
+    if start_run is not None and "guide" in said:
+        refuse("guide", "cannot be combined with --start RUN, whose topics training begins with")
     if said.get("validation-share") and (start_run is not None or not options.may_be_validated):
         found = "--start RUN" if start_run is not None else "--moves, --criterion or --laps"
         needs = f"needs the memoized learner and the collapsed update, without {found}"
@@ -139,8 +142,7 @@ def plan_topic_path(corpus: Path, out: Path, given: Given, *, overwrite: bool = 
         refuse("start", f"must be {names} on a topic path, but is {start}")
     rungs = rungs_of(said)
     usual = 0.0 if "heldout" in said else table.DEFAULT_VALIDATION_SHARE
-    share = PATH_OPTION["validation-share"].taken(said.get("validation-share", usual))
-    assert isinstance(share, int | float), "the option takes a number"
+    share = PATH_OPTION["validation-share"].check(said.get("validation-share", usual))
     given = {name: value for name, value in said.items() if name not in PATH_OPTION}
     given = {"model": table.PATH_MODEL, "topics": rungs[0], **given}
     plan = plan_run(corpus, out, given, overwrite=overwrite)
@@ -184,7 +186,7 @@ def validated(options: TrainingOptions, n_docs: int) -> TrainingOptions:
     usual = max(n_docs // table.HDP_DOCUMENTS, table.DEFAULT_MOST_TOPICS)
     usual = max(options.n_topics, min(usual, table.HDP_MOST_TOPICS))
     most = min(usual, n_docs // DOCUMENTS_PER_TOPIC)
-    rungs = close_rungs(most, table.DEFAULT_FEWEST_TOPICS)
+    rungs = close_rungs(most, max(table.DEFAULT_FEWEST_TOPICS, len(options.guide or ())))
     if len(rungs) < 2:
         refuse("validation-share", f"leaves {n_docs:,} documents to train on, which are too few")
     return replace(options, n_topics=rungs[0], lower_rungs=rungs[1:])
@@ -213,13 +215,9 @@ def rungs_of(said: Mapping[str, Value]) -> tuple[int, ...]:
     """The rungs that options ask for, in falling order; OptionError for wrong values."""
     if "rungs" not in said:
         usual = {"from": table.DEFAULT_MOST_TOPICS, "to": table.DEFAULT_FEWEST_TOPICS}
-        most, fewest = (PATH_OPTION[name].taken(said.get(name, end)) for name, end in usual.items())
-        assert isinstance(most, int), "the option takes whole numbers"
-        assert isinstance(fewest, int), "the option takes whole numbers"
-        return default_rungs(most, fewest)
-    found = PATH_OPTION["rungs"].taken(said["rungs"])
-    assert isinstance(found, tuple), "the option takes several numbers"
-    rungs = tuple(map(int, found))
+        ends = (PATH_OPTION[name].check(said.get(name, end)) for name, end in usual.items())
+        return default_rungs(*ends)
+    rungs: tuple[int, ...] = PATH_OPTION["rungs"].check(said["rungs"])
     check_rungs(rungs)
     return rungs
 
@@ -291,6 +289,8 @@ STORED = {each.name for each in fields(RunPlan)} - {"scheduler"}
 def write_config(path: Path, plan: RunPlan) -> None:
     """Write what decides about the result of ``plan``, except the corpus, as TOML."""
     lines = [f"{key} = {toml(value)}\n" for key, value in run_config(plan).items()]
+    if guide := plan.options.guide:
+        lines.append(f"guide = {{{', '.join(map(_toml_of_list, guide))}}}\n")
     # The name of a file may hold bytes that are no text, which TOML may not.
     command = ("path", "PATH") if plan.options.is_topic_path else ("train", "RUN")
     text = CONFIG_HEAD.format(*command) + "".join(lines)
@@ -325,3 +325,8 @@ def toml(value: Value) -> str:
     if isinstance(value, str):  # strings of JSON are strings of TOML, but for one character
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _toml_of_list(each: WordList) -> str:
+    parent = f", parent = {toml(each.parent)}" if each.parent else ""
+    return f"{toml(each.name)} = {{words = [{', '.join(map(toml, each.words))}]{parent}}}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -132,7 +132,8 @@ def _result(run: Path) -> RunResult:
         found = result_of(settings["model"], settings["n_topics"], trace)
     except ValueError as error:
         raise DAMAGE.of(f"{run / TRACE_FILE}, last line", str(error)) from error
-    return found._replace(smoothing=settings.get("smoothing"))
+    lists = load_run(run).lists if "guide" in settings else ()
+    return found._replace(smoothing=settings.get("smoothing"), lists=tuple(map(asdict, lists)))
 
 
 class Repaired(NamedTuple):

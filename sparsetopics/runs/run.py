@@ -28,6 +28,7 @@ from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry
+from sparsetopics.runs.guidance import GuideList, families_of, look_up, with_topics
 from sparsetopics.runs.run_files import (
     ARRAYS_FILE,
     DAMAGE,
@@ -151,10 +152,16 @@ class Run(Generic[P_co]):
             hint = "Ingest the documents again with --vocabulary and the training corpus."
             raise VocabularyError(where, problem, hint)
 
+    @property
+    def lists(self) -> list[GuideList]:
+        """The lists of words that topics began with, with the topics that are now of each."""
+        guide = self.settings.get("guide", ())
+        return with_topics(look_up(guide, self.words), self.model) if guide else []
+
     def themes(self) -> tuple[Merge, ...]:
         """The tree of topics, which is made for a run without one."""
         assert isinstance(self.model, TopicPosterior), "components have no tree"
-        return self.settings.get("themes") or tree_of(self.model)
+        return self.settings.get("themes") or tree_of(self.model, self.lists)
 
 
 AnyRun = Run[Model]
@@ -196,7 +203,8 @@ def save_run(
         stored = stored._replace(settings={**stored.settings, **fingerprint})
         topics = facts["topics"] = facts.get("topics") or first_identities(model)
         if isinstance(model, TopicPosterior) and model.n_topics > 1 and merges != NO_THEMES:
-            write_themes(folder, topics, merges or tree_of(model))
+            lists = with_topics(look_up(facts.get("guide", ()), vocabulary), model)
+            write_themes(folder, topics, merges or tree_of(model, lists))
     write_run(folder, stored, facts, trace)
 
 
@@ -254,16 +262,18 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
 
 
-def tree_of(model: TopicPosterior) -> tuple[Merge, ...]:
-    """The tree of the topics of a model."""
+def tree_of(model: TopicPosterior, lists: Sequence[GuideList]) -> tuple[Merge, ...]:
+    """The tree of the topics of a model, where those of a list are joined first."""
     counts = np.ascontiguousarray(model.exact_counts.T)
-    return tuple(theme_tree(counts, model.word_concentration))
+    families = families_of(lists, model.n_topics)
+    return tuple(theme_tree(counts, model.word_concentration, families))
 
 
 def option_record(options: TrainingOptions) -> Nested:
     """Options as model.json keeps them, with the defaults that depend on the model filled in."""
     record = asdict(options.filled())
     del record["lower_rungs"]  # each run of a topic path is a model of its own
+    del record["guide"]
     return record
 
 

@@ -34,6 +34,7 @@ from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.theme_tree import Merge
 from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stored
+from sparsetopics.options.guide import WordList
 from sparsetopics.options.registry import MOVE_COUNTS
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.few_documents import FewDocuments
@@ -121,6 +122,7 @@ class KeptEntries(TypedDict, total=False):
     # By topic, between two halves of the training documents; where the learner keeps these
     likeness_of_halves: tuple[Annotated[float, Meta(ge=0.0, le=1.0 + 1e-9)], ...]
     themes: tuple[Merge, ...]  # in memory; folders have them in ``THEMES_FILE``
+    guide: tuple[WordList, ...]  # that topics began with
     origin: Origin  # of an update
     told: tuple[tuple[str, str], ...]  # what updates said of topics and still holds
 

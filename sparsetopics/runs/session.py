@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +27,7 @@ from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
 from sparsetopics.runs.few_documents import few_documents
+from sparsetopics.runs.guidance import GuideList, guidance_of, warn_of_lost, with_topics
 from sparsetopics.runs.halves import likeness_of_halves
 from sparsetopics.runs.measured_scores import themed_scores
 from sparsetopics.runs.run import tree_of
@@ -67,6 +68,7 @@ def run_session(
     keep_rung: KeepRung = keep_no_model,
     score: Score | None = None,
     start: Start = None,
+    lists: Sequence[GuideList] = (),
     keeper: RunKeeper | None = None,
     steps: Steps | None = None,
 ) -> Trained:
@@ -95,6 +97,7 @@ def run_session(
         model = train(
             data.source, options, scratch, executor, rng,
             hooks=told, start=start, keeper=keeper, steps=steps, whole=data.whole, judge=recorder,
+            guidance=guidance_of(lists),
         )  # fmt: skip
     except MemoryError as error:
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
@@ -108,11 +111,12 @@ def run_session(
         table, n_batches = statistics.components.table, data.whole.n_batches
         if alike := likeness_of_halves(table, n_batches, kept_of):
             kept["likeness_of_halves"] = alike
+        warn_of_lost(with_topics(lists, model))
     if recorder is not None:
         kept["number_of_topics"] = scores = recorder.scores
         if options.is_validated:
             assert isinstance(model, TopicPosterior), "it has a number of topics"
-            kept["themes"] = tree_of(model)
+            kept["themes"] = tree_of(model, with_topics(lists, model))
             read = map(data.whole.read, range(data.whole.n_batches))
             documents = (batch for batch in read if isinstance(batch, DocumentBatch))
             kept["number_of_topics"] = themed_scores(scores, model, kept["themes"], documents)

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import OptionError, SparsetopicsError, warn_user
+from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.batching import TrainingData
@@ -25,6 +26,7 @@ from sparsetopics.options.table import FEWEST_VALIDATED, StartName
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import RunKeeper
 from sparsetopics.runs.data import corpus_of, data_of, facts_of, heldout_of, lap_score
+from sparsetopics.runs.guidance import GuideList, guide_entry, lists_for, tell_of, with_topics
 from sparsetopics.runs.plan import RunPlan, lowered, with_validation, write_config
 from sparsetopics.runs.run import (
     AnyRun,
@@ -55,6 +57,7 @@ class RunResult(NamedTuple):
     recommended: int | None = None  # topics, the fewest that predict about as well as the best
     to_read: int | None = None  # the fewest topics that are enough to read
     smoothing: float | None = None  # σ; None for a mixture
+    lists: Sequence[Json] = ()  # of words, that topics began with: each a ``GuideList``
 
     @property
     def advice(self) -> str:
@@ -75,6 +78,7 @@ class Task(NamedTuple):
     provenance: Provenance
     start: TopicRun | None  # whose topics are the first ones
     before: AnyRun | None  # whose topics these continue
+    lists: Sequence[GuideList]  # of words, that topics begin with
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -95,6 +99,7 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     n_rows = task.corpus.sizes.n_docs
     plan = replace(plan, options=lowered(plan.options, plan.validation_share, n_rows))
     hooks.on_options(plan.options)
+    tell_of(task.lists, hooks.say)
     with new_training(plan) as folder:
         result = finish_training(plan, task, folder, hooks)
     for sentence in _choices(asked, plan, task):
@@ -147,7 +152,8 @@ def finish_training(
             hooks._replace(on_lap=on_lap, on_writing=on_writing),
             scorer=scorer, keep_rung=keep_no_model if writer is None else writer.keep,
             score=lap_score(plan, task.corpus, task.heldout),
-            start=None if task.start is None else task.start.model, keeper=keeper, steps=steps,
+            start=None if task.start is None else task.start.model, lists=task.lists, keeper=keeper,
+            steps=steps,
         )  # fmt: skip
     model, trace, scores = found.model, found.trace, found.kept.get("number_of_topics")
 
@@ -165,7 +171,8 @@ def finish_training(
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
     result = result_of(model.name, model.n_topics, trace)
-    result = result._replace(seconds=seconds, smoothing=model.smoothing)
+    lists = tuple(map(asdict, with_topics(task.lists, model)))
+    result = result._replace(seconds=seconds, smoothing=model.smoothing, lists=lists)
     if not scores or not plan.options.is_validated:
         return result
     if scores.limits:
@@ -225,8 +232,10 @@ def task_of(plan: RunPlan, before: AnyRun | None = None) -> tuple[RunPlan, Task]
     facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}
     record = option_record(options) | batches
     provenance: Provenance = {"corpus": facts, "options": record, "seed": plan.seed}
+    provenance = {**provenance, **guide_entry(plan.options)}
     before = before or start or _first_start(plan, corpus)
-    return plan, Task(corpus, heldout_of(plan, corpus), provenance, start, before)
+    lists = lists_for(plan.options, corpus)
+    return plan, Task(corpus, heldout_of(plan, corpus), provenance, start, before, lists)
 
 
 def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None]:

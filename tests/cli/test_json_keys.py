@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.cli import warmup
 from sparsetopics.cli.main import COMMANDS, main
 from sparsetopics.evaluation import quickstart
@@ -90,6 +92,7 @@ def of_topics():
     return {
         "train": told(*train, "--model", "lda", "--keep-state", "--out", "lda"),
         "train of hdp": told(*train, "--model", "hdp", "--out", "hdp"),
+        "train with lists": with_lists(train),
         "path": told("path", "documents-train", "--rungs", "4,2", *QUICK, "--out", "path"),
         "resume": told("resume", "lda", "--laps", 3, "--quiet"),
         "topics": told("topics", "lda"),
@@ -113,6 +116,15 @@ def of_topics():
         "edit": told("edit", "lda", "--rename", f"{first_topic('lda')}=News", "--out", "named"),
         "compare": told("compare", "documents", "--models", "lda:2", *QUICK, "--out", "compared"),
     }
+
+
+def with_lists(train):
+    words = [word for word, _ in told("topics", "lda")[0]["words"][:3]]
+    Path("guide.toml").write_text(f"first = {words}", encoding="utf-8")
+    arguments = ("--model", "lda", "--laps", 10, "--guide", "guide.toml", "--out", "guided")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SparsetopicsWarning)  # drawn words belong to no theme
+        return told(*train, *arguments)
 
 
 def first_topic(run):
@@ -198,6 +210,7 @@ def expected():
         "path": paths,
         "train": trained,
         "train of hdp": trained,
+        "train with lists": trained,
         "resume": trained,
         "repair": keys["`repair`"],
         "topics": keys["`topics`"],
@@ -266,6 +279,14 @@ def test_changes_of_diff_are_as_the_page_says(world):
     assert world["diff"]["changes"]
     for change in world["diff"]["changes"]:
         assert set(change) == listed()["… `changes`"]
+
+
+def test_lists_of_words_are_as_the_page_says(world):
+    (found,) = world["train with lists"]["lists"]
+
+    assert set(found) == listed()["… `lists`"]
+    for word in found["words"]:
+        assert set(word) == listed()["… `words`"]
 
 
 def test_the_course_of_novelty_is_as_the_page_says(world):

@@ -1,6 +1,7 @@
 """What ``train`` can be asked for, estimators can be asked for, and mean the same by it."""
 
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +64,7 @@ ARGUMENTS = {
     "eta": [("word_concentration", 0.3, "0.3", {})],
     "smoothing": [("smoothing", 0.02, "0.02", {})],
     "learn_hyperparameters": [("learn_hyperparameters", True, None, {})],
+    "guide": [("guide", {"sea": ["ship"]}, "guide.toml", {})],
 }
 ONLY_OF = {  # all others refuse it, or have one value of it
     "likelihood": (GaussianMixture, DPGaussianMixture),
@@ -82,6 +84,7 @@ ONLY_OF = {  # all others refuse it, or have one value of it
     "criterion": (HDP,),  # mixtures have the bound alone
     "validation_share": (HDP,),
     "for": (HDP,),
+    "guide": TOPICS,
     "moves": (HDP, *DP),
     "gamma": (HDP, GaussianMixture, MultinomialMixture, *DP),
     "eta": (*TOPICS, MultinomialMixture, DPMultinomialMixture),
@@ -90,9 +93,15 @@ BESIDE = {"batches", "workers", "seed"}  # they are for every estimator
 OF_THE_RUN = "validation_share"  # the options of training follow from it and the corpus
 
 
+@pytest.fixture(autouse=True)
+def _guide(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("guide.toml").write_text('sea = ["ship"]', encoding="utf-8")
+
+
 def record(options):
     """What a run keeps of them, and γ where nobody said it."""
-    filled = option_record(options)
+    filled = option_record(options) | {"guide": options.guide}
     filled["prior"]["top_concentration"] = options.prior.gamma
     return filled
 

@@ -103,6 +103,7 @@ def world(tmp_path_factory):
     texts = [" ".join(kinds[n % 2][m % 3] for m in range(n, 2 * n + 6)) for n in range(12)]
     write_jsonl(folder / "texts.jsonl", texts)
     (folder / "story.txt").write_text(texts[0])
+    (folder / "guide.toml").write_text('fruit = ["apple"]')
     (folder / "counts.ldac").write_text("2 0:1 1:2\n1 1:3\n")
     (folder / "counts.vocab").write_text("apple\npear\n")
     rng = np.random.default_rng(0)
@@ -422,6 +423,8 @@ def usual_value(option):
         return []
     if isinstance(takes, NameType):
         return [takes.choices[0]]
+    if takes is click.UNPROCESSED:
+        return ["guide.toml"]
     return ["1" if isinstance(takes, NumberType) else "documents"]
 
 

@@ -67,6 +67,7 @@ WITHOUT_COMMANDS = {
     "docs/design/files.md",
     "docs/design/reports.md",
     "docs/design/training.md",
+    "docs/how-to/guided-topics.md",
     "docs/how-to/json.md",
     "docs/how-to/nightly.md",
     "docs/mathematics.md",

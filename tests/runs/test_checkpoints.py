@@ -72,6 +72,7 @@ STORED_NAMES = [
     "topic-prior",
     "training-options",
     "word-counts",
+    "word-list",
     "words",
 ]
 TABLE = np.random.default_rng(0).random((4, 3))

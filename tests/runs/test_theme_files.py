@@ -42,7 +42,7 @@ def test_the_file_has_the_tree_by_ids(run_folder):
 
     assert rows == [[ids[kept], ids[absorbed], gain] for kept, absorbed, gain in run.themes()]
     assert len(rows) == run.model.n_topics - 1
-    assert run.settings["themes"] == run.themes() == tree_of(run.model)
+    assert run.settings["themes"] == run.themes() == tree_of(run.model, ())
     assert "themes" not in json.loads((run_folder / "model.json").read_text())
 
 

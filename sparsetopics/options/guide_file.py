@@ -1,0 +1,48 @@
+"""Lists of words from a TOML file or a mapping, as an option takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from sparsetopics.base.errors import OptionError
+from sparsetopics.base.safe_reading import Toml, read_toml
+from sparsetopics.options.guide import WordList
+from sparsetopics.options.option import check_strings, check_type, path_of, refuse, shown
+
+
+def guide(option: str, found: object) -> tuple[WordList, ...]:
+    """Return names with their words; OptionError for all else.
+
+    ``found`` is the path of a TOML file, or a mapping as such a file has it: each name has a list
+    of words, or a table with ``words`` and ``parent``.
+    """
+    if isinstance(found, tuple) and all(isinstance(each, WordList) for each in found):
+        return found
+    if isinstance(found, str | Path):
+        path = path_of(option, found)
+        try:
+            found = read_toml(path)
+        except OptionError as error:
+            refuse(option, f"{error.where}: {error.text.removesuffix('.')}")
+    if not isinstance(found, Mapping) or not found:
+        refuse(option, f"must be names with their words, but is {shown(found)}")
+    check_strings(option, [*found])
+    return tuple(_list_of(f"{option}, list {shown(name)}", name, found[name]) for name in found)
+
+
+def _list_of(where: str, name: str, given: Toml) -> WordList:
+    given = given if isinstance(given, Mapping) else {"words": given}
+    table: Mapping[str, Any] = given  # Any: checked below
+    if strangers := sorted(map(str, table.keys() - {"words", "parent"})):
+        hint = "Give words, and perhaps a parent; put a name with dots in quotes."
+        refuse(where, f"has no entry {shown(strangers[0])}", hint)
+    words, parent = table.get("words", ()), table.get("parent")
+    check_strings(where, words)
+    check_type(where, parent, (str, NoneType), "a name for the parent")
+    try:
+        return WordList(name, tuple(dict.fromkeys(words)), parent)
+    except ValueError as error:
+        refuse(where, str(error))
