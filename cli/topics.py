@@ -110,9 +110,10 @@ def _list_line(each: GuideList, rows: Sequence[TopicRow]) -> str:
         return f"List {each.name}: no topic."
     weight = sum(rows[topic].weight or 0.0 for topic in each.topics)
     topics = f"{quantity(len(each.topics), 'topic')} ({', '.join(map(str, each.topics))})"
-    found = f"{len(each.found):,} of {quantity(each.n_known, 'known word')}"
+    found = f"{len(each.found):,} of its {quantity(each.n_known, 'known word')}"
     words = ", ".join(each.found) or "none"
-    return f"List {each.name}: {topics}, {weight:.2%} of all tokens; {found}: {words}"
+    line = f"{topics}, {weight:.2%} of all tokens; they hold most tokens of {found}: {words}"
+    return printable(f"List {each.name}: {line}")
 
 
 def _table(rows: Sequence[TopicRow], shares: Mapping[int, float]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from fnmatch import filter as matching
+from fnmatch import fnmatchcase
 
 from sparsetopics.corpora.memory_corpus import cut_alike
 from sparsetopics.corpora.text.phrases import JOINT
@@ -39,8 +39,10 @@ class WordSearch:
         letters may.
         """
         joint = JOINT.join(pattern.split())
-        found = matching(self.id_of, joint) or matching(self.id_of, joint.lower())
-        return [*dict.fromkeys(self.id_of[word] for word in found)]
+        for each in (joint, joint.lower()):
+            if found := [self.id_of[word] for word in self.id_of if fnmatchcase(word, each)]:
+                return [*dict.fromkeys(found)]
+        return []
 
     def near(self, word: str) -> Sequence[str]:
         """Up to three words that are spelt like one."""

@@ -53,8 +53,11 @@ class WordAccount(NamedTuple):
         reading: ReadingAccount,
         skipped: Sequence[str],
     ) -> WordAccount:
-        """The account of documents with ``n_kept`` tokens. What the rules ``left_out`` is None for
-        a given vocabulary, which has the frequencies of others and lacks ``n_unknown`` tokens."""
+        """The account of documents with ``n_kept`` tokens.
+
+        ``left_out`` has the tokens that each rule removed. It is None if the vocabulary was given,
+        which has the frequencies of other documents and lacks ``n_unknown`` tokens.
+        """
         words = () if left_out is None else vocabulary.commonest(_N_LOOKED_AT)
         left_out = {"vocabulary": n_unknown} if left_out is None else left_out
         _, n_stopped, n_inside, n_outside, _, _, *replaced = reading.tolist()

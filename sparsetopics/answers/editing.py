@@ -112,17 +112,21 @@ def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
 def joined_to_themes(run: TopicRun, groups: IntArray) -> TopicRun:
     """The run with a topic for each of ``groups``, (n_topics,), which has the name of the theme.
 
-    That is the one it was given, or else that of the list of all its topics, or of its parent.
+    That is the one it was given. Otherwise, a theme of all topics of a list, or of all lists with
+    one parent, has the name of the list or of the parent.
     """
     joined = [np.flatnonzero(groups == theme).tolist() for theme in np.unique(groups)]
     found = with_joined_topics(run, [group for group in joined if len(group) > 1])
-    names: dict[int | str, str] = {}
-    lists = {topic: each for each in run.lists for topic in each.topics}
-    for own in joined:
-        of_topics = [(lists[topic].parent, lists[topic].name) for topic in own if topic in lists]
-        for levels in map(set, zip(*of_topics, strict=True)):  # the list wins over its parent
-            if len(of_topics) == len(own) and len(levels) == 1 and (name := levels.pop()):
-                names[run.topics[own[0]].id] = name
+    inside = dict[str, set[int]]()  # the topics of each parent, then of each list, which wins
+    for name, each in [(each.parent or each.name, each) for each in run.lists]:
+        inside.setdefault(name, set()).update(each.topics)
+    inside |= {each.name: {*each.topics} for each in run.lists if each.parent}
+    names: dict[int | str, str] = {
+        run.topics[own[0]].id: name
+        for name, topics in inside.items()
+        for own in joined
+        if topics == {*own}
+    }
     names |= {each.id: each.theme_name for each in found.topics if each.theme_name}
     nameless = [
         with_fields(topic, name=None, words=(), named_by=None, theme_name=None)

@@ -52,7 +52,7 @@ def topic_rows(run: AnyRun, n_words: int, balance: float | None = None) -> list[
 
 
 def with_marks(rows: Sequence[TopicRow], run: AnyRun) -> list[TopicRow]:
-    """Return rows, one for each topic of a run, with what it knows of topics of few documents."""
+    """Return rows, one for each topic of a run, with its list, or how few documents have it."""
     known = run.settings.get("few_documents", [None] * len(rows))
     found = [
         row if few is None else row._replace(documents_with_half=few.n_documents, mostly=few.mostly)
@@ -67,8 +67,8 @@ def with_marks(rows: Sequence[TopicRow], run: AnyRun) -> list[TopicRow]:
 def labels_of(run: AnyRun) -> list[tuple[str, str]]:
     """Return the id and the name of each topic of a run, (n_topics,).
 
-    The name is that which the topic was given, or that of its list, or its best words; both if
-    several topics are of a list. Raises RunError for a mixture of vectors.
+    The name is that which the topic was given, or that of its list, or its best words. If a list
+    has several topics, its name precedes the words. Raises RunError for a mixture of vectors.
     """
     shown_words = run.words.shown  # first: it refuses a mixture of vectors
     usual = topic_names(run.model.topic_word_mean, _unigram(run), shown_words)

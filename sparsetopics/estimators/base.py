@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 from abc import abstractmethod
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral
@@ -184,6 +185,8 @@ class Estimator(BaseEstimator):
             facts = added_facts(self._facts, facts)
             if words is not None:
                 kept["topics"] = self._run().carried(model)
+            if lists := self._kept.get("guide"):
+                kept["guide"] = lists
             self._set_model(model, [*self.trace_, entry], facts, words, kept)
         return self
 
@@ -216,6 +219,12 @@ class Estimator(BaseEstimator):
         }
         arguments = {"likelihood": self._likelihood_name} | own | {"n_jobs": self._n_threads}
         return resolve(self._model_name, from_arguments(arguments))
+
+    def _options_of_fit(self) -> TrainingOptions:
+        """The options without lists of words: their file may have changed since they were read."""
+        has_lists = "guide" in self.get_params()
+        fitted = copy(self).set_params(guide=None) if has_lists else self
+        return fitted.training_options()
 
     def set_params(self, **params: object) -> Self:
         """Change arguments of the constructor; raises OptionError for an unknown name."""
@@ -292,17 +301,14 @@ class Estimator(BaseEstimator):
 
     def _provenance(self) -> Provenance:
         """How the model was trained, as a run folder says it."""
-        from sparsetopics.runs.guidance import guide_entry
         from sparsetopics.runs.run import option_record
 
         batches = None if self.n_batches is None else int(self.n_batches)  # may be numpy's
         seed = getattr(self, "_seed", self.random_state)  # of the last fit, unless it was loaded
-        options = self.training_options()
         return {
             "corpus": self._facts,
-            "options": {**option_record(options), "batches": batches},
+            "options": {**option_record(self._options_of_fit()), "batches": batches},
             "seed": int(seed) if isinstance(seed, Integral) else None,
-            **guide_entry(options),
             **self._kept,
         }
 

@@ -157,7 +157,7 @@ def learn_more(
     Also returns the model of all data seen, and what the trace records about it.
     """
     if options.guide and before is None:
-        refuse("guide", "is for fit: what topics of partial_fit begin with cannot be merged")
+        refuse("guide", "works only with fit: partial_fit does not merge topics")
     rng = np.random.default_rng(seed)
     known = before.prior.likelihood if before is not None else None
     coordinates = known.coordinates if isinstance(known, VectorLikelihood) else None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sparsetopics.answers.topic_names import GivenNames
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun
-    from sparsetopics.runs.run_files import Provenance
+    from sparsetopics.runs.run_files import KeptEntries, Provenance
     from sparsetopics.runs.session import Trained
 
 
@@ -91,7 +91,9 @@ class TopicPath(TopicEstimator):
         low, high = self.scores_.as_good_from, self.scores_.as_good_to
         self.as_good_ = None if low is None or high is None else (low, high)
         chosen = self.recommended_ or self.rungs_[len(self.rungs_) // 2]
-        super()._set_trained(found._replace(model=models[chosen], kept={}), models, rows)
+        lists = found.kept.get("guide")
+        kept: KeptEntries = {"guide": lists} if lists else {}
+        super()._set_trained(found._replace(model=models[chosen], kept=kept), models, rows)
 
     @property
     def _validation_share(self) -> float:
@@ -121,7 +123,7 @@ class TopicPath(TopicEstimator):
         model.n_features_in_ = self.n_features_in_
         model._seed, model._text = self._seed, self._text
         trace = self._trace_of(number)
-        model._set_model(self.models_[number], trace, self._facts, self.vocabulary_)
+        model._set_model(self.models_[number], trace, self._facts, self.vocabulary_, self._kept)
         return model
 
     def _save_to(self, scratch: Path) -> None:
@@ -140,7 +142,7 @@ class TopicPath(TopicEstimator):
 
         own = super()._provenance()
         first, *lower = self.rungs_
-        options = replace(self.training_options(), n_topics=first, lower_rungs=tuple(lower))
+        options = replace(self._options_of_fit(), n_topics=first, lower_rungs=tuple(lower))
         record = rung_record(options, number, self.validation_share)
         return {**own, "options": {**own["options"], **record}}
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sparsetopics.runs.topic_path_files import Scores
 
 CONTAINERS = ("default", "pandas", "polars")
-Words = Sequence[str]  # of a list; the name of its parent is a text
+Words = Sequence[str]  # of a list; also the name of its parent
 
 
 @dataclass(repr=False, eq=False)

@@ -27,7 +27,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.inference.course import Course
 from sparsetopics.inference.guided_start import NO_LIST, Guidance, are_apart
 from sparsetopics.inference.learners.memoized import MemoizedState
-from sparsetopics.inference.merging import Merging
+from sparsetopics.inference.merging import Merging, merged_counts
 from sparsetopics.inference.moves.merge import disjoint_pairs
 from sparsetopics.inference.topics import TopicParameters
 from sparsetopics.inference.training_state import LapInfo
@@ -35,7 +35,7 @@ from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.statistics import DocumentTerms, Statistics
-from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows
+from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.table import OWN_LAPS, OWN_SHARES, OwnCounts
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
@@ -145,20 +145,6 @@ def narrowed(
     state = state.with_terms(nothing, WordCounts(merged))
     state = state._replace(changes=(*state.changes, TopicChange(new_topics, {}, n_topics)))
     return state, parameters._replace(allocation=allocation)
-
-
-def merged_counts(table: FloatArray, new_topics: IntArray) -> FloatArray:
-    """Word counts, (n_words, n_new), with the columns of topics of the same new number added up.
-
-    Each number from 0 to the largest must occur. Counts are exact, so the order does not matter.
-    """
-    order = np.argsort(new_topics, kind="stable")
-    n_topics = int(new_topics.max()) + 1
-    starts = np.searchsorted(new_topics[order], np.arange(n_topics))
-    merged = np.empty((len(table), n_topics))
-    for rows in cut_rows(len(table)):  # a copy of the whole table would take much memory
-        np.add.reduceat(table[rows][:, order], starts, axis=1, out=merged[rows])
-    return merged
 
 
 def merged_topics(

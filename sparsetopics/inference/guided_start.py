@@ -1,10 +1,10 @@
 """Topics that begin with the documents which hold words of a list, and the lists of topics.
 
 A list of words that a user names has several topics at first. Each begins as a part of the
-documents with at least two of the words. A topic is of the list whose words it holds much more
-often than others do. Topics of two lists are never merged, but all others may be merged with one of
-a list, so that a list gathers what is like it. No prior favours the words: laps learn the topics
-from the documents as they learn all others.
+documents with at least two of the words. A topic belongs to the list whose words are at least twice
+as frequent in it as in the other topics. Topics of two lists are not merged as long as there are
+enough topics for all lists; any other topic may be merged with one of a list. No prior favours the
+words: laps learn these topics from the documents as they learn all others.
 """
 
 from __future__ import annotations
@@ -48,21 +48,22 @@ class Guidance(NamedTuple):
     ) -> None:
         """Replace the first of the topics with ``counts``, (n_words, n_topics), by those of lists.
 
-        Each document belongs to one start of a list. For a start without a document of two words,
-        those with one count.
+        Each document belongs to one start of a list. A start without a document of two words is
+        made of those with one; without any document, the topic stays as it is.
         """
         used = [words for words in self.words if len(words)]
         n_starts = max(1, min(STARTS, counts.shape[1] // (2 * len(used))))
-        is_in = np.zeros((source.n_columns, len(used)))
-        for place, words in enumerate(used):
-            is_in[words, place] = 1.0
+        places = np.repeat(np.arange(len(used)), [len(words) for words in used])
+        ones = np.ones(len(places)), (np.concatenate(used), places)
+        is_in = sparse.csr_array(ones, (source.n_columns, len(used)))
         # For each number of words, the sums of the documents of each start
         nothing = sparse.csr_array((len(used) * n_starts, source.n_columns))
         sums, background = [nothing] * FEWEST_WORDS, np.zeros(source.n_columns)
         for batch_id in range(source.n_batches):
             rows = rows_of(source.read(batch_id), source.n_columns)
             background += np.asarray(rows.sum(axis=0)).ravel()
-            n_found, start = rows.sign() @ is_in, rng.integers(n_starts, size=rows.shape[0])
+            n_found = (rows.sign() @ is_in).toarray()
+            start = rng.integers(n_starts, size=rows.shape[0])
             for fewest in range(FEWEST_WORDS):
                 documents, places = np.nonzero(n_found > fewest)
                 parts = np.ones(len(documents)), (places * n_starts + start[documents], documents)
@@ -70,9 +71,10 @@ class Guidance(NamedTuple):
                 sums[fewest] = sums[fewest] + belongs @ rows
         has_two = np.diff(sums[1].indptr) > 0
         seeds = sparse.csr_array(has_two[:, None] * sums[1] + ~has_two[:, None] * sums[0])
-        n_tokens = source.n_tokens * seeds.shape[0] / counts.shape[1]
+        begun = np.flatnonzero(np.diff(seeds.indptr))
+        n_tokens = source.n_tokens * len(begun) / counts.shape[1]
         background /= background.sum()
-        counts[:, : seeds.shape[0]] = mixed_counts(seeds, background, START_SHARE, n_tokens)
+        counts[:, begun] = mixed_counts(seeds[begun], background, START_SHARE, n_tokens)
 
 
 def are_apart(lists: IntArray, groups: IntArray) -> NDArray[np.bool_]:

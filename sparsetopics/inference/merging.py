@@ -15,6 +15,7 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels.types import SparseShares
+from sparsetopics.model.word_counts import cut_rows
 
 FEWEST_TOKENS = 1.0  # of a word in a topic: smaller counts are ignored when merges are judged,
 SMALL_SHARE = 1e-3  # or those below this share of an average topic, if that is less
@@ -72,3 +73,17 @@ def large_counts(counts: FloatArray, fewest: float = FEWEST_TOKENS) -> SparseSha
     starts = np.concatenate(([0], np.cumsum(is_large.sum(axis=1))))
     topics = np.nonzero(is_large)[1].astype(np.uint32)
     return SparseShares(starts, topics, counts[is_large].astype(np.float32))
+
+
+def merged_counts(table: FloatArray, new_topics: IntArray) -> FloatArray:
+    """Word counts, (n_words, n_new), with the columns of topics of the same new number added up.
+
+    Each number from 0 to the largest must occur. Counts are exact, so the order does not matter.
+    """
+    order = np.argsort(new_topics, kind="stable")
+    n_topics = int(new_topics.max()) + 1
+    starts = np.searchsorted(new_topics[order], np.arange(n_topics))
+    merged = np.empty((len(table), n_topics))
+    for rows in cut_rows(len(table)):  # a copy of the whole table would take much memory
+        np.add.reduceat(table[rows][:, order], starts, axis=1, out=merged[rows])
+    return merged

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.inference.merging import Merging
+from sparsetopics.inference.merging import Merging, merged_counts
 from sparsetopics.inference.moves.merge import disjoint_pairs
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels.types import SparseShares
@@ -48,9 +48,10 @@ def theme_tree(
     if joined_first:
         own, *others = joined_first
         merging, merges = _merged(first, own, len(np.unique(own)))
-        tops, groups = np.unique(merging.groups, return_index=True)[1], merging.groups
-        joined = np.stack([counts[:, groups == group].sum(axis=1) for group in range(len(tops))], 1)
-        later = theme_tree(joined, word_concentration, [each[tops] for each in others])
+        tops, joined = np.unique(merging.groups, return_index=True)[1], merging.groups
+        later = theme_tree(
+            merged_counts(counts, joined), word_concentration, [each[tops] for each in others]
+        )
         return [*merges, *(Merge(int(tops[a]), int(tops[b]), gain) for a, b, gain in later)]
     levels = [np.zeros(first.n_groups, np.int64)]  # the themes of topics, the coarsest level first
     for n_themes in LEVELS:

@@ -89,7 +89,9 @@ class ValidatedNumber(Path):
             for step in (self.polished, self.challenged, self.without_shared):
                 counts = step(laps, counts)
         else:  # these steps could lose what a list asks for; the judge still sees the choice
-            self.judge.accepts(self._model(laps, *self._fitted(laps, counts)))
+            state, parameters = self._fitted(laps, counts)
+            self.judge.accepts(self._model(laps, state, parameters))
+            state.discard()
         self.judge.settled(counts.shape[1])
         self.memory.discard()
         self.memory = PathMemory()

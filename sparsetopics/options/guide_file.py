@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -28,7 +28,7 @@ def guide(option: str, found: object) -> tuple[WordList, ...]:
         except OptionError as error:
             refuse(option, f"{error.where}: {error.text.removesuffix('.')}")
     if not isinstance(found, Mapping) or not found:
-        refuse(option, f"must be names with their words, but is {shown(found)}")
+        refuse(option, f"must be a TOML file, or names with their words, but is {shown(found)}")
     check_strings(option, [*found])
     return tuple(_list_of(f"{option}, list {shown(name)}", name, found[name]) for name in found)
 
@@ -37,12 +37,13 @@ def _list_of(where: str, name: str, given: Toml) -> WordList:
     given = given if isinstance(given, Mapping) else {"words": given}
     table: Mapping[str, Any] = given  # Any: checked below
     if strangers := sorted(map(str, table.keys() - {"words", "parent"})):
-        hint = "Give words, and perhaps a parent; put a name with dots in quotes."
-        refuse(where, f"has no entry {shown(strangers[0])}", hint)
+        hint = "A list has words and, optionally, a parent. Put a name with dots in quotes."
+        refuse(where, f"has the unknown entry {shown(strangers[0])}", hint)
     words, parent = table.get("words", ()), table.get("parent")
     check_strings(where, words)
     check_type(where, parent, (str, NoneType), "a name for the parent")
     try:
-        return WordList(name, tuple(dict.fromkeys(words)), parent)
+        words = sorted(words) if isinstance(words, Set) else words
+        return WordList(str(name), tuple(dict.fromkeys(map(str, words))), parent and str(parent))
     except ValueError as error:
         refuse(where, str(error))

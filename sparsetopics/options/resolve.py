@@ -79,7 +79,7 @@ def resolve(model: str, given: Given) -> TrainingOptions:
 def values_of(options: TrainingOptions) -> dict[str, Value]:
     """The values in force, by the names of the table; ``resolve`` makes the same options of them.
 
-    Defaults that depend on the data or on other options are left out.
+    Defaults that depend on the data or on other options are left out, and so are lists of words.
     """
     values = _given_in(options.filled())
     return {name: value for name, value in values.items() if _is_for(OPTION[name], options)}

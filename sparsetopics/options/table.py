@@ -226,8 +226,8 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "none.")),
         Option("guide", guide, None, "guide", everyday=True, metavar="FILE.toml", help=(
             f"{_for('guide')} Begin topics with lists of words that you name, from a TOML file "
-            "with lines such as guns = ['gun', 'firearm*', 'second amendment']. While topics are "
-            "merged, those of two lists stay apart, and none is deleted.")),
+            "with lines such as guns = ['gun', 'firearm*', 'second amendment']. Training does not "
+            "merge topics of two lists.")),
         Option("local-update", OneOf(get_args(LocalUpdate)), None, "local.update", "local_update",
                doors=(TRAIN,), help=(
             "How the topics of a document are found. mean-field never lowers the ELBO; collapsed "

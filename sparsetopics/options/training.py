@@ -324,7 +324,7 @@ class TrainingOptions:
         return self.likelihood or table.DEFAULT_LIKELIHOOD
 
     def filled(self) -> TrainingOptions:
-        """The same options, with what the model and the learner decide by default filled in."""
+        """The same options, without lists of words, and with the defaults of models filled in."""
         return replace(
             self,
             laps=self.n_laps if self.is_validated else self.first_laps,

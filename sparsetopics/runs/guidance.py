@@ -15,16 +15,16 @@ from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.corpora.word_search import WordSearch
 from sparsetopics.inference.course import Model
-from sparsetopics.inference.guided_start import LEAST_LIFT, Guidance
+from sparsetopics.inference.guided_start import Guidance
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.guide import WordList
 from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.table import FEWEST_VALIDATED
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.run_files import KeptEntries
 
 FEW = 0.001  # of all tokens; a list with a smaller share rarely finds a topic
 PATTERN = "*?["  # characters of patterns
+LEAST_COUNT = 1e-6  # tokens of a word; one without any is not found
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,8 @@ class GuideList:
 
 def look_up(lists: Sequence[WordList], vocabulary: Vocabulary) -> list[GuideList]:
     """What a vocabulary has of each list."""
+    if not lists:
+        return []
     search, tokens, found = WordSearch(vocabulary), vocabulary.term_frequency, list[GuideList]()
     for each in lists:
         words = tuple(_look_up(word, search) for word in each.words)
@@ -78,7 +80,7 @@ def _ids_of(words: Sequence[GuideWord]) -> IntArray:
 
 def _look_up(text: str, search: WordSearch) -> GuideWord:
     vocabulary = search.vocabulary
-    is_pattern = any(mark in text for mark in PATTERN)
+    is_pattern = any(mark in text for mark in PATTERN) and text not in search.id_of
     ids, unknown = (search.matching(text), []) if is_pattern else search.ids(text)
     similar = [near for word in unknown for near in search.near(word)]
     if not is_pattern and (unknown or len(ids) > 1):  # words of a phrase alone mean something else
@@ -103,7 +105,7 @@ def lists_for(options: TrainingOptions, corpus: AnyCorpus) -> list[GuideList]:
     _check_options(options, len(options.guide))
     found = look_up(options.guide, corpus.vocabulary)
     if not any(len(each.ids) for each in found):
-        refuse("guide", "has no word of the vocabulary")
+        refuse("guide", "has no word that is in the vocabulary")
     return found
 
 
@@ -118,7 +120,7 @@ def _check_options(options: TrainingOptions, n_lists: int) -> None:
         refuse("guide", "cannot be combined with --for reading, which joins topics of all lists")
     if n_lists > options.n_topics:
         n_topics = quantity(options.n_topics, "topic")
-        refuse("guide", f"has {n_lists:,} lists, more than {n_topics}", "Ask for more topics.")
+        refuse("guide", f"has {n_lists:,} lists, but there are only {n_topics}")
 
 
 def tell_of(lists: Sequence[GuideList], say: Callable[[str], None]) -> None:
@@ -139,17 +141,17 @@ def with_topics(lists: Sequence[GuideList], model: Model) -> list[GuideList]:
     guidance, found = guidance_of(lists), list[GuideList]()
     if guidance is None or not isinstance(model, TopicPosterior):
         return found
-    counts = model.topic_word_counts.T
-    of_topics, of_words = guidance.lists_of(counts), counts.sum(axis=1)
+    counts, sizes = model.topic_word_counts, model.sizes
+    of_topics = guidance.lists_of(counts.T)
     for number, each in enumerate(lists):
-        places = np.flatnonzero(of_topics == number)
-        inside = counts[:, places]
-        rates, own = inside[each.ids].sum(axis=0) / inside.sum(axis=0), inside.sum(axis=1)
-        words = (
-            word.text
-            for word in each.words
-            if word.ids and 2 * own[[*word.ids]].sum() >= of_words[[*word.ids]].sum()
-        )
+        places, table = np.flatnonzero(of_topics == number), counts[:, each.ids]
+        rates = table[places].sum(axis=1) / sizes[places]
+        own, whole = table[places].sum(axis=0), table.sum(axis=0)
+        words = list[str]()
+        for word in each.words:
+            is_it = np.isin(each.ids, word.ids)
+            if 2.0 * own[is_it].sum() >= max(whole[is_it].sum(), LEAST_COUNT):
+                words.append(word.text)
         topics = dict(zip(places.tolist(), rates.tolist(), strict=True))
         found.append(replace(each, topics=topics, found=tuple(words)))
     return found
@@ -159,8 +161,8 @@ def warn_of_lost(lists: Sequence[GuideList]) -> None:
     """Warn of lists without a topic, and of those whose words are in other topics."""
     for each in lists:
         if not each.topics:
-            rule = f"none holds its words at least {LEAST_LIFT:g} times as often as others do"
-            warn_user(f"List {each.name} has no topic: {rule}.")
+            why = "Its words may be too rare, in many topics, or those of another list"
+            warn_user(f"List {each.name} has no topic. {why}.")
         elif 2 * len(each.found) < each.n_known:
             n_known = quantity(each.n_known, "known word")
             held = f"its topics hold most tokens of {len(each.found):,} of its {n_known}"
@@ -185,7 +187,8 @@ def _account_of(each: GuideList) -> str:
         least = "at least " if len(word.ids) > 1 else ""  # a pattern
         documents = quantity(word.n_documents, "document")
         words += [f"{word.text} ({word.n_tokens:,} in {least}{documents})"] if word.ids else []
-    return f"List {each.name} has {each.share:.2%} of all tokens: {', '.join(words) or 'none'}."
+    share = f"its words are {each.share:.2%} of all tokens"
+    return f"List {each.name}: {share}, {', '.join(words) or 'none'}."
 
 
 def _problems_of(lists: Sequence[GuideList]) -> Iterator[str]:
@@ -203,9 +206,4 @@ def _problems_of(lists: Sequence[GuideList]) -> Iterator[str]:
             names_of.setdefault(known, []).append(each.name)
     for known, names in sorted(names_of.items()):
         if len(names) > 1:
-            yield f"Lists {listed(names)} share {shown(known)}. It begins topics of each."
-
-
-def guide_entry(options: TrainingOptions) -> KeptEntries:
-    """The lists as a run keeps them; nothing if there are none."""
-    return {"guide": options.guide} if options.guide else {}
+            yield f"Lists {listed(names)} share {shown(known)}. Topics of each begin with it."

@@ -186,7 +186,7 @@ def validated(options: TrainingOptions, n_docs: int) -> TrainingOptions:
     usual = max(n_docs // table.HDP_DOCUMENTS, table.DEFAULT_MOST_TOPICS)
     usual = max(options.n_topics, min(usual, table.HDP_MOST_TOPICS))
     most = min(usual, n_docs // DOCUMENTS_PER_TOPIC)
-    rungs = close_rungs(most, max(table.DEFAULT_FEWEST_TOPICS, len(options.guide or ())))
+    rungs = close_rungs(most, table.DEFAULT_FEWEST_TOPICS)
     if len(rungs) < 2:
         refuse("validation-share", f"leaves {n_docs:,} documents to train on, which are too few")
     return replace(options, n_topics=rungs[0], lower_rungs=rungs[1:])

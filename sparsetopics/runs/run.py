@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar, overload
 
@@ -57,7 +58,7 @@ NO_THEMES: tuple[Merge, ...] = ()  # of a run that is saved without its tree
 SWAPPED = "Are the run and the corpus swapped? The run comes first."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Run(Generic[P_co]):
     """A run folder after reading; ``model`` says what kind of run it is."""
 
@@ -152,7 +153,7 @@ class Run(Generic[P_co]):
             hint = "Ingest the documents again with --vocabulary and the training corpus."
             raise VocabularyError(where, problem, hint)
 
-    @property
+    @cached_property
     def lists(self) -> list[GuideList]:
         """The lists of words that topics began with, with the topics that are now of each."""
         guide = self.settings.get("guide", ())
@@ -203,8 +204,8 @@ def save_run(
         stored = stored._replace(settings={**stored.settings, **fingerprint})
         topics = facts["topics"] = facts.get("topics") or first_identities(model)
         if isinstance(model, TopicPosterior) and model.n_topics > 1 and merges != NO_THEMES:
-            lists = with_topics(look_up(facts.get("guide", ()), vocabulary), model)
-            write_themes(folder, topics, merges or tree_of(model, lists))
+            lists = [] if merges else look_up(facts.get("guide", ()), vocabulary)
+            write_themes(folder, topics, merges or tree_of(model, with_topics(lists, model)))
     write_run(folder, stored, facts, trace)
 
 

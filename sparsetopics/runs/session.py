@@ -112,6 +112,8 @@ def run_session(
         if alike := likeness_of_halves(table, n_batches, kept_of):
             kept["likeness_of_halves"] = alike
         warn_of_lost(with_topics(lists, model))
+    if options.guide:
+        kept["guide"] = options.guide
     if recorder is not None:
         kept["number_of_topics"] = scores = recorder.scores
         if options.is_validated:

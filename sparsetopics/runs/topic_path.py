@@ -261,6 +261,8 @@ class RungWriter:
         options |= {"batches": self.plan.n_batches, "resident_pairs": self.plan.resident_pairs}
         run = self.folder.new_rung(model.n_topics)
         facts: Provenance = {**self.provenance, "options": options, "themes": NO_THEMES}
+        if self.plan.options.guide:
+            facts["guide"] = self.plan.options.guide
         save_run(run, model, self.documents.vocabulary, facts, trace)
         sync_tree(run)
 

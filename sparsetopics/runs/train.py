@@ -26,7 +26,7 @@ from sparsetopics.options.table import FEWEST_VALIDATED, StartName
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import RunKeeper
 from sparsetopics.runs.data import corpus_of, data_of, facts_of, heldout_of, lap_score
-from sparsetopics.runs.guidance import GuideList, guide_entry, lists_for, tell_of, with_topics
+from sparsetopics.runs.guidance import lists_for, tell_of, with_topics
 from sparsetopics.runs.plan import RunPlan, lowered, with_validation, write_config
 from sparsetopics.runs.run import (
     AnyRun,
@@ -78,7 +78,6 @@ class Task(NamedTuple):
     provenance: Provenance
     start: TopicRun | None  # whose topics are the first ones
     before: AnyRun | None  # whose topics these continue
-    lists: Sequence[GuideList]  # of words, that topics begin with
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -99,7 +98,7 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     n_rows = task.corpus.sizes.n_docs
     plan = replace(plan, options=lowered(plan.options, plan.validation_share, n_rows))
     hooks.on_options(plan.options)
-    tell_of(task.lists, hooks.say)
+    tell_of(lists_for(plan.options, task.corpus), hooks.say)
     with new_training(plan) as folder:
         result = finish_training(plan, task, folder, hooks)
     for sentence in _choices(asked, plan, task):
@@ -130,7 +129,7 @@ def finish_training(
     """Train from where ``folder`` stands to the end, and publish the run."""
     began = time.perf_counter()
     keeper = RunKeeper(folder, plan.checkpoint_every, plan.tie)
-    rng = np.random.default_rng(plan.seed)
+    rng, lists = np.random.default_rng(plan.seed), lists_for(plan.options, task.corpus)
     data = data_of(plan, task.corpus, rng)
     scorer = _scorer(plan, task, data)
     writer = None
@@ -152,7 +151,7 @@ def finish_training(
             hooks._replace(on_lap=on_lap, on_writing=on_writing),
             scorer=scorer, keep_rung=keep_no_model if writer is None else writer.keep,
             score=lap_score(plan, task.corpus, task.heldout),
-            start=None if task.start is None else task.start.model, lists=task.lists, keeper=keeper,
+            start=None if task.start is None else task.start.model, lists=lists, keeper=keeper,
             steps=steps,
         )  # fmt: skip
     model, trace, scores = found.model, found.trace, found.kept.get("number_of_topics")
@@ -171,8 +170,8 @@ def finish_training(
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
     result = result_of(model.name, model.n_topics, trace)
-    lists = tuple(map(asdict, with_topics(task.lists, model)))
-    result = result._replace(seconds=seconds, smoothing=model.smoothing, lists=lists)
+    records = tuple(map(asdict, with_topics(lists, model)))
+    result = result._replace(seconds=seconds, smoothing=model.smoothing, lists=records)
     if not scores or not plan.options.is_validated:
         return result
     if scores.limits:
@@ -232,10 +231,8 @@ def task_of(plan: RunPlan, before: AnyRun | None = None) -> tuple[RunPlan, Task]
     facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}
     record = option_record(options) | batches
     provenance: Provenance = {"corpus": facts, "options": record, "seed": plan.seed}
-    provenance = {**provenance, **guide_entry(plan.options)}
     before = before or start or _first_start(plan, corpus)
-    lists = lists_for(plan.options, corpus)
-    return plan, Task(corpus, heldout_of(plan, corpus), provenance, start, before, lists)
+    return plan, Task(corpus, heldout_of(plan, corpus), provenance, start, before)
 
 
 def _started(plan: RunPlan, corpus: AnyCorpus) -> tuple[RunPlan, TopicRun | None]:

@@ -54,8 +54,8 @@ def trained(world):
 def test_training_counts_the_words_before_the_first_lap(world, trained):
     before = trained.stderr.partition("lap 1/")[0]
 
-    assert "List shipping has " in before
-    assert " of all tokens: Ship (" in before
+    assert "List shipping: its words are " in before
+    assert " of all tokens, Ship (" in before
     (shipping, *_) = json.loads(trained.stdout)["lists"]
     assert json.loads(run("resume", world / "run", "--json").stdout)["lists"][0] == shipping
     ship, pattern = shipping["words"]
@@ -73,7 +73,7 @@ def test_topics_have_the_names_of_their_lists(world):
         "shipping" in line and "% of its tokens are words of the list]" in line for line in lines
     )
     (line,) = (line for line in lines if line.startswith("List shipping: "))
-    assert line.endswith("; 2 of 2 known words: Ship, harb*")
+    assert line.endswith("2 of its 2 known words: Ship, harb*")
 
 
 @pytest.mark.usefixtures("trained")
@@ -153,7 +153,7 @@ def test_problems_of_lists_are_warnings(world, tmp_path):
         "List sea: the vocabulary lacks 'ship loan'. Similar words: ship, loan.",
         "List rare: the vocabulary lacks 'qwx*'.",
         "List rare: its words are 0.000% of all tokens, less than 0.1%. It may find no topic.",
-        "Lists sea and mixed share 'ship'. It begins topics of each.",
+        "Lists sea and mixed share 'ship'. Topics of each begin with it.",
     ]
     assert "List rare: no topic." in run("topics", tmp_path / "run").stdout
 
@@ -162,19 +162,22 @@ def test_problems_of_lists_are_warnings(world, tmp_path):
     ("content", "message"),
     [
         ("sea = ", "guide.toml: "),
-        ("", "must be names with their words, but is {}"),
+        ("", "names with their words, but is {}"),
         ("sea = 'ship'", "must be a list of strings, but is 'ship'"),
         ("sea = [1]", "must be a list of strings only, but is 1"),
         ("sea = []", "must have words, none of them empty"),
         ("sea = ['ship', ' ']", "must have words, none of them empty"),
-        ("sea = {word = ['ship']}", "has no entry 'word'"),
+        ("sea = {word = ['ship']}", "has the unknown entry 'word'"),
         (
             "sea = {words = ['ship'], parent = 1}",
             "list 'sea': must be a name for the parent",
         ),
         ("'' = ['ship']", "must have 1 to 100 printable characters, but is ''"),
-        ("sea = ['qwx']", "has no word of the vocabulary"),
-        ("\n".join(f"a{n} = ['ship']" for n in range(13)), "has 13 lists, more than 12 topics"),
+        ("sea = ['qwx']", "has no word that is in the vocabulary"),
+        (
+            "\n".join(f"a{n} = ['ship']" for n in range(13)),
+            "has 13 lists, but there are only",
+        ),
     ],
 )
 def test_a_guide_that_cannot_be_used_is_refused(world, tmp_path, content, message):

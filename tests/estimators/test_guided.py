@@ -22,7 +22,6 @@ def test_topics_of_lists_have_their_names_and_words(corpus, seed):
     model = LDA(5, guide=GUIDE, random_state=seed).fit(corpus)
 
     found = best(model)
-    print(seed, found)
     assert found["shipping"] <= {*THEMES["sea"]}
     assert found["justice"] <= {*THEMES["court"]}
     rows = {row["list_name"]: row["keyword_rate"] for row in model.topics().to_pylist()}
@@ -65,11 +64,14 @@ def test_the_same_bits_for_any_number_of_threads(corpus):
     [
         ({"guide": {"sea": []}}, "must have words, none of them empty"),
         ({"guide": {"sea": "ship"}}, "must be a list of strings, but is 'ship'"),
-        ({"guide": {"sea": {"word": ["ship"]}}}, "has no entry 'word'"),
-        ({"guide": ["ship"]}, "must be names with their words"),
+        ({"guide": {"sea": {"word": ["ship"]}}}, "has the unknown entry 'word'"),
+        ({"guide": ["ship"]}, "must be a TOML file, or names with their words"),
         ({"guide": {"": ["ship"]}}, "a name must have 1 to 100 printable characters"),
-        ({"guide": {"nonsense": ["qwxyz"]}}, "has no word of the vocabulary"),
-        ({"guide": {**GUIDE, "x": ["oil"]}, "n_components": 2}, "has 3 lists, more than 2"),
+        ({"guide": {"nonsense": ["qwxyz"]}}, "has no word that is in the vocabulary"),
+        (
+            {"guide": {**GUIDE, "x": ["oil"]}, "n_components": 2},
+            "has 3 lists, but there are",
+        ),
         ({"guide": GUIDE, "learner": "stochastic"}, "needs the memoized learner"),
         ({"guide": GUIDE, "local_update": "mean-field"}, "needs the memoized learner"),
     ],
@@ -81,7 +83,60 @@ def test_what_cannot_be_guided_is_refused(corpus, arguments, message):
 
 
 def test_partial_fit_and_small_hdps_are_not_guided(corpus):
-    with pytest.raises(OptionError, match="is for fit"):
+    with pytest.raises(OptionError, match="works only with fit"):
         LDA(5, guide=GUIDE).partial_fit(corpus)
     with pytest.raises(OptionError, match="needs documents that choose the number"):
         HDP(guide=GUIDE).fit(Corpus.from_texts(texts(n_docs=100)))
+
+
+def test_what_training_found_stays_when_the_file_goes(corpus, tmp_path):
+    guide = tmp_path / "guide.toml"
+    guide.write_text('shipping = ["ship", "harbour"]', encoding="utf-8")
+    model = LDA(8, guide=str(guide), random_state=0).fit(corpus)
+    before = best(model)
+    guide.unlink()
+
+    assert best(model) == before
+    model.save(tmp_path / "run")
+    assert best(load(tmp_path / "run")) == before
+
+
+def test_themes_have_the_names_of_lists_but_no_lists(corpus, tmp_path):
+    model = LDA(8, guide=GUIDE, random_state=0).fit(corpus)
+
+    themes = model.themes(5)
+
+    assert "list_name" not in themes.topics().column_names
+    themes.save(tmp_path / "themes")
+    assert load(tmp_path / "themes")._run().lists == []
+
+
+def test_learning_on_keeps_lists(corpus, tmp_path):
+    model = LDA(8, guide=GUIDE, random_state=0).fit(corpus)
+    model.save(tmp_path / "run")
+
+    loaded = load(tmp_path / "run")
+    assert loaded.get_params()["guide"]["shipping"]["words"] == ["ship", "harbour"]
+    for each in (model, loaded):
+        each.partial_fit(corpus)
+        assert [found.name for found in each._run().lists] == [*GUIDE]
+        assert all(found.topics for found in each._run().lists)
+
+
+def test_words_of_numpy_and_sets_are_texts(corpus, tmp_path):
+    words = {*np.array(["ship", "harbour"])}
+
+    model = LDA(8, guide={"shipping": words}, random_state=0).fit(corpus)
+
+    model.save(tmp_path / "run")
+    (found,) = load(tmp_path / "run")._run().lists
+    assert [word.text for word in found.words] == ["harbour", "ship"]
+
+
+@pytest.mark.filterwarnings("ignore:The path begins with")
+def test_a_path_of_few_documents_has_fewer_topics_than_lists():
+    few = Corpus.from_texts(texts(n_docs=30))
+    guide = {f"{name} {word}": [word] for name in THEMES for word in THEMES[name]}
+
+    with pytest.raises(OptionError, match="but there are only 10 topics"):
+        TopicPath(rungs=(100, 5), guide=guide, validation_share=0).fit(few)
