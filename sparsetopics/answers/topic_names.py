@@ -70,8 +70,8 @@ def labels_of(run: AnyRun) -> list[tuple[str, str]]:
     The name is that which the topic was given, or that of its list, or its best words. If a list
     has several topics, its name precedes the words. Raises RunError for a mixture of vectors.
     """
-    shown_words = run.words.shown  # first: it refuses a mixture of vectors
-    usual = topic_names(run.model.topic_word_mean, _unigram(run), shown_words)
+    words = run.words.shown  # first: it refuses a mixture of vectors
+    usual = topic_names(run.model.topic_word_mean, _unigram(run), words)
     for each in run.lists:
         for topic in each.topics:
             usual[topic] = f"{each.name}: {usual[topic]}" if len(each.topics) > 1 else each.name

@@ -119,8 +119,7 @@ def _check_options(options: TrainingOptions, n_lists: int) -> None:
     if options.purpose == "reading":
         refuse("guide", "cannot be combined with --for reading, which joins topics of all lists")
     if n_lists > options.n_topics:
-        n_topics = quantity(options.n_topics, "topic")
-        refuse("guide", f"has {n_lists:,} lists, but there are only {n_topics}")
+        refuse("guide", f"has {n_lists:,} lists for only {quantity(options.n_topics, 'topic')}")
 
 
 def tell_of(lists: Sequence[GuideList], say: Callable[[str], None]) -> None:

@@ -102,6 +102,7 @@ def run_session(
     except MemoryError as error:
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
+    lists = with_topics(lists, model)
     statistics, parameters, kept_of = ends.pop()
     kept = seen_in(statistics, parameters.allocation, len(trace) * data.whole.n_batches)
     has_topics = "seen" in kept and not options.is_topic_path
@@ -111,14 +112,14 @@ def run_session(
         table, n_batches = statistics.components.table, data.whole.n_batches
         if alike := likeness_of_halves(table, n_batches, kept_of):
             kept["likeness_of_halves"] = alike
-        warn_of_lost(with_topics(lists, model))
+        warn_of_lost(lists)
     if options.guide:
         kept["guide"] = options.guide
     if recorder is not None:
         kept["number_of_topics"] = scores = recorder.scores
         if options.is_validated:
             assert isinstance(model, TopicPosterior), "it has a number of topics"
-            kept["themes"] = tree_of(model, with_topics(lists, model))
+            kept["themes"] = tree_of(model, lists)
             read = map(data.whole.read, range(data.whole.n_batches))
             documents = (batch for batch in read if isinstance(batch, DocumentBatch))
             kept["number_of_topics"] = themed_scores(scores, model, kept["themes"], documents)

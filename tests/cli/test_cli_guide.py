@@ -176,7 +176,7 @@ def test_problems_of_lists_are_warnings(world, tmp_path):
         ("sea = ['qwx']", "has no word that is in the vocabulary"),
         (
             "\n".join(f"a{n} = ['ship']" for n in range(13)),
-            "has 13 lists, but there are only",
+            "has 13 lists for only 12 topics",
         ),
     ],
 )

@@ -70,7 +70,7 @@ def test_the_same_bits_for_any_number_of_threads(corpus):
         ({"guide": {"nonsense": ["qwxyz"]}}, "has no word that is in the vocabulary"),
         (
             {"guide": {**GUIDE, "x": ["oil"]}, "n_components": 2},
-            "has 3 lists, but there are",
+            "has 3 lists for only 2 topics",
         ),
         ({"guide": GUIDE, "learner": "stochastic"}, "needs the memoized learner"),
         ({"guide": GUIDE, "local_update": "mean-field"}, "needs the memoized learner"),
@@ -138,5 +138,5 @@ def test_a_path_of_few_documents_has_fewer_topics_than_lists():
     few = Corpus.from_texts(texts(n_docs=30))
     guide = {f"{name} {word}": [word] for name in THEMES for word in THEMES[name]}
 
-    with pytest.raises(OptionError, match="but there are only 10 topics"):
+    with pytest.raises(OptionError, match="lists for only 10 topics"):
         TopicPath(rungs=(100, 5), guide=guide, validation_share=0).fit(few)
