@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -44,6 +45,7 @@ _TYPES = {  # what people call the types that msgspec names
 }
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Record = TypeVar("Record")
+_ONE_AT_A_TIME = Lock()
 
 
 class Refusal(NamedTuple):
@@ -190,11 +192,18 @@ def decoded(content: Json, kind: type[Record], where: str | Path, refusal: Refus
     Raises the error of ``refusal`` for the first entry that does not fit, with its key.
     """
     try:
-        return msgspec.convert(content, kind, dec_hook=_decode_path)
+        return converted(content, kind)
     except msgspec.ValidationError as error:
         raise _misfit(str(error), content, where, refusal) from error
     except UnicodeEncodeError as error:
         raise refusal.of(where, "a name has half of a surrogate pair") from error
+
+
+def converted(content: Json, kind: type[Record]) -> Record:
+    """``msgspec.convert`` in one thread at a time: it crashes if two meet a type for the first
+    time."""
+    with _ONE_AT_A_TIME:
+        return msgspec.convert(content, kind, dec_hook=_decode_path)
 
 
 def _decode_path(kind: type, value: Json) -> Path:

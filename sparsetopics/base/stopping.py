@@ -16,6 +16,7 @@ class Terminated(KeyboardInterrupt):
 _KINDS = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
 _BOXING = "_numba_unpickle"  # in which numba runs Python while it returns from a kernel
 _received: list[type[KeyboardInterrupt]] = []  # by this process, since the command began
+_thread = threading.local()
 _held: list[type[KeyboardInterrupt]] = []  # those of which no exception was raised yet
 
 
@@ -60,10 +61,18 @@ def check_stopped() -> None:
         raise _received[-1]
 
 
+def stop_thread_at(event: threading.Event) -> None:
+    """Let ``check_held`` stop this thread, which gets no signals, once the ``event`` is set."""
+    _thread.stops_at = event
+
+
 def check_held() -> None:
-    """Raise for a signal that came while a kernel returned."""
+    """Raise for a signal that came while a kernel returned, and in a thread that should stop."""
     if _held:
         raise _held.pop()
+    event: threading.Event | None = getattr(_thread, "stops_at", None)
+    if event is not None and event.is_set():
+        raise KeyboardInterrupt
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -30,6 +30,7 @@ import msgspec
 
 from sparsetopics.base.errors import OutputError
 from sparsetopics.base.safe_reading import parse_json
+from sparsetopics.base.sealed_files import converted
 from sparsetopics.base.staging import (
     exclusive_lock,
     put_in_place,
@@ -48,7 +49,7 @@ _JOURNAL, _PART_OF, _LOCK = "journal.json", "part-of.json", "lock"
 _OWN_NAMES = {
     *("new", "old", JOB, _JOURNAL, _PART_OF),
     *("tokenizer.json", "spool"),  # written by ingest
-    *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl"),  # written by train
+    *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl", "runs"),  # written by train
 }
 _INNER_NAMES = re.compile(  # files that move from state/ to a run, and from .append to a corpus
     r"(model|themes)\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
@@ -317,7 +318,7 @@ class Workspace(NamedTuple):
         with path.open("rb") as file:
             data = file.read(_LARGEST_RECORD)
         try:
-            return msgspec.convert(parse_json(data), kind)
+            return converted(parse_json(data), kind)
         except (msgspec.ValidationError, ValueError) as error:
             problem = f"the record of an interrupted command is damaged ({reason_of(error)})"
             hint = f"Look into {self.new} and {self._old}, then remove {self.folder}."

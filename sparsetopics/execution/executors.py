@@ -83,9 +83,14 @@ def open_executor(workers: int) -> Iterator[Executor]:
 
 
 @contextmanager
-def open_threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield a pool whose threads end with the block; tasks that have not begun are cancelled."""
-    pool = ThreadPoolExecutor(n_threads)
+def open_threads(
+    n_threads: int, begin: Callable[[], None] | None = None
+) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool whose threads end with the block; tasks that have not begun are cancelled.
+
+    Each thread calls ``begin`` first.
+    """
+    pool = ThreadPoolExecutor(n_threads, initializer=begin)
     try:
         yield pool
     finally:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.batches import FloatArray, IntArray
 
 Measure = Callable[[FloatArray, FloatArray], float]  # of two topics, each (n_words,)
 ROUNDING = 1e-6  # more than the sums of a product of matrices may be off, on any processor
@@ -24,6 +24,23 @@ def similarities(old: FloatArray, new: FloatArray, measure: Measure, least: floa
     for k, j in np.argwhere(bounds >= least - ROUNDING).tolist():
         found[k, j] = measure(old[k], new[j])
     return found
+
+
+def most_similar(topics: FloatArray, others: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the row of ``others`` that is most similar to each of ``topics``, and how similar.
+
+    Both are probabilities of the same words, and similarity is Jensen–Shannon's.
+    """
+    bounds = np.sqrt(topics) @ np.sqrt(others).T + ROUNDING  # as in ``similarities``
+    places, found = np.zeros(len(topics), np.int64), np.full(len(topics), -1.0)
+    for topic, order in enumerate(np.argsort(-bounds, axis=1, kind="stable").tolist()):
+        for other in order:
+            if bounds[topic, other] <= found[topic]:
+                break
+            similarity = jensen_shannon_similarity(topics[topic], others[other])
+            if similarity > found[topic]:
+                places[topic], found[topic] = other, similarity
+    return places, found
 
 
 def shared_probability(p: FloatArray, q: FloatArray) -> float:

@@ -29,12 +29,18 @@ class TopicRow(NamedTuple):
     mostly: dict[str, str | float] | None = None
     list_name: str | None = None  # of the words that it began with
     keyword_rate: float | None = None  # share of these words in its tokens
+    n_runs: int | None = None  # of which the model is the consensus
+    found_in_runs: int | None = None  # how many of them have a topic of at least 0.8 similarity
+    similarity: float | None = None  # Jensen–Shannon, to the topics of the runs, on average
 
     @property
     def mark(self) -> str:
-        """What people should know of a topic of a list, or of few documents; empty for others."""
+        """What people should know of a topic of several runs, of a list, or of few documents; empty
+        for others."""
         rate, n_documents = self.keyword_rate, self.documents_with_half
-        marks = [] if rate is None else [f"{rate:.1%} of its tokens are words of the list"]
+        marks = [f"in {self.found_in_runs} of {self.n_runs} runs"] if self.n_runs else []
+        if rate is not None:
+            marks.append(f"{rate:.1%} of its tokens are words of the list")
         which = "; {field}: {value}".format_map(self.mostly) if self.mostly else ""
         if n_documents is not None and n_documents <= (MARKED_WITH_VALUE if which else MARKED):
             marks.append(printable(f"half in {quantity(n_documents, 'document')}{which}"))
