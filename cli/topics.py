@@ -61,7 +61,8 @@ def command(
 
     A topic is marked if at most five training documents hold half of it, or at most ten, most of
     them with the same label or the same value of a kept field, such as an author. --json has this
-    up to 50 documents.
+    up to 50 documents. For a consensus (`train --runs`), each topic is marked with the number of
+    runs that found it: those with a topic of the same words, to a Jensen-Shannon similarity of 0.8.
 
     If documents chose the number of topics, and there are more than 40 topics, the themes that
     are enough to read come first. --themes N prints N themes only, also with --json.
@@ -82,6 +83,7 @@ def command(
     from sparsetopics.answers.themes import opened, themes_to_read
     from sparsetopics.answers.topic_names import topic_rows
     from sparsetopics.model.statistics import in_use
+    from sparsetopics.runs.found_in_runs import how_sure
 
     trained = opened(run, names, n_themes)
     rows = topic_rows(trained, n_words, balance)
@@ -96,6 +98,8 @@ def command(
     listed = used if shares else rows
     if n_empty := len(listed) - len(used):
         lines.append(f"Left out {quantity(n_empty, 'empty topic')}; --json lists all topics.")
+    if not find and (sure := how_sure(trained.settings.get("found_in_runs", ()))):
+        lines.append(sure)
     if not find and (lists := trained.lists):
         lines += [_list_line(each, rows) for each in lists]
         if n_more := sum(max(0, len(each.topics) - 1) for each in lists):

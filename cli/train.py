@@ -94,24 +94,26 @@ def outcome(result: RunResult, options: TrainingOptions, run: Path) -> str:
     """What was trained and is now in ``run``, for how long, and why training ended."""
     kind, datum = options.model_kind, "token" if options.counts_words else "item"
     n_used, laps = result.active_topics, quantity(result.laps, "lap")
+    if result.n_runs > 1:
+        laps = f"{result.n_runs:,} runs"
     used = "" if n_used == result.n_topics else f", {n_used:,} of them in use"
-    bound = f"ELBO {result.elbo_per_token:.4f} nats per {datum}."
+    bound = f"ELBO {result.elbo_per_token:.4f} nats per {datum}.{result.sureness}"
     if result.recommended and result.to_read:
-        return f"{_to_read(result, kind.title, used, run)} {bound} {result.advice}"
+        return f"{_to_read(result, kind.title, used, laps, run)} {bound} {result.advice}"
     number = f"{quantity(result.n_topics, kind.noun)} ({kind.title}){used and f'{used},'}"
     trained = f"Trained {number} in {laps} and {result.seconds:.1f} s; {bound}"
-    if kind.narrows:
+    if kind.narrows or result.n_runs > 1:
         return trained
     if result.laps < options.n_laps:
         return f"{trained} T{settled(options)[1:]}."
     return f"{trained} All laps are done."
 
 
-def _to_read(result: RunResult, title: str, used: str, run: Path) -> str:
+def _to_read(result: RunResult, title: str, used: str, laps: str, run: Path) -> str:
     """How many topics there are to read and to predict, where documents chose the number."""
     n_read, n_best = result.to_read or 0, result.recommended or 0
     best = quantity(n_best, "topic")
-    took = f"{quantity(result.laps, 'lap')}, {result.seconds:.1f} s."
+    took = f"{laps}, {result.seconds:.1f} s."
     if n_read == n_best:
         return f"{best} to read and to predict ({title}){used}; {took}"
     if n_read == result.n_topics:

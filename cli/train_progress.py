@@ -68,6 +68,7 @@ def lap_line(entry: Entry, options: TrainingOptions) -> str:
     """One lap in words."""
     measured = [(label, entry.get(key)) for key, label in MEASURES.items()]
     parts = [
+        *([f"run {entry['run']}/{options.n_runs}"] if "run" in entry else []),
         f"lap {entry['lap']}/{options.n_laps}",
         f"{entry['seconds']:.1f} s",
         f"ELBO {entry['elbo_per_token']:.4f}",
@@ -109,13 +110,14 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
     ) as progress:
         # Compiling takes up to half a minute, most of it before the first documents are done.
         beginning = "reading" if kernels_are_kept() else "compiling, once"
-        task = progress.add_task(beginning, total=float(options.n_laps), rate="")
+        task = progress.add_task(beginning, total=_all_laps(options), rate="")
         done = _Rate(progress.update, task, options)
         above = partial(progress.console.print, soft_wrap=True, highlight=False, markup=False)
         lines = _lines(options, partial(say, write=above), note)
 
         def on_lap(entry: Entry) -> None:
-            if done.reach(int(entry["lap"] or 0)):
+            # Several runs may make their laps at once.
+            if done.reach(done.laps + 1 if "run" in entry else int(entry["lap"] or 0)):
                 progress.reset(task, completed=done.laps)  # earlier laps say nothing of the rest
             lines.on_lap(entry)
 
@@ -129,10 +131,15 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
 
         def on_options(options: TrainingOptions) -> None:
             done.options = options
-            progress.update(task, total=float(options.n_laps))
+            progress.update(task, total=_all_laps(options))
             lines.on_options(options)
 
         yield RunHooks(on_lap, on_documents, on_writing, lines.say, on_options)
+
+
+def _all_laps(options: TrainingOptions) -> float:
+    """Laps at most, of all runs."""
+    return float(options.n_laps * options.n_runs)
 
 
 class _Rate:
@@ -161,7 +168,7 @@ class _Rate:
             rate = (laps - self._before) * n_docs / max(time.perf_counter() - self._began, 1e-9)
             self._rate = f"{rate:,.0f} {_unit(self.options)}/s"
         self._is_full = n_done >= n_docs
-        n_laps = self.options.n_laps
+        n_laps = round(_all_laps(self.options))
         lap = f"lap {min(self.laps + 1, n_laps)}/{n_laps}"
         self._update(
             self._task,

@@ -46,6 +46,7 @@ from sparsetopics.measures.top_words import top_words, topic_diversity, topic_ta
 from sparsetopics.model.statistics import in_use
 from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE
+from sparsetopics.runs.found_in_runs import how_sure
 from sparsetopics.runs.run import AnyRun, MixtureRun, Run, TopicRun
 from sparsetopics.runs.topic_path_files import TopicPathFolder
 
@@ -137,7 +138,8 @@ def _number_note(run: AnyRun | None, kind: str, is_empty: NDArray[np.bool_]) -> 
     is_learned = run is not None and MODELS[run.model.name].learns_number
     n_empty = int(is_empty.sum())
     learned = "number learned" if is_learned else "number given"
-    return f"{kind}, {learned}{f'; {n_empty:,} empty' if n_empty else ''}"
+    sure = "" if run is None else how_sure(run.settings.get("found_in_runs", ()))
+    return f"{kind}, {learned}{f'; {n_empty:,} empty' if n_empty else ''}{sure and f'. {sure}'}"
 
 
 def _empty_column(is_empty: NDArray[np.bool_]) -> dict[str, str]:

@@ -92,6 +92,8 @@ def _data_facts(run: AnyRun) -> dict[str, Fact]:
     # The start of the fingerprint tells apart corpora whose folders have the same name.
     fingerprint = str(corpus.get("fingerprint", "")).removeprefix("rows:")[:12]
     passes = f"{run.n_laps:,} {'pass' if run.n_laps == 1 else 'passes'} over the data"
+    if "found_in_runs" in run.settings:  # the lap of the consensus is one more
+        most = None
     return {
         "trained on": f"{training_data(corpus)}{name}",
         "fingerprint of the data": fingerprint or None,

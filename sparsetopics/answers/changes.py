@@ -23,7 +23,7 @@ from sparsetopics.answers.new_documents import (
 from sparsetopics.answers.topic_names import labels_of, over_words_of
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import quantity
-from sparsetopics.measures.similar_topics import shared_probability
+from sparsetopics.measures.similar_topics import ROUNDING, shared_probability
 from sparsetopics.measures.top_words import top_words
 from sparsetopics.runs.run import TopicRun
 from sparsetopics.runs.topic_identity import LEAST_KEPT, heirs
@@ -143,11 +143,20 @@ def _by_words(change: Change, place: int, likeness: FloatArray, before: TopicRun
             return change
         return change._replace(kind=SPLIT, former=(before.topics[nearest].id,))
     similarity = float(likeness[0])
-    halves = before.settings.get("likeness_of_halves")
+    least = _least_same(before, place)
     kind = MOVED if similarity >= LEAST_KEPT else TAKEN_OVER
-    kind = SAME if similarity >= (LEAST_SAME if halves is None else halves[place]) else kind
+    kind = SAME if similarity >= least else kind
     former = (before.topics[place].id,)
     return change._replace(kind=kind, former=former, similarity=similarity)
+
+
+def _least_same(run: TopicRun, topic: int) -> float:
+    """What a topic shares with a later one that is the same: as much as two halves of the documents
+    do, or several runs, whichever is less."""
+    halves, runs = run.settings.get("likeness_of_halves"), run.settings.get("found_in_runs")
+    sure = None if runs is None else runs[topic]
+    least = LEAST_SAME if halves is None else halves[topic]
+    return (least if sure is None else min(least, sure.shared)) - ROUNDING
 
 
 def _lost(change: Change, likeness: FloatArray, shown: Sequence[Change], after: TopicRun) -> Change:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 from msgspec.structs import replace as with_fields
@@ -36,18 +37,19 @@ from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.option import counts_from, refuse
-from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptions
+from sparsetopics.options.training import TopicPrior, TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.data import divided, facts_of, is_fingerprint_of
 from sparsetopics.runs.run import AnyRun, TopicRun, option_record, recorded_options
 from sparsetopics.runs.seen_documents import joined_seen
-from sparsetopics.runs.session import run_session, workshop
+from sparsetopics.runs.session import run_session, warm_options, workshop
 from sparsetopics.runs.topic_identity import inherited
 
 QUANTA = 2.0**20  # of a token, in which shares of words are whole
 SAMPLE_DOCUMENTS = 4_000  # at most, that decide how a topic is divided: those with most of it
 SMALL_LAPS = 40  # over them: two topics of very different sizes part slowly
 FEWEST_DOCUMENTS = 4  # that use a topic which is to be divided
+T = TypeVar("T")
 Parents = list[list[int]]  # the old topics that each new one comes from, in rising order
 
 
@@ -202,11 +204,17 @@ def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
     settings.pop("likeness_of_halves", None)
     if "seen" in settings:
         settings["seen"] = joined_seen(settings["seen"], parents)
-    if few := settings.get("few_documents"):  # not known of what was joined or divided
-        stays = [len(of) == parents.count(of) == 1 for of in parents]
-        known = zip(parents, stays, strict=True)
-        settings["few_documents"] = tuple(few[of[0]] if is_same else None for of, is_same in known)
+    if few := settings.get("few_documents"):
+        settings["few_documents"] = _still_known(few, parents)
+    if sure := settings.get("found_in_runs"):
+        settings["found_in_runs"] = _still_known(sure, parents)
     return found
+
+
+def _still_known(known: Sequence[T | None], parents: Parents) -> tuple[T | None, ...]:
+    """What is ``known`` of each topic, except of topics that were joined or divided, or are new."""
+    stays = (len(of) == parents.count(of) == 1 for of in parents)
+    return tuple(known[of[0]] if same else None for of, same in zip(parents, stays, strict=True))
 
 
 def _shared(weights: FloatArray, parents: Parents, of_tokens: FloatArray) -> FloatArray:
@@ -226,21 +234,6 @@ def _shared(weights: FloatArray, parents: Parents, of_tokens: FloatArray) -> Flo
 
 
 # --- with documents -------------------------------------------------------------------------------
-def options_of_laps(run: TopicRun, laps: int) -> TrainingOptions:
-    """The options of a run for ``laps`` from its topics, which keep their number.
-
-    There are no moves and no validation. Concentrations are those that the model ended with.
-    """
-    model, options = run.model, options_of_edited(run)
-    local, total, gamma = options.local, model.doc_concentration.sum(), None
-    if (sticks := model.sticks) is not None:
-        total, gamma = sticks.doc_concentration, sticks.top_concentration
-        local = replace(local, own_counts=None)
-    # Twelve digits, because a sum of equal parts may differ from the α that was given.
-    prior = TopicPrior(float(f"{total:.12g}"), model.word_concentration, gamma)
-    return replace(options, laps=laps, local=local, prior=prior, moves=MoveOptions(()))
-
-
 def options_of_edited(run: TopicRun) -> TrainingOptions:
     """The options of a run whose number of topics has changed since they were recorded."""
     options, n_topics = recorded_options(run), run.model.n_topics
@@ -256,7 +249,8 @@ def relearned(
     The topics get the identities of those of ``whole``, the run before topics were split. An HDP
     stops before the last lap if it has settled. Raises OptionError for a corpus of other words.
     """
-    options, rng = options_of_laps(run, laps), np.random.default_rng(run.settings.get("seed"))
+    options = warm_options(run.model, recorded_options(run), laps)
+    rng = np.random.default_rng(run.settings.get("seed"))
     hooks.on_options(options)
     data = divided(corpus, options, None, None, rng)
     with workshop(workers) as where:
@@ -270,6 +264,9 @@ def relearned(
     settings.pop("themes", None)
     settings.pop("few_documents", None)
     settings.pop("likeness_of_halves", None)
+    if sure := settings.get("found_in_runs"):
+        by_id = {topic.id: each for topic, each in zip(run.topics, sure, strict=True)}
+        settings["found_in_runs"] = tuple(by_id.get(topic.id) for topic in settings["topics"])
     settings = {**settings, **made.kept}
     laps_made = [entry | {"lap": run.n_laps + n} for n, entry in enumerate(made.trace, start=1)]
     return replace(run, model=made.model, settings=settings, trace=[*run.trace, *laps_made])

@@ -52,12 +52,18 @@ def topic_rows(run: AnyRun, n_words: int, balance: float | None = None) -> list[
 
 
 def with_marks(rows: Sequence[TopicRow], run: AnyRun) -> list[TopicRow]:
-    """Return rows, one for each topic of a run, with its list, or how few documents have it."""
+    """Return rows, one for each topic of a run, with its list, in how many runs it was found, or
+    how few documents have it."""
     known = run.settings.get("few_documents", [None] * len(rows))
     found = [
         row if few is None else row._replace(documents_with_half=few.n_documents, mostly=few.mostly)
         for row, few in zip(rows, known, strict=True)
     ]
+    for topic, sure in enumerate(run.settings.get("found_in_runs", ())):
+        if sure is not None:
+            found[topic] = found[topic]._replace(
+                n_runs=sure.n_runs, found_in_runs=sure.n_found, similarity=sure.similarity
+            )
     for each in run.lists:
         for topic, rate in each.topics.items():
             found[topic] = found[topic]._replace(list_name=each.name, keyword_rate=rate)

@@ -147,8 +147,9 @@ class Estimator(BaseEstimator):
         X without rows changes nothing. The first X determines the priors of Gaussians and where
         components start, so it should not be small.
         No moves are made: the number of components stays, and is ``n_components`` if the first
-        call is ``partial_fit``. Marks of topics of few documents are forgotten, since earlier
-        documents are not visited again. The same calls give the same bits.
+        call is ``partial_fit``. Marks of topics of few documents, and in how many runs topics were
+        found, are forgotten, since earlier documents are not visited again. The same calls give the
+        same bits.
 
         Raises what ``fit`` raises. Raises OptionError unless the learner is "memoized" or
         "stochastic", and for a mixture that was loaded: its run folder holds what was learned,

@@ -42,7 +42,9 @@ TOPICS = pa.schema(
     {"topic": pa.int64(), **LABELS, "weight": pa.float64(), "words": pa.list_(pa.string())}
     | {"documents_with_half": pa.int64(), "mostly": pa.struct(MOSTLY)}
     | {"list_name": pa.string(), "keyword_rate": pa.float64()}
+    | {"n_runs": pa.int64(), "found_in_runs": pa.int64(), "similarity": pa.float64()}
 )
+OF_LISTS, OF_RUNS = ["list_name", "keyword_rate"], ["n_runs", "found_in_runs", "similarity"]
 GIVEN = "the given corpus"  # what pages call a corpus in memory
 
 
@@ -70,8 +72,9 @@ class FittedEstimator(Estimator):
         find: Sequence[str] | None = None,
     ) -> pa.Table:
         """Return a row for each topic or component: ``topic``, ``id``, ``name``, ``weight``,
-        ``words``, ``documents_with_half``, ``mostly`` and, if training began with lists of words,
-        ``list_name`` and ``keyword_rate``.
+        ``words``, ``documents_with_half``, ``mostly``; if training began with lists of words,
+        ``list_name`` and ``keyword_rate``; of a consensus, ``n_runs``, ``found_in_runs`` and
+        ``similarity``.
 
         With ``find``, a list of words, these are only the topics in which the words stand out, best
         first, with a column ``share``: p(topic | words), as ``sparsetopics topics --find`` says.
@@ -82,9 +85,11 @@ class FittedEstimator(Estimator):
         returns too. ``documents_with_half`` is the smallest number of training documents that hold
         half of the topic, and ``mostly`` the label or value of a kept field that has most of it in
         these; None above 50 documents or if not known. ``list_name`` is the list of ``guide`` that
-        the topic is of, and ``keyword_rate`` the share of its words in the topic. Raises
-        OptionError for components of vectors, for numbers out of range, for names that cannot be
-        used, and for a word to find that is not in the vocabulary.
+        the topic is of, and ``keyword_rate`` the share of its words in the topic. ``found_in_runs``
+        is the number of the ``n_runs`` with a topic that is at least 0.8 like it (Jensen–Shannon),
+        and ``similarity`` the mean over all of them; None if it was joined, split or added since.
+        Raises OptionError for components of vectors, for numbers out of range, for names that
+        cannot be used, and for a word to find that is not in the vocabulary.
         """
         from sparsetopics.answers.found_topics import found_topics
         from sparsetopics.answers.topic_names import topic_rows
@@ -96,8 +101,8 @@ class FittedEstimator(Estimator):
         rows = topic_rows(run, int(n_words), relevance)
         named = [row._asdict() | {"words": [word for word, _ in row.words]} for row in rows]
         table = pa.Table.from_pylist(named, TOPICS)
-        if "guide" not in run.settings:
-            table = table.drop_columns(["list_name", "keyword_rate"])
+        for entry, columns in (("guide", OF_LISTS), ("found_in_runs", OF_RUNS)):
+            table = table if entry in run.settings else table.drop_columns(columns)
         if find is None:
             return table
         found = found_topics(run, find)

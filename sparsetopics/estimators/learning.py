@@ -23,6 +23,7 @@ from sparsetopics.inference.learners.learner import Learner, S, Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner, MemoizedState
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Parameters, elbo
+from sparsetopics.inference.training import Start
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
@@ -47,6 +48,7 @@ from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap, RunHooks
+from sparsetopics.runs.consensus import Member, consensus_of, each_run, seeds_of
 from sparsetopics.runs.data import divided, source_of
 from sparsetopics.runs.guidance import lists_for, tell_of
 from sparsetopics.runs.plan import lowered, with_validation
@@ -94,13 +96,10 @@ def learn(
     """
     models: dict[int, TopicPosterior] = {}
     hooks = RunHooks(on_lap or (lambda entry: None))
-    rng = np.random.default_rng(seed)
     if isinstance(corpus, Corpus):
         options, share = with_validation(options, share, corpus.n_docs)
         options = lowered(options, share, corpus.n_docs)
     tell_of(lists := lists_for(options, corpus), hooks.say)
-    data = divided(corpus, options, share, n_batches, rng)
-    scorer = RungScorer.of_validation(data.validation, n_jobs)
 
     def keep(snapshot: Callable[[], Model], elbo_per_token: float) -> None:
         model = snapshot()
@@ -108,14 +107,34 @@ def learn(
         models[model.n_topics] = model
 
     keep_rung = keep if options.is_topic_path else keep_no_model
-    with workshop(n_jobs) as where:
-        found = run_session(
-            data, options, rng, *where, hooks,
-            scorer=scorer, keep_rung=keep_rung, lists=lists,
-        )  # fmt: skip
+
+    def once(
+        start: Start, options: TrainingOptions, seed: int | None = seed, n_threads: int = n_jobs,
+        hooks: RunHooks = hooks,
+    ) -> Trained:  # fmt: skip
+        rng = np.random.default_rng(seed)
+        data = divided(corpus, options, share, n_batches, rng)
+        scorer = RungScorer.of_validation(data.validation, n_threads)
+        with workshop(n_threads) as where:
+            return run_session(
+                data, options, rng, *where, hooks, scorer=scorer, keep_rung=keep_rung,
+                start=start, lists=lists,
+            )  # fmt: skip
+
+    def member(number: int, n_threads: int, hooks: RunHooks) -> Member:
+        found = once(None, replace(options, n_runs=1), seeds[number], n_threads, hooks)
+        assert isinstance(found.model, TopicPosterior), "mixtures have one run"
+        return Member(found.model, found.trace, found.kept.get("number_of_topics"))
+
+    if options.n_runs == 1:
+        found = once(None, options)
+    else:
+        seeds = seeds_of(seed, options.n_runs)
+        members = each_run(member, options.n_runs, n_jobs, hooks)
+        found = consensus_of(members, options, once)
     learned = None
     if options.learner_kind.passes_on and options.model_kind.of_items:
-        learned = Learned(*found.end, n_steps=len(found.trace) * data.whole.n_batches)
+        learned = Learned(*found.end, n_steps=found.n_steps)
     return found, learned, models
 
 

@@ -19,6 +19,7 @@ from sparsetopics.inference.course import Model
 from sparsetopics.options.option import path_of
 from sparsetopics.options.registry import LIKELIHOODS, MODELS, imported
 from sparsetopics.options.resolve import arguments_of
+from sparsetopics.runs.found_in_runs import counted
 from sparsetopics.runs.run import Run, load_run, recorded_options
 from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE
 
@@ -74,5 +75,6 @@ def _arguments(run: Run[Model]) -> dict[str, object]:
     own = {} if likelihood is None else {"likelihood": likelihood}
     lists = run.settings.get("guide", ())
     guide = {each.name: {"words": [*each.words], "parent": each.parent} for each in lists}
-    arguments = {**own, **arguments_of(options)}
+    *_, n_runs = counted(run.settings.get("found_in_runs", ()))
+    arguments = {**own, **arguments_of(options), "n_runs": n_runs or 1}
     return {"n_batches": batches, "guide": guide or None, "random_state": seed, **arguments}

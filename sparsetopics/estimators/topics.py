@@ -166,6 +166,9 @@ class LDA(TopicEstimator, EditableTopics):
             found with, in the last four laps: none ("keep"), half of them ("half") or all
             ("leave"). The last two need the memoized learner and the collapsed update. None stands
             for "half" if these are used, else for "keep".
+        n_runs: The number of runs, each with a seed of its own, whose consensus the model is: each
+            topic is the mean of one topic of each run, fitted in one more lap. ``topics`` then says
+            in how many runs a topic was found. Needs the learner "memoized".
         n_jobs: The number of threads; -1 for one per core. It does not change the result.
         random_state: The seed. None takes a new one every time, and a RandomState draws one.
 
@@ -186,6 +189,7 @@ class LDA(TopicEstimator, EditableTopics):
     n_components: int = MODELS["lda"].n_topics
     _: KW_ONLY
     own_counts: OwnCounts | None = None
+    n_runs: int = 1
 
     _model_name: ClassVar[str] = "lda"
 
@@ -217,6 +221,7 @@ class HDP(TopicEstimator, EditableTopics):
         cold_every: As for ``LDA``, but 1 by default, and always 1 with moves.
         guide: As for ``LDA``. It needs documents that choose the number of topics.
         own_counts: As for ``LDA``, but "keep" unless documents are kept out to choose the number.
+        n_runs: As for ``LDA``. The number of topics is the median of those of the runs.
         max_iter: The largest number of laps. None stands for 100, or for what the validation needs.
         validation_share: The share of the documents that are kept out until the number of topics
             is chosen. None stands for a tenth, but at most 1,000 documents.
@@ -239,6 +244,7 @@ class HDP(TopicEstimator, EditableTopics):
     validation_share: float | None = None
     purpose: Purpose = table.DEFAULT_PURPOSE
     own_counts: OwnCounts | None = None
+    n_runs: int = 1
 
     _model_name: ClassVar[str] = "hdp"
 

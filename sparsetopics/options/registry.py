@@ -88,7 +88,7 @@ class MoveKind(NamedTuple):
 
 OF_TOPICS = (
     *("alpha", "smoothing", "learn-hyperparameters", "restarts", "minimum-mass"),
-    *("own-counts", "guide"),
+    *("own-counts", "guide", "runs"),
 )
 OF_MIXTURES = ("likelihood", "variance", "gamma")
 OF_MOVES = ("moves", "criterion")

@@ -83,6 +83,7 @@ DEFAULT_FORGETTING_RATE, DEFAULT_DELAY = 0.55, 1.0  # of the stochastic learner
 DEFAULT_TREE_TOLERANCE = 0.005
 DEFAULT_EXECUTOR: ExecutorName = "threads"
 MOST_WORKERS = 4096
+MOST_RUNS = 100  # of a consensus
 # Beyond these limits the ELBO can overflow, or lose all its digits to rounding.
 CONCENTRATION = Interval(1e-9, 1e9)
 VARIANCE = Interval(1e-30, 1e30)
@@ -207,6 +208,13 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             f"{_for('learn-hyperparameters')} Also learn η, α and, for hdp, γ from the corpus.")),
     ),
     "Learning": (
+        Option("runs", Interval(1, MOST_RUNS, whole=True), 1, "n_runs", doors=(TRAIN,),
+               everyday=True, help=(
+            f"{_for('runs')} Train this many runs, each with a seed of its own, and write "
+            "their consensus: each topic is the mean of one topic of each run, fitted in one more "
+            "lap. It predicts better than one run and depends less on the seed; five runs are "
+            "usually enough. As many runs are trained at once as there are --workers, each in "
+            "memory of its own. `sparsetopics topics` says in how many runs a topic was found.")),
         Option("learner", OneOf(LEARNERS), DEFAULT_LEARNER, "learner", doors=(TRAIN,), help=(
             "How batches update the model. memoized, stochastic and full fit every model. "
             "accelerated grows a dp-mixture of vectors from one component, on a kd-tree whose "
@@ -301,7 +309,7 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "time since the last.")),
         Option("keep-state", bool, False, "run.keep_state", None, doors=(TRAIN,), help=(
             "Keep the last checkpoint when training is done, so that `sparsetopics resume --laps` "
-            "can continue.")),
+            "can continue. With --runs, keep the single runs instead, in state/runs.")),
     ),
 })
 PATH_OPTION: Table = in_sections({  # options of ``path`` beside those of LDA

@@ -156,6 +156,7 @@ class TrainingOptions:
     # Of a topic path after ``n_topics``; of an HDP, the numbers that validation chooses from.
     lower_rungs: tuple[int, ...] = ()
     guide: tuple[WordList, ...] | None = None  # lists of words that topics begin with
+    n_runs: int = 1  # whose consensus is the model
 
     def __repr__(self) -> str:
         given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
@@ -173,6 +174,9 @@ class TrainingOptions:
         _check_points(self)
         _check_round_and_cold(self)
         _check_path(self)
+        if self.n_runs > 1 and not self.learner_kind.remembers:
+            able = listed([name for name, kind in LEARNERS.items() if kind.remembers], "or")
+            refuse("runs", f"works only with --learner {able}")
 
     @property
     def start_name(self) -> StartName:

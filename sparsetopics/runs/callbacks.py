@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from sparsetopics.base.errors import needing
+from sparsetopics.base.errors import needing, warn_user
 
 if TYPE_CHECKING:  # MLflowLaps is imported without numba
     from sparsetopics.options.training import TrainingOptions
@@ -19,8 +19,9 @@ class OnLap(Protocol):
     ``entry`` is the lap in ``trace_`` and ``trace.jsonl``, and must not be changed. It holds
     ``lap`` (from 1), ``seconds`` since training began, ``elbo_per_token`` (nats; per item for a
     mixture of vectors), ``n_topics``, the moves ``…_proposed`` and ``…_accepted``, and more. A
-    number that does not apply is None. An exception ends the training: ``fit`` raises it, and
-    leaves the estimator as it was.
+    number that does not apply is None. With several runs, entries also have ``run``, from 1, except
+    that of the lap of the consensus, which is the last. An exception ends the training: ``fit``
+    raises it, and leaves the estimator as it was.
     """
 
     def __call__(self, entry: Mapping[str, float | None], /) -> object: ...
@@ -35,14 +36,15 @@ class RunHooks(NamedTuple):
     say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
     # With what follows from the data filled in, before the first lap.
     on_options: Callable[[TrainingOptions], None] = lambda options: None
+    warn: Callable[[str], None] = warn_user
 
 
 class MLflowLaps:
     """An ``OnLap`` that logs the numbers of each lap to MLflow; the lap is MLflow's step.
 
-    Metrics have the names of ``LapEntry``. They go to the MLflow run ``run_id``. Without
-    one they go to the active run, which MLflow starts if there is none. Needs the extra
-    ``[mlflow]``: raises OptionError if mlflow is not installed.
+    Metrics have the names of ``LapEntry``, after ``run-2/`` for the second of several runs. They go
+    to the MLflow run ``run_id``. Without one they go to the active run, which MLflow starts if
+    there is none. Needs the extra ``[mlflow]``: raises OptionError if mlflow is not installed.
     """
 
     def __init__(self, run_id: str | None = None) -> None:
@@ -53,5 +55,7 @@ class MLflowLaps:
 
     def __call__(self, entry: Mapping[str, float | None], /) -> None:
         known = {name: float(n) for name, n in entry.items() if n is not None}
-        lap = int(known.pop("lap"))
+        lap, run = int(known.pop("lap")), int(known.pop("run", 0))
+        if run:
+            known = {f"run-{run}/{name}": number for name, number in known.items()}
         self._log_metrics(known, step=lap, run_id=self._run_id)

@@ -56,8 +56,8 @@ from sparsetopics.options.training import (
 )
 
 # 3: a move of LDA; 4: no topic paths; 5: none of an HDP; 6: no own counts; 7: no purpose;
-# 8: vectors measured from an origin; 9: no guide
-FORMAT_VERSION = 10
+# 8: vectors measured from an origin; 9: no guide; 10: no consensus
+FORMAT_VERSION = 11
 
 Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")

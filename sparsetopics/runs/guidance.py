@@ -156,16 +156,16 @@ def with_topics(lists: Sequence[GuideList], model: Model) -> list[GuideList]:
     return found
 
 
-def warn_of_lost(lists: Sequence[GuideList]) -> None:
+def warn_of_lost(lists: Sequence[GuideList], warn: Callable[[str], None]) -> None:
     """Warn of lists without a topic, and of those whose words are in other topics."""
     for each in lists:
         if not each.topics:
             why = "Its words may be too rare, in many topics, or those of another list"
-            warn_user(f"List {each.name} has no topic. {why}.")
+            warn(f"List {each.name} has no topic. {why}.")
         elif 2 * len(each.found) < each.n_known:
             n_known = quantity(each.n_known, "known word")
             held = f"its topics hold most tokens of {len(each.found):,} of its {n_known}"
-            warn_user(f"List {each.name}: {held}. The words may not belong together.")
+            warn(f"List {each.name}: {held}. The words may not belong together.")
 
 
 def families_of(lists: Sequence[GuideList], n_topics: int) -> list[IntArray]:

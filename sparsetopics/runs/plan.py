@@ -116,6 +116,8 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
     options = resolve(str(said.get("model", table.DEFAULT_MODEL)), said)
     if start_run is not None and "guide" in said:
         refuse("guide", "cannot be combined with --start RUN, whose topics training begins with")
+    if start_run is not None and options.n_runs > 1:
+        refuse("runs", "cannot be combined with --start RUN, from which all runs would begin")
     if said.get("validation-share") and (start_run is not None or not options.may_be_validated):
         found = "--start RUN" if start_run is not None else "--moves, --criterion or --laps"
         needs = f"needs the memoized learner and the collapsed update, without {found}"

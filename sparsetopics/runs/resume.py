@@ -78,6 +78,8 @@ def resume_run(
             return Resumed(_result(run), None)
         if laps is not None and plan.options.is_topic_path:
             _refuse_laps(f"{run} is a topic path, whose laps follow from its rungs")
+        if laps is not None and plan.options.n_runs > 1:
+            _refuse_laps(f"{run} is the consensus of several runs")
         if laps is not None and plan.options.is_validated:
             _refuse_laps(f"the laps of {run} follow from the numbers of topics that it tries")
         if laps is not None:
@@ -113,6 +115,8 @@ def _warn_of_local_cluster(place: Workplace, executor: ExecutorName | None) -> N
 def _finished(run: Path, laps: int | None) -> Resumed:
     """The result of a run without state; RunError if it should continue or if there is none."""
     result = _result(run)
+    if laps is not None and result.n_runs > 1:
+        _refuse_laps(f"{run} is the consensus of several runs")
     if laps is not None and laps > result.laps:
         problem = f"the run was finished after {quantity(result.laps, 'lap')}, without --keep-state"
         hint = "Train again with more --laps, or start from its topics with --start."
@@ -129,7 +133,8 @@ def _result(run: Path) -> RunResult:
     settings = read_settings(run)
     trace = load_trace(run, settings)
     try:
-        found = result_of(settings["model"], settings["n_topics"], trace)
+        runs = settings.get("found_in_runs", ())
+        found = result_of(settings["model"], settings["n_topics"], trace, runs)
     except ValueError as error:
         raise DAMAGE.of(f"{run / TRACE_FILE}, last line", str(error)) from error
     lists = load_run(run).lists if "guide" in settings else ()

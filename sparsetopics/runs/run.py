@@ -250,6 +250,7 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     for key, entries in (
         ("few_documents", settings.get("few_documents", of_topics)),
         ("likeness_of_halves", settings.get("likeness_of_halves", of_topics)),
+        ("found_in_runs", settings.get("found_in_runs", of_topics)),
     ):
         if len(entries) != model.n_topics:
             raise DAMAGE.of(f"{file}, {key}", f"expected {model.n_topics:,} entries")
@@ -274,7 +275,7 @@ def option_record(options: TrainingOptions) -> Nested:
     """Options as model.json keeps them, with the defaults that depend on the model filled in."""
     record = asdict(options.filled())
     del record["lower_rungs"]  # each run of a topic path is a model of its own
-    del record["guide"]
+    del record["guide"], record["n_runs"]
     return record
 
 

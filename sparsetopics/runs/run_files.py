@@ -38,6 +38,7 @@ from sparsetopics.options.guide import WordList
 from sparsetopics.options.registry import MOVE_COUNTS
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.few_documents import FewDocuments
+from sparsetopics.runs.found_in_runs import FoundInRuns
 from sparsetopics.runs.topic_identity import TopicId, TopicIdentity
 from sparsetopics.runs.topic_path_files import Scores
 
@@ -121,6 +122,7 @@ class KeptEntries(TypedDict, total=False):
     few_documents: tuple[FewDocuments | None, ...]
     # By topic, between two halves of the training documents; where the learner keeps these
     likeness_of_halves: tuple[Annotated[float, Meta(ge=0.0, le=1.0 + 1e-9)], ...]
+    found_in_runs: tuple[FoundInRuns | None, ...]  # by topic of a consensus of several runs
     themes: tuple[Merge, ...]  # in memory; folders have them in ``THEMES_FILE``
     guide: tuple[WordList, ...]  # that topics began with
     origin: Origin  # of an update

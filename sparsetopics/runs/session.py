@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.statistics import AnyComponents, BatchSums, Statistics, Terms
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
-from sparsetopics.options.training import TrainingOptions
+from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
@@ -47,6 +48,26 @@ class Trained(NamedTuple):
     recorder: RungRecorder | None  # None without rungs
     kept: KeptEntries  # what the run keeps beside the model
     end: End  # what the model was made from
+    n_steps: int  # visits of batches
+
+
+def warm_options(model: TopicPosterior, options: TrainingOptions, laps: int) -> TrainingOptions:
+    """The options for ``laps`` that start from the topics of a model, which keep their number.
+
+    There are no moves and no validation. Concentrations are those that the model ended with.
+    """
+    local, total, gamma = options.local, model.doc_concentration.sum(), None
+    if (sticks := model.sticks) is not None:
+        total, gamma = sticks.doc_concentration, sticks.top_concentration
+        local = replace(local, own_counts=None)
+    if local.sparsity is not None:
+        local = replace(local, sparsity=local.n_slots(model.n_topics))
+    # Twelve digits, because a sum of equal parts may differ from the α that was given.
+    prior = TopicPrior(float(f"{total:.12g}"), model.word_concentration, gamma)
+    return replace(
+        options, n_topics=model.n_topics, laps=laps, local=local, prior=prior,
+        moves=MoveOptions(()), n_runs=1,
+    )  # fmt: skip
 
 
 @contextmanager
@@ -97,14 +118,15 @@ def run_session(
         model = train(
             data.source, options, scratch, executor, rng,
             hooks=told, start=start, keeper=keeper, steps=steps, whole=data.whole, judge=recorder,
-            guidance=guidance_of(lists),
+            guidance=guidance_of(lists if start is None else ()),
         )  # fmt: skip
     except MemoryError as error:
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
     lists = with_topics(lists, model)
     statistics, parameters, kept_of = ends.pop()
-    kept = seen_in(statistics, parameters.allocation, len(trace) * data.whole.n_batches)
+    n_steps = len(trace) * data.whole.n_batches
+    kept = seen_in(statistics, parameters.allocation, n_steps)
     has_topics = "seen" in kept and not options.is_topic_path
     if has_topics and (few := few_documents(data, statistics.components.sizes, kept_of)):
         kept["few_documents"] = few
@@ -112,7 +134,7 @@ def run_session(
         table, n_batches = statistics.components.table, data.whole.n_batches
         if alike := likeness_of_halves(table, n_batches, kept_of):
             kept["likeness_of_halves"] = alike
-        warn_of_lost(lists)
+        warn_of_lost(lists, hooks.warn)
     if options.guide:
         kept["guide"] = options.guide
     if recorder is not None:
@@ -123,4 +145,4 @@ def run_session(
             read = map(data.whole.read, range(data.whole.n_batches))
             documents = (batch for batch in read if isinstance(batch, DocumentBatch))
             kept["number_of_topics"] = themed_scores(scores, model, kept["themes"], documents)
-    return Trained(model, trace, recorder, kept, (statistics, parameters))
+    return Trained(model, trace, recorder, kept, (statistics, parameters), n_steps)

@@ -13,22 +13,27 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 from sparsetopics.base.batches import Source, StoredBatch
-from sparsetopics.base.errors import OptionError, SparsetopicsError, warn_user
+from sparsetopics.base.errors import OptionError, RunError, SparsetopicsError, warn_user
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
-from sparsetopics.base.wording import quantity
+from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import open_executor
+from sparsetopics.inference.training import Start
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import FEWEST_VALIDATED, StartName
+from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import RunKeeper
+from sparsetopics.runs.consensus import Member, consensus_of, each_run, seeds_of
 from sparsetopics.runs.data import corpus_of, data_of, facts_of, heldout_of, lap_score
+from sparsetopics.runs.found_in_runs import Found, counted, found_by_all
 from sparsetopics.runs.guidance import lists_for, tell_of, with_topics
 from sparsetopics.runs.plan import RunPlan, lowered, with_validation, write_config
 from sparsetopics.runs.run import (
+    NO_THEMES,
     AnyRun,
     TopicRun,
     knowing,
@@ -38,9 +43,11 @@ from sparsetopics.runs.run import (
     save_run,
 )
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
-from sparsetopics.runs.session import Steps, run_session
+from sparsetopics.runs.session import Steps, Trained, run_session
 from sparsetopics.runs.topic_path import RungScorer, RungWriter, keep_no_model
 from sparsetopics.runs.training_folder import TrainingFolder, check_new_run, new_training
+
+ONLY_THIS = "Remove it and resume: the other runs are kept."
 
 
 class RunResult(NamedTuple):
@@ -58,6 +65,14 @@ class RunResult(NamedTuple):
     to_read: int | None = None  # the fewest topics that are enough to read
     smoothing: float | None = None  # σ; None for a mixture
     lists: Sequence[Json] = ()  # of words, that topics began with: each a ``GuideList``
+    n_runs: int = 1
+    in_every_run: int | None = None  # topics; None for one run
+
+    @property
+    def sureness(self) -> str:
+        """How many topics every run has found, after a space; empty for one run."""
+        sure = self.in_every_run
+        return "" if sure is None else f" {found_by_all(sure, self.active_topics, self.n_runs)}"
 
     @property
     def advice(self) -> str:
@@ -129,10 +144,7 @@ def finish_training(
     """Train from where ``folder`` stands to the end, and publish the run."""
     began = time.perf_counter()
     keeper = RunKeeper(folder, plan.checkpoint_every, plan.tie)
-    rng, lists = np.random.default_rng(plan.seed), lists_for(plan.options, task.corpus)
-    data = data_of(plan, task.corpus, rng)
-    scorer = _scorer(plan, task, data)
-    writer = None
+    lists, writer = lists_for(plan.options, task.corpus), None
     if plan.options.is_topic_path:
         assert isinstance(task.corpus, Corpus), "topics are over words"
         writer = RungWriter(plan, task.corpus, task.provenance, folder, keeper)
@@ -142,18 +154,27 @@ def finish_training(
         hooks.on_lap(entry)
 
     def on_writing() -> None:
-        keeper.keeps_last = plan.keep_state
+        keeper.keeps_last = plan.keep_state and plan.options.n_runs == 1
         hooks.on_writing()
 
-    with open_executor(plan.workers) as executor, _open_steps(plan, folder, data.whole) as steps:
-        found = run_session(
-            data, plan.options, rng, executor, folder.memo,
-            hooks._replace(on_lap=on_lap, on_writing=on_writing),
-            scorer=scorer, keep_rung=keep_no_model if writer is None else writer.keep,
-            score=lap_score(plan, task.corpus, task.heldout),
-            start=None if task.start is None else task.start.model, lists=lists, keeper=keeper,
-            steps=steps,
-        )  # fmt: skip
+    def learn(start: Start, options: TrainingOptions) -> Trained:
+        hooks.on_options(options)
+        own, rng = replace(plan, options=options), np.random.default_rng(plan.seed)
+        data = data_of(own, task.corpus, rng)
+        with open_executor(plan.workers) as executor, _open_steps(own, folder, data.whole) as steps:
+            return run_session(
+                data, options, rng, executor, folder.memo,
+                hooks._replace(on_lap=on_lap, on_writing=on_writing),
+                scorer=_scorer(own, task, data),
+                keep_rung=keep_no_model if writer is None else writer.keep,
+                score=lap_score(own, task.corpus, task.heldout),
+                start=start, lists=lists, keeper=keeper, steps=steps,
+            )  # fmt: skip
+
+    if plan.options.n_runs == 1:
+        found = learn(None if task.start is None else task.start.model, plan.options)
+    else:
+        found = consensus_of(_members(plan, task, folder, hooks), plan.options, learn)
     model, trace, scores = found.model, found.trace, found.kept.get("number_of_topics")
 
     def write(result: Path) -> None:
@@ -169,7 +190,7 @@ def finish_training(
     folder.publish(write, plan.rung_names)
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
-    result = result_of(model.name, model.n_topics, trace)
+    result = result_of(model.name, model.n_topics, trace, found.kept.get("found_in_runs", ()))
     records = tuple(map(asdict, with_topics(lists, model)))
     result = result._replace(seconds=seconds, smoothing=model.smoothing, lists=records)
     if not scores or not plan.options.is_validated:
@@ -181,6 +202,35 @@ def finish_training(
     return result._replace(as_good_from=low, as_good_to=high)
 
 
+def _members(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) -> list[Member]:
+    """The runs of a plan with several; those that are finished or begun are not begun again."""
+    n_runs, seeds = plan.options.n_runs, seeds_of(plan.seed, plan.options.n_runs)
+    options = replace(plan.options, n_runs=1)
+
+    def train(number: int, n_threads: int, hooks: RunHooks) -> Member:
+        own = folder.member(number + 1)
+        facts = task.provenance.copy()
+        facts["seed"], facts["themes"] = seeds[number], NO_THEMES
+        member = replace(
+            plan, out=own.run, options=options, seed=seeds[number], keep_state=False,
+            workers=plan.workers if is_on_cluster else n_threads,
+        )  # fmt: skip
+        try:
+            if not own.is_finished:
+                finish_training(member, task._replace(provenance=facts), own, hooks)
+            run = load_run(own.run, TopicPosterior)
+        except RunError as error:
+            raise RunError(str(own.run), reason_of(error), ONLY_THIS) from error
+        known = run.settings.get("seed"), run.settings["corpus"].get("fingerprint")
+        if known != (seeds[number], facts["corpus"].get("fingerprint")):
+            raise RunError(str(own.run), "the run is of another training", ONLY_THIS)
+        return Member(run.model, run.trace, run.settings.get("number_of_topics"))
+
+    # The workers of a cluster share the batches of one run after the other.
+    is_on_cluster = plan.executor == "dask"
+    return each_run(train, n_runs, 1 if is_on_cluster else plan.workers, hooks)
+
+
 def _scorer(plan: RunPlan, task: Task, data: TrainingData) -> RungScorer | None:
     """What scores rungs, if there are any; CorpusError if no document can be scored."""
     if plan.heldout is not None and plan.options.is_topic_path:
@@ -190,15 +240,20 @@ def _scorer(plan: RunPlan, task: Task, data: TrainingData) -> RungScorer | None:
     return RungScorer.of_validation(data.validation, plan.workers)
 
 
-def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:
-    """What the last lap says about a run; ValueError if its entries are missing."""
+def result_of(model: str, n_topics: int, trace: Sequence[LapEntry], runs: Found) -> RunResult:
+    """What the last lap says about a run; ValueError if its entries are missing.
+
+    ``runs`` says which topics of a consensus were found.
+    """
     last = trace[-1] if trace else {}
     lap, bound, seconds = (last.get(name) for name in ("lap", "elbo_per_token", "seconds"))
     if not lap or bound is None or seconds is None:
         raise ValueError("a lap must have lap, elbo_per_token and seconds")
     active = last.get("active_topics")  # traces of other programs may lack it
     used = n_topics if active is None else int(active)
-    return RunResult(model, n_topics, used, bound, int(lap), seconds)
+    n_sure, _, n_runs = counted(runs)
+    result = RunResult(model, n_topics, used, bound, int(lap), seconds)
+    return result._replace(n_runs=n_runs, in_every_run=n_sure) if n_runs else result
 
 
 def _open_steps(

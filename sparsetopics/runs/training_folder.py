@@ -5,6 +5,7 @@
     run/state/memo/            arrays of batches that the checkpoint names; never written twice
     run/state/globals/         parameters that workers of a cluster read, a folder for each round
     run/state/trace.jsonl      the laps so far, for people to look at; no program reads it back
+    run/state/runs/1, ...      with --runs, the run folders of these, each with a state of its own
     run/state/new/, lock, ...  a workspace (``transactions``), from which the finished run is
                                moved into place; on a topic path it has the runs of the rungs that
                                were reached so far
@@ -21,6 +22,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
 from sparsetopics.base.errors import ClusterError, OutputError, RunError
@@ -41,7 +43,7 @@ from sparsetopics.runs.run_files import (
 from sparsetopics.runs.topic_path_files import PATH_FILE
 
 CHECKPOINT_FILE = "checkpoint.npz"
-_MEMO = "memo"
+_MEMO, _RUNS = "memo", "runs"
 
 
 class TrainingFolder:
@@ -56,6 +58,26 @@ class TrainingFolder:
         self.globals = self._state / "globals"
         self.checkpoint = self._state / CHECKPOINT_FILE
         self._has_told = False
+
+    def member(self, number: int) -> TrainingFolder:
+        """The folder of one of several runs, counted from 1; what is committed there is moved."""
+        found = TrainingFolder(self._state / _RUNS / str(number), lap=0)
+        found.workspace.finish()
+        if not found.is_finished:
+            found.memo.mkdir(parents=True, exist_ok=True)
+        return found
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run is there."""
+        return (self.run / SETTINGS_FILE).exists()
+
+    @property
+    def has_kept(self) -> bool:
+        """Whether there is a lap, or one of several runs, to resume from."""
+        runs = self._state / _RUNS
+        kept = (f"*/{SETTINGS_FILE}", f"*/{STATE_FOLDER}/{CHECKPOINT_FILE}")
+        return self.checkpoint.exists() or any(chain(*map(runs.glob, kept)))
 
     def write_plan(self, record: PlanRecord) -> None:
         """Replace the plan."""
@@ -116,7 +138,7 @@ class TrainingFolder:
         _remove_others(self.run, plan)
         if plan.keep_state:
             self.write_plan(PlanRecord.of(plan, finished=True))
-            self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO))
+            self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO, _RUNS))
         else:
             self.remove_state()
 
@@ -128,6 +150,10 @@ class TrainingFolder:
     def begin(self, record: PlanRecord) -> None:
         """Clear earlier training, in an order that always leaves training that can be resumed."""
         self.checkpoint.unlink(missing_ok=True)
+        runs, old = self._state / _RUNS, self._state / f"{_RUNS}.part"
+        if runs.exists():  # the new plan must not find those of another, nor the old one half
+            shutil.rmtree(old, ignore_errors=True)
+            runs.rename(old)
         self.write_plan(record)
         self.workspace.clear(keep=(PLAN_FILE,))
         self.memo.mkdir()
@@ -155,7 +181,7 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
                 yield folder
             finally:
                 # Without a lap there is nothing to resume.
-                if folder.lap == 0 and not folder.is_published:
+                if not folder.is_published and not folder.has_kept:
                     folder.remove_state()
                     if is_new:
                         with suppress(OSError):  # another program has put something there
@@ -296,7 +322,7 @@ def _advising(folder: TrainingFolder) -> Iterator[None]:
 
 
 def _advice(folder: TrainingFolder) -> str:
-    if not folder.lap and not folder.checkpoint.exists():
+    if not folder.has_kept:
         return "Nothing was written."
-    kept = f"Lap {folder.lap}" if folder.lap else "The last checkpoint"
+    kept = f"Lap {folder.lap}" if folder.lap else "What was trained"
     return f"{kept} is kept; continue with `sparsetopics resume {folder.run}`."

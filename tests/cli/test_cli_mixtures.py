@@ -21,6 +21,7 @@ from worlds.vectors_on_disk import item_ids_of, labels_of, values_of
 TRAIN_KEYS = {
     *("run", "model", "n_topics", "active_topics", "elbo_per_token", "laps", "seconds"),
     *("as_good_from", "as_good_to", "recommended", "to_read", "smoothing", "lists"),
+    *("n_runs", "in_every_run"),
 }
 SCORE_KEYS = [
     "run",

@@ -92,7 +92,7 @@ def test_topics_lists_words_with_probabilities(run_folder, model, vocabulary):
     topics = json.loads(succeed("topics", run_folder, "--words", 3, "--json"))
 
     columns = ["topic", "id", "name", "weight", "words", "documents_with_half", "mostly"]
-    columns += ["list_name", "keyword_rate"]
+    columns += ["list_name", "keyword_rate", "n_runs", "found_in_runs", "similarity"]
     assert [list(topic) for topic in topics] == [columns] * 4
     assert [topic["id"] for topic in topics] == [own.id for own in load_run(run_folder).topics]
     np.testing.assert_allclose([topic["weight"] for topic in topics], model.weights)

@@ -19,6 +19,7 @@ from worlds.collections_on_disk import make_texts, write_jsonl
 KEYS = {
     *("run", "model", "n_topics", "active_topics", "elbo_per_token", "laps", "seconds"),
     *("as_good_from", "as_good_to", "recommended", "to_read", "smoothing", "lists"),
+    *("n_runs", "in_every_run"),
 }
 
 

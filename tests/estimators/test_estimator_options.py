@@ -65,6 +65,7 @@ ARGUMENTS = {
     "smoothing": [("smoothing", 0.02, "0.02", {})],
     "learn_hyperparameters": [("learn_hyperparameters", True, None, {})],
     "guide": [("guide", {"sea": ["ship"]}, "guide.toml", {})],
+    "runs": [("n_runs", 3, "3", {})],
 }
 ONLY_OF = {  # all others refuse it, or have one value of it
     "likelihood": (GaussianMixture, DPGaussianMixture),
@@ -85,6 +86,7 @@ ONLY_OF = {  # all others refuse it, or have one value of it
     "validation_share": (HDP,),
     "for": (HDP,),
     "guide": TOPICS,
+    "runs": TOPICS,
     "moves": (HDP, *DP),
     "gamma": (HDP, GaussianMixture, MultinomialMixture, *DP),
     "eta": (*TOPICS, MultinomialMixture, DPMultinomialMixture),
@@ -101,7 +103,7 @@ def _guide(tmp_path, monkeypatch):
 
 def record(options):
     """What a run keeps of them, and γ where nobody said it."""
-    filled = option_record(options) | {"guide": options.guide}
+    filled = option_record(options) | {"guide": options.guide, "n_runs": options.n_runs}
     filled["prior"]["top_concentration"] = options.prior.gamma
     return filled
 

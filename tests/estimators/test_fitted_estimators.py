@@ -81,12 +81,10 @@ COLUMNS = ["topic", "id", "name", "weight", "words", "documents_with_half", "mos
 
 
 def in_python(rows):
-    """Rows of JSON as the table has them, without lists of words."""
-    return [
-        {**row, "words": [word for word, _ in row["words"]]}
-        for row in rows
-        if row.pop("list_name") is row.pop("keyword_rate") is None
-    ]
+    """Rows of JSON as the table has them, without lists of words, of a single run."""
+    others = ("list_name", "keyword_rate", "n_runs", "found_in_runs", "similarity")
+    assert all(row.pop(name) is None for row in rows for name in others)
+    return [{**row, "words": [word for word, _ in row["words"]]} for row in rows]
 
 
 def test_topics_are_those_of_the_command(model, saved):

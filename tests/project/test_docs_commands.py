@@ -33,6 +33,7 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
     "docs/papers.md": {},
     "docs/which-model.md": DOCUMENTS,
     "docs/how-to/clusters.md": {"train": "corpus", "stories": "stories"},
+    "docs/how-to/consensus.md": DOCUMENTS,
     "docs/how-to/denoise.md": IMAGES,
     "docs/how-to/documents.md": DOCUMENTS | RUNS | {"articles.csv": "articles.csv"},
     "docs/how-to/edit-topics.md": DOCUMENTS | {"run": "known-run"},

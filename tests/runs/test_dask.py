@@ -92,6 +92,17 @@ def test_serial_threads_and_dask_give_the_same_bits(plan_of, tmp_path, world):
         assert sum(entry[move] for entry in serial["trace"]) > 0, move
 
 
+def test_the_consensus_of_several_runs_has_the_same_bits(plan_of, tmp_path):
+    plans = [
+        plan_of("lda", executor="serial", out=tmp_path / "serial"),
+        plan_of("lda", out=tmp_path / "dask"),
+    ]
+    for plan in plans:
+        train_run(replace(plan, options=replace(plan.options, n_runs=2)))
+
+    assert files_of(tmp_path / "dask") == files_of(tmp_path / "serial")
+
+
 def test_streamed_batches_and_spilled_memos_give_the_same_bits(plan_of, tmp_path, small_memo):
     given = {"resident_pairs": 0}
     train_run(plan_of("hdp", executor="serial", out=tmp_path / "serial", **given))

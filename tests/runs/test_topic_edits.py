@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 
 from sparsetopics.answers import editing
 from sparsetopics.answers.editing import (
-    options_of_laps,
     relearned,
     split_topic,
     with_divided_topic,
@@ -24,6 +23,7 @@ from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.run import load_run, option_record, recorded_options, run_in_memory, save_run
+from sparsetopics.runs.session import warm_options
 from worlds.hdp_worlds import draw_sticks
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -314,13 +314,13 @@ def test_laps_keep_the_number_of_topics_and_tell_where_they_went(name):
 
 def test_options_of_a_run_make_laps_alone(tmp_path, model, hdp, vocabulary):
     moving = TrainingOptions(9, model=HDP, local=LocalOptions(sparsity=7, own_counts="half"))
-    options = options_of_laps(run_of(hdp, moving), 3)
+    options = warm_options(hdp, recorded_options(run_of(hdp, moving)), 3)
     assert (options.n_topics, options.laps, options.active_moves.names) == (4, 3, ())
     assert (options.local.sparsity, options.local.own_counts) == (4, None)
     prior = options.prior
     assert (prior.top_concentration, prior.doc_concentration) == (5.0, 0.5)
     learned = replace(model, word_concentration=0.07)
-    prior = options_of_laps(run_of(learned), 1).prior
+    prior = warm_options(learned, recorded_options(run_of(learned)), 1).prior
     assert (prior.doc_concentration, prior.word_concentration) == (0.5, 0.07)
 
     given = replace(moving, n_topics=4, moves=MoveOptions(("merge",)))
