@@ -175,8 +175,7 @@ class TrainingOptions:
         _check_round_and_cold(self)
         _check_path(self)
         if self.n_runs > 1 and not self.learner_kind.remembers:
-            able = listed([name for name, kind in LEARNERS.items() if kind.remembers], "or")
-            refuse("runs", f"works only with --learner {able}")
+            refuse("runs", "works only with --learner memoized")
 
     @property
     def start_name(self) -> StartName:

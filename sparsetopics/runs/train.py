@@ -158,7 +158,8 @@ def finish_training(
         hooks.on_writing()
 
     def learn(start: Start, options: TrainingOptions) -> Trained:
-        hooks.on_options(options)
+        if plan.options.n_runs > 1:  # the lap of the consensus has options of its own
+            hooks.on_options(options)
         own, rng = replace(plan, options=options), np.random.default_rng(plan.seed)
         data = data_of(own, task.corpus, rng)
         with open_executor(plan.workers) as executor, _open_steps(own, folder, data.whole) as steps:
