@@ -142,7 +142,7 @@ class _Coverage:
         means = group_means(totals, self.topic_word)
         low, high = means.interval()
         self.means.append((low <= self.truth) & (self.truth <= high))
-        found = group_differences(means, self.pairs)
+        found = group_differences(means, self.pairs).tested()
         truth = self.truth[self.pairs[:, 0]] - self.truth[self.pairs[:, 1]]
         self.differences.append((found.low <= truth) & (truth <= found.high))
 

@@ -8,33 +8,37 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsetopics.base.showing import shortened
-from sparsetopics.base.wording import printable, quantity, without_middle
+from sparsetopics.base.wording import decimals, printable, quantity, without_middle
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import aligned, lines_of_columns, room_beside, say, short_names, show
 from sparsetopics.cli.shared_options import (
+    KNOWN_TOPICS,
     TableCommand,
+    formula_option,
     grouping_options,
     json_option,
     number_option,
+    other_runs_option,
     overwrite_option,
     shown_topics_options,
     spreadsheet_option,
     workplace_options,
 )
-from sparsetopics.options.option import counts_from
+from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
+    from sparsetopics.answers.effects import Effects
     from sparsetopics.answers.prevalence import Labels, Prevalence
-    from sparsetopics.corpora.grouping import Grouping
 
 TOPIC, HEAD = 20, 14  # characters of a topic's name where there is no room for more; of a group's
 PRINTED_GROUPS = 60
 PRINTED_DIFFERENCES = 20
+MOST_DECIMALS = 6  # a smaller error is one of rounding
 SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
 
 
@@ -42,12 +46,21 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
 @grouping_options
+@formula_option("Fields on which shares depend, instead of groups: '~ section * s(year)'.")
 @click.option(
     "--differences",
     is_flag=True,
     help="Compare groups, with p-values. With --over alone, each period is compared with the one "
-    "before; with both, groups of the same period are compared.",
+    "before; with both, groups of the same period are compared. With --formula, print its "
+    "coefficients.",
 )
+@click.option(
+    "--correlations",
+    "pairs",
+    is_flag=True,
+    help="Print how the shares of topics correlate over documents, instead of shares.",
+)
+@other_runs_option()
 @number_option(
     "--words",
     counts_from(0),
@@ -66,7 +79,10 @@ def command(
     corpus: Path,
     by: str | None,
     over: str | None,
+    formula: str | None,
     differences: bool,
+    pairs: bool,
+    runs: Path | None,
     n_words: int,
     names: Path | None,
     n_themes: int | None,
@@ -89,6 +105,14 @@ def command(
     Shares are estimated from the words of all documents of a group together. That avoids the bias
     of the proportions that `infer` writes, whose averages therefore differ.
 
+    With --formula, shares depend on the fields that it names, by least squares. `+` adds fields,
+    `*` also lets one change the effect of the other, s(FIELD) is a smooth curve, and C(FIELD) takes
+    numbers as names. The table has the shares at the values of each field, if all documents had
+    them and kept the other fields. This needs formulaic: pip install 'sparsetopics[formulas]'.
+
+    Errors take topics as known. If these were learned from the same documents, errors are too
+    small; --runs makes them larger.
+
     With --differences, p-values are adjusted for the number of comparisons (Holm): if you report
     only those below 0.05, the chance of even one false difference is at most 5 %.
 
@@ -97,59 +121,74 @@ def command(
         sparsetopics prevalence run corpus --by label
         sparsetopics prevalence run corpus --by section --differences
         sparsetopics prevalence run corpus --by section --over date:month --out months.csv
+        sparsetopics prevalence run corpus --formula '~ section * s(date)'
     """
-    from sparsetopics.answers.prevalence import grouped_documents
+    from sparsetopics.answers.compared import compared_shares, topic_correlations
     from sparsetopics.answers.table_files import table_output, write_output
     from sparsetopics.answers.themes import opened
     from sparsetopics.answers.topic_names import labels_of
-    from sparsetopics.corpora.grouping import Grouping
     from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.run import SWAPPED, refuse_run
+    from sparsetopics.runs.run import SWAPPED, refuse_run, runs_in
 
-    grouping = Grouping.parse(by, over)
-    if differences:
-        grouping.check_comparable()
-    inputs = [run, corpus]
-    output = table_output(out, inputs, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
+    if pairs and any((by, over, formula, differences, runs)):
+        refuse("correlations", "are those of all documents, without groups or other runs")
+    output = table_output(
+        out, [run, corpus], overwrite=overwrite, spreadsheet_safe=spreadsheet_safe
+    )
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
         trained = opened(run, names, n_themes)
         documents = trained.documents_at(where.seen_from_there(corpus))
-        groups = grouped_documents(
-            trained.model, documents, trained.words.shown, grouping,
-            workers=where.threads, broadcast=broadcast,
-        )  # fmt: skip
-    found = groups.prevalence(n_words)
-    labels = labels_of(trained)
-    table = found.differences(labels) if differences else found.table(labels)
-    if found.n_left_out:
-        say(f"Left out: {quantity(found.n_left_out, 'document')} without a value to group by.")
+        labels = labels_of(trained)
+        if pairs:
+            table = topic_correlations(
+                trained, documents, labels, workers=where.threads, broadcast=broadcast
+            )
+            lines = _pair_lines(table)
+        else:
+            found = compared_shares(
+                trained, documents, by, over, formula, n_words=n_words, differences=differences,
+                others=[] if runs is None else runs_in(runs),
+                workers=where.threads, broadcast=broadcast,
+            )  # fmt: skip
+            table = found.differences(labels) if differences else found.table(labels)
+            lines = _difference_lines(table, found) if differences else _lines(found, labels)
+            if found.n_left_out:
+                left_out = quantity(found.n_left_out, "document")
+                purpose = "to group by" if formula is None else "for the formula"
+                say(f"Left out: {left_out} without a value {purpose}.")
+            if runs is None:
+                say(KNOWN_TOPICS)
     if output is not None:
         write_output(output, table.schema, [table], spreadsheet_safe=spreadsheet_safe)
         record = {"path": str(out), "n_rows": table.num_rows}
         show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."], as_json=as_json)
         return
-    lines = _difference_lines(table, grouping) if differences else _lines(found, labels)
     show(table.to_pylist() if as_json else None, lines, as_json=as_json)
 
 
 # --- what is printed ------------------------------------------------------------------------------
-def _lines(found: Prevalence, labels: Labels) -> list[str]:
-    """Topics by groups: shares and their errors in percent."""
-    shown = range(min(len(found.groups), PRINTED_GROUPS))
-    means = found.means
-    heads = [found.grouping.named(*found.groups[group]) or "all" for group in shown]
+def _lines(found: Prevalence | Effects, labels: Labels) -> list[str]:
+    """Topics by groups or values of fields: shares and their errors in percent."""
+    from sparsetopics.answers.prevalence import Prevalence
+
+    heads, estimates = found.heads[:PRINTED_GROUPS], found.estimates
+    sizes = found.means.n_documents.tolist() if isinstance(found, Prevalence) else []
     columns = []
-    for head, group in zip(short_names(heads, HEAD), shown, strict=True):
-        pairs = zip(means.mean[group], means.standard_error[group], strict=True)
+    for number, head in enumerate(short_names(heads, HEAD)):
+        pairs = zip(estimates.value[number], estimates.standard_error[number], strict=True)
         cells = [_cell(100 * mean, 100 * error) for mean, error in pairs]
-        columns.append(aligned([head, *cells, f"{means.n_documents[group]:,}"], ">"))
+        columns.append(
+            aligned([head, *cells, *(f"{n:,}" for n in sizes[number : number + 1])], ">")
+        )
     width = len(str(found.topics[-1]))
     names = {k: _short(labels[k][1], columns, width) for k in found.topics}
     topics = [f"{topic:>{width}} {name}" for topic, name in names.items()]
-    lines = lines_of_columns(["% of documents", *topics, "documents"], columns)
-    if n_more := len(found.groups) - len(shown):
-        lines.append(f"Left out {quantity(n_more, 'group')}; --out writes all of them.")
+    lines = lines_of_columns(
+        ["% of documents", *topics, *(["documents"] if sizes else [])], columns
+    )
+    if n_more := len(found.heads) - len(heads):
+        lines.append(f"Left out {quantity(n_more, 'column')}; --out writes all of them.")
     return lines
 
 
@@ -158,40 +197,78 @@ def _short(name: str, columns: Sequence[list[str]], width: int) -> str:
     return shortened(printable(name), max(TOPIC, room_beside(columns) - width - 1))
 
 
-def _cell(mean: float, error: float) -> str:
-    return f"{mean:.1f} ±{error:.1f}" if error == error else f"{mean:.1f}"  # NaN: one document
+def _cell(mean: float, error: float, digits: int = 1) -> str:
+    known = f" ±{error:.{digits}f}" if error == error else ""  # NaN: one document
+    return f"{mean:.{digits}f}{known}"
 
 
-def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
+def _precise(value: float, error: float) -> str:
+    """A number with as many decimals as its error allows."""
+    return _cell(value, error, max(1, min(decimals(error, 1), MOST_DECIMALS)))
+
+
+def _difference_lines(table: pa.Table, found: Prevalence | Effects) -> list[str]:
     """The comparisons with the smallest p-values; of equal ones, the largest differences."""
     from pyarrow.compute import abs as absolute
-    from pyarrow.compute import negate
 
-    size = negate(absolute(table["difference"]))
-    keys = [(name, "ascending") for name in ("adjusted_p_value", "p_value", "size")]
-    best = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES)
-    rows = best.to_pylist()
-    sides = []
-    for title, prefix in (("group", ""), ("other group", "other_")):
-        groups = (
-            grouping.named(row.get(f"{prefix}group"), row.get(f"{prefix}from")) for row in rows
-        )
-        sides.append(aligned([title, *(without_middle(group, HEAD) for group in groups)]))
+    from sparsetopics.answers.prevalence import Prevalence
+
+    sized = table.append_column("size", absolute(table["difference"]))
+    best = _first(sized, adjusted_p_value="ascending", p_value="ascending", size="descending")
+    rows, sides = best.to_pylist(), {}
+    if isinstance(found, Prevalence):
+        for title, prefix in (("group", ""), ("other group", "other_")):
+            pairs = ((row.get(f"{prefix}group"), row.get(f"{prefix}from")) for row in rows)
+            groups = (found.grouping.named(*pair) for pair in pairs)
+            sides[title] = [without_middle(group, HEAD) for group in groups]
+    else:
+        sides["term"] = [row["term"] for row in rows]
     difference, error, p_value = (  # NaN: not known
         best[name].to_numpy() for name in ("difference", "standard_error", "adjusted_p_value")
     )
-    numbers = [
-        ["difference, %", *map(_cell, 100 * difference, 100 * error)],
-        ["p, Holm", *map(_p_value, p_value)],
-    ]
-    columns = [*sides, *(aligned(cells, ">") for cells in numbers)]
-    width = max((len(str(row["topic"])) for row in rows), default=0)
-    names = (f"{row['topic']:>{width}} {_short(row['name'], columns, width)}" for row in rows)
-    lines = lines_of_columns(["topic", *names], columns)
-    if n_more := table.num_rows - len(rows):
-        what = quantity(n_more, "comparison")
-        lines.append(f"Left out {what} with larger p-values; --out writes all of them.")
-    return lines
+    numbers = {
+        "difference, %": [*map(_precise, 100 * difference, 100 * error)],
+        "p, Holm": [*map(_p_value, p_value)],
+    }
+    more = quantity(table.num_rows - len(rows), "comparison")
+    return _row_lines(best, sides, numbers, f"{more} with larger p-values", table.num_rows)
+
+
+def _pair_lines(table: pa.Table) -> list[str]:
+    """The pairs of topics that occur together most."""
+    best = _first(table, correlation="descending")
+    rows = best.to_pylist()
+    others = (f"{row['other_topic']} {shortened(row['other_name'], TOPIC)}" for row in rows)
+    values, errors = best["correlation"].to_numpy(), best["standard_error"].to_numpy()
+    numbers = {"correlation": [*map(_precise, values, errors)]}
+    more = f"{quantity(table.num_rows - len(rows), 'pair')} with smaller correlations"
+    return _row_lines(best, {"with": list(others)}, numbers, more, table.num_rows)
+
+
+def _first(table: pa.Table, **order: str) -> pa.Table:
+    """The rows with which a table begins in this order of its columns."""
+    return table.sort_by(list(order.items())).slice(0, PRINTED_DIFFERENCES)
+
+
+def _row_lines(
+    best: pa.Table,
+    sides: Mapping[str, list[str]],
+    numbers: Mapping[str, list[str]],
+    more: str,
+    n_rows: int,
+) -> list[str]:
+    """Topics, what they are compared by, and numbers."""
+    columns = [aligned([title, *cells]) for title, cells in sides.items()]
+    columns += [aligned([title, *cells], ">") for title, cells in numbers.items()]
+    topics, names = best["topic"].to_pylist(), best["name"].to_pylist()
+    width = max((len(str(topic)) for topic in topics), default=0)
+    heads = (
+        f"{topic:>{width}} {_short(name, columns, width)}"
+        for topic, name in zip(topics, names, strict=True)
+    )
+    lines = lines_of_columns(["topic", *heads], columns)
+    is_more = n_rows > len(topics)
+    return [*lines, f"Left out {more}; --out writes all of them."] if is_more else lines
 
 
 def _p_value(value: float) -> str:

@@ -28,6 +28,10 @@ from sparsetopics.options.option import (
 from sparsetopics.options.table import OPTION
 from sparsetopics.options.workplace import Workplace
 
+KNOWN_TOPICS = (  # beside tables and figures with errors
+    "Errors take the topics as known. If they were learned from these documents, errors are too "
+    "small: see --runs."
+)
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
 SHOWS_ALL = "sparsetopics.help_all"  # of a context: whether its help lists all options
@@ -180,6 +184,22 @@ grouping_options = add_options(
         ),
     ]
 )
+
+
+def formula_option(text: str) -> Decorator:
+    """``--formula``, with this help."""
+    return click.option("--formula", type=TextType(), metavar="TEXT", help=text)
+
+
+def other_runs_option(only: str = "") -> Decorator:
+    """``--runs``, ``only`` in some cases."""
+    return click.option(
+        "--runs",
+        type=NAMED_PATH,
+        metavar="FOLDER",
+        help=f"{only}Consensus that was trained with --keep-state, such as RUN, or a folder of "
+        "runs with other seeds. Errors then also count how much shares differ between these runs.",
+    )
 
 
 names_option = click.option(

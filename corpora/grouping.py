@@ -93,6 +93,13 @@ class Over:
             return date.max
         return found
 
+    def middle(self, first: Start, last: Start) -> Start:
+        """The middle of several periods or bins that follow each other."""
+        end = self.end(last)
+        if isinstance(first, date):
+            return first if not isinstance(end, date) else first + (end - first) / 2
+        return first if isinstance(end, date) else (first + end) / 2
+
     def named(self, start: Start) -> str:
         """A period or bin as people write it: 2024-05, 2024-Q2, 2024, 2024-05-31, 10–20."""
         return self.span(start, start)

@@ -65,3 +65,44 @@ def holm(p_values):
         ranked = [(len(p_values) - j) * p_values[order[j]] for j in range(place + 1)]
         adjusted[index] = min(1.0, max(ranked))
     return adjusted
+
+
+def least_squares(design, estimates, contrasts):
+    """Contrasts of coefficients, their HC3 errors, and the skewness of each."""
+    inverse = np.linalg.inv(design.T @ design)
+    coefficients = inverse @ design.T @ estimates
+    hat = design @ inverse @ design.T
+    left = (estimates - design @ coefficients) / (1.0 - np.diag(hat))[:, None]
+    weights = contrasts @ inverse @ design.T
+    errors = np.sqrt(weights**2 @ left**2)
+    return contrasts @ coefficients, errors, weights**3 @ left**3 / errors**3
+
+
+def over_runs(value, error, freedom, of_runs):
+    """One estimate with the distances of those of runs: its error and degrees of freedom."""
+    own = [run for run in of_runs if not np.isnan(run)]
+    m = len(own)
+    if m < 2:
+        return np.nan, np.nan
+    between = sum((run - value) ** 2 for run in own) / (m - 1)
+    total = error**2 + (1 + 1 / m) * between
+    parts = [(error**2, freedom), ((1 + 1 / m) * between, m - 1)]
+    return np.sqrt(total), total**2 / sum(part**2 / own for part, own in parts)
+
+
+def correlations(shares, sizes, projection, blocks, n_blocks):
+    """Correlations of topics over documents, and their errors by leaving out blocks."""
+    documents = [number for number, size in enumerate(sizes) if size >= 2]
+    estimates = shares @ projection
+
+    def of(some):
+        y = estimates[some]
+        covariance = np.cov(y.T, bias=True)
+        for own, d in zip(y, some, strict=True):
+            words = projection.T @ np.diag(shares[d]) @ projection
+            covariance -= (words - np.outer(own, own)) / (sizes[d] - 1) / len(some)
+        scale = np.sqrt(np.diag(covariance))
+        return covariance / np.outer(scale, scale)
+
+    without = [of([d for d in documents if blocks[d] != block]) for block in range(n_blocks)]
+    return of(documents), np.std(without, axis=0) * np.sqrt(n_blocks - 1)

@@ -28,7 +28,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.batching import later_documents
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.lookup import documents_at, spread_evenly
-from sparsetopics.measures.prevalence import holm_adjusted
+from sparsetopics.measures.estimates import holm_adjusted
 from sparsetopics.model.statistics import in_use, tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import TopicRun, knowing

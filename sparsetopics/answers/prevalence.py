@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from sparsetopics.answers.topics_in_use import TopicsInUse, refuse_mixture, topics_in_use
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import listed
@@ -23,19 +24,18 @@ from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_string
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
 from sparsetopics.inference.course import Model
+from sparsetopics.measures.estimates import Estimates
 from sparsetopics.measures.prevalence import (
     GroupMeans,
     GroupSums,
     GroupTotal,
     group_differences,
     group_means,
+    group_shares,
     sum_groups,
-    unbiased_projection,
 )
 from sparsetopics.measures.telling_words import telling_group_words
-from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown
-from sparsetopics.options.registry import MODELS
 
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
@@ -50,8 +50,19 @@ class Prevalence(NamedTuple):
     topics: IntArray  # (n_topics,)  numbers in the model of the topics that have any token
     groups: list[GroupKey]
     means: GroupMeans
+    of_runs: FloatArray  # (n_runs, n_groups, n_topics)  means in other runs, which errors count
     words: list[list[list[str]]]  # of each group and topic
     n_left_out: int  # documents without a value to divide by
+
+    @property
+    def estimates(self) -> Estimates:
+        """The means, (n_groups, n_topics)."""
+        return self.means.estimates.over_runs(self.of_runs)
+
+    @property
+    def heads(self) -> list[str]:
+        """The groups as people write them."""
+        return [self.grouping.named(*group) or "all" for group in self.groups]
 
     def table(self, labels: Labels) -> pa.Table:
         """Return a row for each topic and group.
@@ -62,12 +73,9 @@ class Prevalence(NamedTuple):
         or bin is not part of it.
         """
         n_groups, n_topics = self.means.mean.shape
-        columns = self._topic_columns(n_groups, labels)
+        columns = topic_columns(self.topics, n_groups, labels)
         columns |= self._group_columns(np.arange(n_groups), n_topics)
-        low, high = self.means.interval()
-        values = {"mean": self.means.mean, "standard_error": self.means.standard_error}
-        values |= {"low": low, "high": high}
-        columns |= {name: _by_topic(own) for name, own in values.items()}
+        columns |= share_columns(self.estimates)
         columns["n_documents"] = arrow_numbers(np.tile(self.means.n_documents, n_topics))
         words = [group[topic] for topic in range(n_topics) for group in self.words]
         columns["words"] = pa.array(words, pa.list_(pa.string()))
@@ -83,11 +91,12 @@ class Prevalence(NamedTuple):
         """
         pairs = self._pairs()
         n_topics = len(self.topics)
-        found = group_differences(self.means, pairs)
-        columns = self._topic_columns(len(pairs), labels)
+        of_runs = self.of_runs[:, pairs[:, 0]] - self.of_runs[:, pairs[:, 1]]
+        found = group_differences(self.means, pairs).over_runs(of_runs).tested()
+        columns = topic_columns(self.topics, len(pairs), labels)
         columns |= self._group_columns(pairs[:, 0], n_topics)
         columns |= self._group_columns(pairs[:, 1], n_topics, "other_")
-        columns |= {name: _by_topic(values) for name, values in found._asdict().items()}
+        columns |= {name: by_topic(values) for name, values in found._asdict().items()}
         return pa.table(columns)
 
     def _pairs(self) -> IntArray:
@@ -102,11 +111,6 @@ class Prevalence(NamedTuple):
             refuse("differences", f"would have more than {MOST_COMPARISONS:,} rows")
         pairs = [pair for some in periods.values() for pair in combinations(some, 2)]
         return np.array(pairs, np.int64).reshape(-1, 2)
-
-    def _topic_columns(self, n_each: int, labels: Labels) -> dict[str, pa.Array]:
-        topics = arrow_numbers(np.repeat(self.topics, n_each))
-        ids, names = (arrow_strings(own).take(topics) for own in zip(*labels, strict=True))
-        return {"topic": topics, "id": ids, "name": names}
 
     def _group_columns(
         self, numbers: IntArray, n_times: int, prefix: str = ""
@@ -145,8 +149,11 @@ class GroupedDocuments(NamedTuple):
             totals.setdefault(new_key(key), empty).include(total)
         return self._replace(totals=totals)
 
-    def prevalence(self, n_words: int = 5) -> Prevalence:
-        """Estimate the means of topics, and find ``n_words`` words of each group and topic."""
+    def prevalence(self, n_words: int = 5, others: Sequence[TopicsInUse] = ()) -> Prevalence:
+        """Estimate the means of topics, and find ``n_words`` words of each group and topic.
+
+        Errors also count how far the means of the topics of ``others`` are from these.
+        """
         totals = list(self.totals.values())
         means = group_means(totals, self.topic_word)
         telling = [
@@ -154,7 +161,12 @@ class GroupedDocuments(NamedTuple):
             for group in telling_group_words(totals, means, self.topic_word, n_words)
         ]
         groups = list(self.totals)
-        return Prevalence(self.grouping, self.topics, groups, means, telling, self.n_left_out)
+        of_runs = np.empty((len(others), *means.mean.shape))
+        for row, other in zip(of_runs, others, strict=True):
+            row[:] = other.placed(group_shares(totals, other.topic_word, other.projection))
+        return Prevalence(
+            self.grouping, self.topics, groups, means, of_runs, telling, self.n_left_out
+        )
 
 
 def grouped_documents(
@@ -174,14 +186,11 @@ def grouped_documents(
     field that the corpus lacks, for values that cannot be divided and for more than 10,000 groups;
     CorpusError if no document has a value.
     """
-    if MODELS[model.name].of_items:
-        hint = "`infer` writes the responsibilities of a mixture."
-        refuse("run", "must have topics, but is a mixture", hint)
+    refuse_mixture(model)
     grouping.check(corpus.fields)
-    topics = np.flatnonzero(in_use(model.sizes))
-    topic_word = model.topic_word_mean[topics]
-    projection = unbiased_projection(topic_word, model.weights[topics])
-    task = partial(_sum_part, grouping=grouping, projection=projection, workers=workers)
+    used = topics_in_use(model)
+    topics, topic_word = used.numbers, used.topic_word
+    task = partial(_sum_part, grouping=grouping, projection=used.projection, workers=workers)
     total_of = defaultdict[GroupKey, GroupTotal](lambda: GroupTotal(len(topics), len(words)))
     are_whole = True
     for keys, sums, of_part in broadcast(task, corpus.row_groups):
@@ -218,7 +227,21 @@ def _order(key: GroupKey, by_number: bool) -> tuple[float, str, Start]:
     return float(name) if by_number else 0.0, name, 0.0 if key.start is None else key.start
 
 
-def _by_topic(values: FloatArray) -> pa.Array:
+def topic_columns(topics: IntArray, n_each: int, labels: Labels) -> dict[str, pa.Array]:
+    """The number, id and name of topics for ``n_each`` rows of each, one topic after the other."""
+    numbers = arrow_numbers(np.repeat(topics, n_each))
+    ids, names = (arrow_strings(own).take(numbers) for own in zip(*labels, strict=True))
+    return {"topic": numbers, "id": ids, "name": names}
+
+
+def share_columns(found: Estimates) -> dict[str, pa.Array]:
+    """Shares, (n, n_topics), with their errors and 95 % intervals."""
+    values = (found.value, found.standard_error, *found.interval(0.0, 1.0))
+    names = ("mean", "standard_error", "low", "high")
+    return {name: by_topic(own) for name, own in zip(names, values, strict=True)}
+
+
+def by_topic(values: FloatArray) -> pa.Array:
     """(n_groups, n_topics) as a column, topic by topic; NaN becomes null."""
     column = values.T.ravel()
     return pa.array(column, mask=np.isnan(column))

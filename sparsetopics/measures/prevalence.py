@@ -39,14 +39,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
-from scipy.special import cbrt, stdtr, stdtrit
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, cut_blocks
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels.items import multiply
 from sparsetopics.kernels.words import mixed
+from sparsetopics.measures.estimates import Estimates
 
-LEVEL = 0.95  # of intervals
 ROUNDING = 1e-12  # of a mean square
 RIDGE = 1e-4  # of 1; keeps errors finite for topics that are the same
 EM_CYCLES = 20
@@ -70,12 +69,12 @@ def unbiased_projection(topic_word: FloatArray, weights: FloatArray) -> FloatArr
     multiply(scaled, columns, information)
     information[np.diag_indices_from(information)] += RIDGE
     solved = np.empty(columns.shape)
-    multiply(columns, _inverse(information), solved)
+    multiply(columns, inverse(information), solved)
     solved *= np.sqrt(weights) / word_scales[:, None]
     return solved
 
 
-def _inverse(matrix: FloatArray) -> FloatArray:
+def inverse(matrix: FloatArray) -> FloatArray:
     """The inverse of a positive definite matrix, by sweeps (Goodnight 1979)."""
     swept = matrix.copy()
     for k in range(len(swept)):
@@ -106,25 +105,36 @@ def sum_groups(
 
     The result has the same bits for any number of workers.
     """
-    pairs = batch.word_counts.astype(np.float64), batch.word_ids, batch.indptr
-    shares = csr_array(pairs, shape=(batch.n_docs, len(projection)))
-    sizes = shares.sum(axis=1)
-    shares.data /= np.repeat(sizes, np.diff(batch.indptr))
+    shares, sizes = word_shares(batch, len(projection))
     chosen = np.flatnonzero((groups >= 0) & (sizes > 0.0))
     own = groups[chosen]
     is_in = csr_array((np.ones(len(own)), (own, chosen)), shape=(n_groups, batch.n_docs))
-
-    def estimate(block: tuple[int, int]) -> FloatArray:
-        found: FloatArray = shares[slice(*block)] @ projection
-        return found
-
-    parts = executor.map(estimate, cut_blocks(batch.indptr))
-    estimates = np.concatenate([np.empty((0, projection.shape[1])), *parts])
+    estimates = document_estimates(shares, projection, executor)
     squares = estimates * estimates
     powers = [is_in @ each for each in (estimates, squares, squares * estimates)]
     n_tokens = np.bincount(own, sizes[chosen], n_groups).astype(np.float64)
     n_documents = np.bincount(own, minlength=n_groups)
     return GroupSums(n_documents, n_tokens, np.stack(powers, axis=1), is_in @ shares)
+
+
+def word_shares(batch: DocumentBatch, n_words: int) -> tuple[csr_array, FloatArray]:
+    """Return the shares of words in documents, (n_docs, n_words), and the tokens of each."""
+    pairs = batch.word_counts.astype(np.float64), batch.word_ids, batch.indptr
+    shares = csr_array(pairs, shape=(batch.n_docs, n_words))
+    sizes: FloatArray = shares.sum(axis=1)
+    shares.data /= np.repeat(sizes, np.diff(batch.indptr))
+    return shares, sizes
+
+
+def document_estimates(shares: csr_array, projection: FloatArray, executor: Executor) -> FloatArray:
+    """Return y of each document, (n_docs, n_topics): proportions without bias, but with noise."""
+
+    def estimate(block: tuple[int, int]) -> FloatArray:
+        found: FloatArray = shares[slice(*block)] @ projection
+        return found
+
+    parts = executor.map(estimate, cut_blocks(shares.indptr.astype(np.int64)))
+    return np.concatenate([np.empty((0, projection.shape[1])), *parts])
 
 
 class GroupTotal:
@@ -164,11 +174,15 @@ class GroupMeans(NamedTuple):
     standard_error: FloatArray  # (n_groups, n_topics)
     skewness: FloatArray  # (n_groups, n_topics)  of the estimate of the mean, not of documents
 
+    @property
+    def estimates(self) -> Estimates:
+        """The means as estimates of numbers from 0 to 1."""
+        freedom = np.broadcast_to(self.n_documents[:, None] - 1.0, self.mean.shape)
+        return Estimates(self.mean, self.standard_error, self.skewness, freedom)
+
     def interval(self) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper ends of 95 % intervals, within [0, 1]."""
-        freedom = self.n_documents[:, None].astype(np.float64) - 1.0
-        low, high = skewed_interval(self.standard_error, self.skewness, freedom, LEVEL)
-        return np.maximum(self.mean + low, 0.0), np.minimum(self.mean + high, 1.0)
+        return self.estimates.interval(0.0, 1.0)
 
 
 def group_means(totals: Sequence[GroupTotal], topic_word: FloatArray) -> GroupMeans:
@@ -190,6 +204,15 @@ def group_means(totals: Sequence[GroupTotal], topic_word: FloatArray) -> GroupMe
     skewness = np.where(variance > 0.0, skewness, 0.0)
     mean = np.concatenate(list(_most_likely(totals, first, topic_word)))
     return GroupMeans(n_documents, mean, error, skewness)
+
+
+def group_shares(
+    totals: Sequence[GroupTotal], topic_word: FloatArray, projection: FloatArray
+) -> FloatArray:
+    """Estimate the means of groups of other topics than those of the totals, without errors."""
+    words = (csr_array(each.word_shares[None].astype(np.float64)) for each in totals)
+    start = np.concatenate([own @ projection / own.sum() for own in words])
+    return np.concatenate(list(_most_likely(totals, start, topic_word)))
 
 
 def _most_likely(
@@ -240,54 +263,8 @@ def _normalized(means: FloatArray) -> FloatArray:
     return normalized
 
 
-def skewed_interval(
-    error: FloatArray, skewness: FloatArray, freedom: FloatArray, level: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return how far below and above an estimate the ends of its interval are.
-
-    With q = (estimate − truth)/se and a the skewness of the estimate,
-
-        t(q) = q + a (q²/3 + 1/6) + a² q³/27
-
-    has no skewness to first order (Hall 1992; Zhou & Dinh 2005) and rises with q. It is inverted at
-    the quantiles of Student's t.
-    """
-    quantile = stdtrit(np.maximum(freedom, 1.0), (1.0 + level) / 2.0)
-    high, low = (_inverted(sign * quantile, skewness) for sign in (-1.0, 1.0))
-    return -error * low, -error * high
-
-
-def _inverted(t: FloatArray, skewness: FloatArray) -> FloatArray:
-    """Solve t(q) = t for q; the formula in a stays exact enough where a is almost zero."""
-    a = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
-    q: FloatArray = 3.0 / a * (cbrt(1.0 + a * (t - a / 6.0)) - 1.0)
-    return q
-
-
-def unskewed(q: FloatArray, skewness: FloatArray) -> FloatArray:
-    """Return t(q) of ``skewed_interval``."""
-    a = skewness
-    return q + a * (q * q / 3.0 + 1.0 / 6.0) + a * a * q * q * q / 27.0
-
-
-# --- differences between groups, and their p-values -----------------------------------------------
-class Differences(NamedTuple):
-    """By how much the first group of each pair exceeds the other, (n_pairs, n_topics) each.
-
-    Errors, intervals and p-values are NaN if a group has one document. t and p-values are also NaN
-    if all documents of each group are alike: then nothing tells how much others would differ.
-    """
-
-    difference: FloatArray
-    standard_error: FloatArray
-    low: FloatArray
-    high: FloatArray
-    t: FloatArray  # the difference in standard errors, without skewness
-    p_value: FloatArray  # two-sided
-    adjusted_p_value: FloatArray  # Holm: over all pairs and topics
-
-
-def group_differences(means: GroupMeans, pairs: IntArray) -> Differences:
+# --- differences between groups -------------------------------------------------------------------
+def group_differences(means: GroupMeans, pairs: IntArray) -> Estimates:
     """Compare groups; ``pairs`` is (n_pairs, 2), numbers of two groups without common documents.
 
     Degrees of freedom are Welch's. The third cumulants of two independent means subtract, which
@@ -297,37 +274,10 @@ def group_differences(means: GroupMeans, pairs: IntArray) -> Differences:
     n_documents = means.n_documents[:, None].astype(np.float64)
     variance = means.standard_error**2
     cumulant = means.skewness * variance * means.standard_error
-    difference = means.mean[one] - means.mean[other]
     error = np.sqrt(variance[one] + variance[other])
-    unit = np.where(error > 0.0, error, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = (cumulant[one] - cumulant[other]) / (unit * unit * unit)
+        skewness = (cumulant[one] - cumulant[other]) / (error * error * error)
         spread = variance**2 / (n_documents - 1.0)
         freedom = (variance[one] + variance[other]) ** 2 / (spread[one] + spread[other])
     skewness, freedom = np.nan_to_num(skewness), np.nan_to_num(freedom, nan=1.0, posinf=1e9)
-    t = unskewed(difference / unit, skewness)
-    low, high = skewed_interval(error, skewness, freedom, LEVEL)
-    p_value = 2.0 * stdtr(freedom, -np.abs(t))
-    return Differences(
-        difference,
-        error,
-        np.maximum(difference + low, -1.0),
-        np.minimum(difference + high, 1.0),
-        t,
-        p_value,
-        holm_adjusted(p_value.ravel()).reshape(p_value.shape),
-    )
-
-
-def holm_adjusted(p_values: FloatArray) -> FloatArray:
-    """Adjust p-values for their number, (n,), so that the family-wise error rate holds.
-
-    The i-th smallest of m becomes the largest (m − j + 1) p_j of all j ≤ i, at most 1 (Holm 1979).
-    NaN stays NaN and does not count.
-    """
-    adjusted = np.full(len(p_values), np.nan)
-    known = np.flatnonzero(~np.isnan(p_values))
-    order = known[np.argsort(p_values[known], kind="stable")]
-    factors = np.arange(len(order), 0, -1.0)
-    adjusted[order] = np.minimum(np.maximum.accumulate(factors * p_values[order]), 1.0)
-    return adjusted
+    return Estimates(means.mean[one] - means.mean[other], error, skewness, freedom)

@@ -217,6 +217,23 @@ def run_in_memory(
     return Run(Path(name), model, vocabulary, settings, trace)
 
 
+KEPT_RUNS = Path("state", "runs")  # of a consensus
+
+
+def runs_in(folder: Path) -> list[AnyRun]:
+    """Read the runs in a folder, in the order of their names, or those that a consensus has kept.
+
+    Raises RunError if there are none.
+    """
+    if (folder / SETTINGS_FILE).exists():
+        folder = folder / KEPT_RUNS
+    paths = sorted(file.parent for file in folder.glob(f"*/{SETTINGS_FILE}"))
+    if not paths:
+        hint = "Single runs of a consensus are kept with `sparsetopics train --keep-state`."
+        raise RunError(str(folder), "has no runs", hint)
+    return [load_run(path) for path in paths]
+
+
 @overload
 def load_run(path: Path) -> AnyRun: ...
 @overload

@@ -10,50 +10,18 @@ from hypothesis import strategies as st
 import reference_prevalence as reference
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.execution.executors import Executor, open_executor
+from sparsetopics.measures.estimates import holm_adjusted, skewed_interval, unskewed
 from sparsetopics.measures.prevalence import (
     RIDGE,
     GroupMeans,
     GroupTotal,
     group_differences,
     group_means,
-    holm_adjusted,
-    skewed_interval,
     sum_groups,
     unbiased_projection,
-    unskewed,
 )
 from sparsetopics.measures.telling_words import telling_group_words
-
-N_TOPICS, N_WORDS = 4, 30
-
-
-def draw_topics(seed=0, concentration=0.3):
-    topics = np.random.default_rng(seed).dirichlet(np.full(N_WORDS, concentration), N_TOPICS)
-    topics = (topics + 1e-4) / (topics + 1e-4).sum(axis=1, keepdims=True)
-    topics.flags.writeable = False
-    return topics
-
-
-def draw_documents(rng, topic_word, mean, n_documents, n_tokens=40, concentration=2.0):
-    """Documents whose proportions have the given mean."""
-    proportions = rng.dirichlet(concentration * mean, n_documents)
-    counts = np.stack([rng.multinomial(n_tokens, each @ topic_word) for each in proportions])
-    return batch_of(counts)
-
-
-def batch_of(counts):
-    documents, words = np.nonzero(counts)
-    indptr = np.searchsorted(documents, np.arange(len(counts) + 1))
-    found = counts[documents, words]
-    return DocumentBatch(indptr.astype(np.int64), words.astype(np.int32), found.astype(np.uint32))
-
-
-def totals_of(batch, groups, n_groups, projection):
-    sums = sum_groups(batch, np.asarray(groups), n_groups, projection, Executor())
-    totals = [GroupTotal(N_TOPICS, N_WORDS) for _ in range(n_groups)]
-    for row, total in enumerate(totals):
-        total.add(sums, row)
-    return totals
+from worlds.topic_draws import N_TOPICS, N_WORDS, batch_of, draw_documents, draw_topics, totals_of
 
 
 @given(seed=st.integers(0, 2**32), spread=st.floats(0.2, 5.0))
@@ -179,7 +147,7 @@ def test_intervals_of_means_and_differences_hold_the_truth_as_often_as_they_say(
         found = group_means(totals_of(joined, np.repeat([0, 1], 120), 2, projection), topic_word)
         low, high = found.interval()
         held.append((low <= truth) & (truth <= high))
-        pair = group_differences(found, np.array([[0, 1]]))
+        pair = group_differences(found, np.array([[0, 1]])).tested()
         difference = truth[0] - truth[1]
         differences_held.append((pair.low <= difference) & (difference <= pair.high))
 
@@ -195,7 +163,7 @@ def test_p_values_of_groups_that_are_alike_are_uniform():
     for _ in range(200):
         batch = draw_documents(rng, topic_word, mean, 120)
         found = group_means(totals_of(batch, np.arange(120) % 2, 2, projection), topic_word)
-        p_values.append(group_differences(found, np.array([[0, 1]])).p_value[0])
+        p_values.append(group_differences(found, np.array([[0, 1]])).tested().p_value[0])
 
     below = [np.mean(np.array(p_values) < level) for level in (0.05, 0.25, 0.5)]
     np.testing.assert_allclose(below, [0.05, 0.25, 0.5], atol=0.04)
@@ -218,10 +186,12 @@ def test_an_interval_ends_where_the_test_has_its_p_value():
     means = GroupMeans(
         np.array([20, 30]), np.array([[0.4], [0.1]]), np.full((2, 1), 0.1), np.array([[0.4], [0.1]])
     )
-    pair = group_differences(means, np.array([[0, 1]]))
+    pair = group_differences(means, np.array([[0, 1]])).tested()
     moved = means._replace(mean=means.mean - [[pair.low[0, 0]], [0.0]])
 
-    assert group_differences(moved, np.array([[0, 1]])).p_value[0, 0] == pytest.approx(0.05)
+    assert group_differences(moved, np.array([[0, 1]])).tested().p_value[0, 0] == pytest.approx(
+        0.05
+    )
 
 
 def test_without_skewness_the_test_is_that_of_welch():
@@ -240,7 +210,7 @@ def test_groups_of_one_document_have_a_mean_but_no_error():
     assert found.mean[1].sum() == pytest.approx(1.0)
     assert np.isnan(found.standard_error[1]).all()
     assert np.isnan(found.interval()).any(axis=0).tolist() == [[False] * 4, [True] * 4]
-    assert np.isnan(group_differences(found, np.array([[0, 1]])).p_value).all()
+    assert np.isnan(group_differences(found, np.array([[0, 1]])).tested().p_value).all()
 
 
 def test_documents_that_are_alike_have_no_error_and_cannot_be_told_apart():
@@ -252,7 +222,7 @@ def test_documents_that_are_alike_have_no_error_and_cannot_be_told_apart():
     projection = unbiased_projection(topic_word, np.full(N_TOPICS, 0.25))
 
     found = group_means(totals_of(batch, groups, 3, projection), topic_word)
-    differences = group_differences(found, np.array([[0, 1], [0, 2]]))
+    differences = group_differences(found, np.array([[0, 1], [0, 2]])).tested()
 
     assert (found.standard_error[:2] == 0.0).all()
     assert (found.skewness[:2] == 0.0).all()

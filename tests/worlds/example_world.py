@@ -32,7 +32,7 @@ USUAL = {
     "compare": QUICK,
     "ingest": {"quiet": True, "overwrite": True},
     "corpus": {"split": OVERWRITE, "export": OVERWRITE},
-    **dict.fromkeys(("infer", "prevalence", "export", "report", "denoise"), OVERWRITE),
+    **dict.fromkeys(("infer", "prevalence", "export", "report", "plot", "denoise"), OVERWRITE),
 }
 
 
