@@ -41,6 +41,7 @@ COMMANDS = {  # a module each; described here, so that --help imports none of th
     "denoise": "Remove noise from grey images with a mixture of patches.",
     "export": "Write a run for gensim, MALLET, pyLDAvis and others.",
     "report": "Write an HTML page about runs.",
+    "plot": "Draw a figure of a run for a paper.",
     "compare": "Train several models on the same data and compare them.",
     "repair": "Complete or remove what an interrupted command left.",
     "warmup": "Compile all kernels, so that later commands start at once.",
@@ -167,6 +168,7 @@ class LazyCommands(click.Group):
             sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
         if sys.stderr is None:  # closed, too: what is said goes nowhere
             sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        os.environ.pop("MPLBACKEND", None)  # Jupyter's stops matplotlib if it is not installed
         extra.setdefault("obj", [*args])  # as typed, for the log
         with _errors_in_one_line():
             return super().make_context(info_name, args, parent, **extra)

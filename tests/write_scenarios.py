@@ -87,6 +87,8 @@ def scenarios(given: Path) -> list[Scenario]:
          f"infer {g}/other-run {g}/heldout --out out.csv", ["repair", "out.csv"]),
         ("report", f"report {g}/run --out out.html", f"report {g}/other-run --out out.html",
          ["repair", "out.html"]),
+        ("plot", f"plot {g}/run themes --out out.pdf", f"plot {g}/other-run themes --out out.pdf",
+         ["repair", "out.pdf"]),
         ("evaluate", f"evaluate {g}/run {g}/heldout {scored}",
          f"evaluate {g}/other-run {g}/heldout {scored}", ["repair", "out.html"]),
         ("export-mallet", f"export {g}/run --to mallet --out out",

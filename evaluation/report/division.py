@@ -53,19 +53,20 @@ class Division:
 
     by: str | None  # fields
     over: str | None
-    span: str  # from the first period to the last, or ""
     groups: Sequence[str]  # the largest
     periods: Sequence[str]
-    pooled: Sequence[str]  # those of several periods with few documents
+    middles: Sequence[Start]  # of periods
     n_documents: IntArray  # (1 + n_groups, 1 + n_periods)
     mean: FloatArray  # (1 + n_groups, 1 + n_periods, n_themes)
     low: FloatArray
     high: FloatArray
-    against_rest: Differences | None  # each group and all other documents
-    pairs: Differences | None  # of groups
-    change: Differences | None  # a row: the last third of the documents and the first one
-    words: Sequence[Sequence[Sequence[str]]]  # of each group and theme, that set the group apart
     left_out: str  # sentences about documents and groups, or ""
+    span: str = ""  # from the first period to the last
+    pooled: Sequence[str] = ()  # those of several periods with few documents
+    against_rest: Differences | None = None  # each group and all other documents
+    pairs: Differences | None = None  # of groups
+    change: Differences | None = None  # a row: the last third of the documents and the first one
+    words: Sequence[Sequence[Sequence[str]]] = ()  # of groups and themes, that set groups apart
 
     @property
     def trends(self) -> dict[str, list[int]]:
@@ -137,6 +138,7 @@ def division(found: GroupedDocuments) -> Division:
         span=over.span(spans[0][0], spans[-1][-1]) if over and spans else "",
         groups=[shortened(name, LONGEST_GROUP) for name in groups],
         periods=names,
+        middles=[] if over is None else [over.middle(span[0], span[-1]) for span in spans],
         pooled=[name for name, span in zip(names, spans, strict=True) if len(span) > 1],
         n_documents=cells[0].reshape(shape),
         mean=cells[1].reshape(*shape, n_themes),
@@ -217,7 +219,7 @@ def _compared(
     topic_word: FloatArray,
 ) -> Differences:
     means, places = group_means(totals, topic_word), np.array(pairs)
-    found = group_differences(means, places)
+    found = group_differences(means, places).tested()
     return Differences(names, means.mean[places[:, 0]], found.difference, found.low, found.high)
 
 

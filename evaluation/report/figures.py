@@ -14,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 from matplotlib.ticker import MaxNLocator
 
 from sparsetopics.base.batches import FloatArray
@@ -24,19 +25,20 @@ N_COLOURS = 6  # --series-0 … --series-5 of page.css; lines of further series 
 INK, FAINT = "#010101", "#010102"
 # matplotlib needs colours as numbers, but page.css chooses them, for light and dark screens. The
 # figures are drawn in placeholders, which become variables of the page.
-PAGE_COLOURS = {INK: "var(--ink)", FAINT: "var(--line)"} | {
-    f"#02000{number}": f"var(--series-{number})" for number in range(N_COLOURS)
-}
+PAGE_SERIES = {f"#02000{number}": f"var(--series-{number})" for number in range(N_COLOURS)}
+PAGE_COLOURS = {INK: "var(--ink)", FAINT: "var(--line)"} | PAGE_SERIES
 WIDTH = 4.8  # inches: where a screen is 420 px wide, text is as large as here or larger
 Line = tuple[Sequence[float], Sequence[float]]  # places and values
 
 LONGEST_NAME = 22  # characters beside an axis
 LABEL_ROOM = 0.09  # share of an axis that the label of a tick takes
-STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its own
+Settings = dict[Any, Any]  # matplotlib names each key in a Literal type of its own
+STYLE: Settings = {
     "svg.fonttype": "none",  # text stays text, in the font of the page
     "svg.hashsalt": "sparsetopics",  # equal figures get equal ids of clip paths
     "font.size": 11,
     "text.color": INK,
+    "axes.prop_cycle": cycler(color=list(PAGE_SERIES)),
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
     "axes.spines.top": False,
@@ -69,7 +71,7 @@ def trace_figure(series: Sequence[Line], label: str, colours: Sequence[int] | No
             axes.plot(
                 laps,
                 values,
-                color=colour(number),
+                color=f"C{number}",
                 linestyle="solid" if number < N_COLOURS else "dashed",
                 marker="o" if len(laps) < 40 else "",
                 markersize=3.5,
@@ -96,7 +98,7 @@ def score_figure(
     with styled_axes(1.0 + 0.42 * len(names)) as (figure, axes):
         for place, (score, own) in enumerate(zip(scores, colours, strict=True)):
             error = 2 * score.standard_error
-            axes.errorbar(score.mean, place, xerr=error, color=colour(own), marker="o", capsize=4)
+            axes.errorbar(score.mean, place, xerr=error, color=f"C{own}", marker="o", capsize=4)
         dotted = ""
         if unigram is not None:
             axes.axvline(unigram, color=INK, linestyle=":", linewidth=1.2)
@@ -109,7 +111,20 @@ def score_figure(
 
 
 def curve_figure(scores: Mapping[int, Estimate], recommended: int, as_good: tuple[int, int]) -> str:
-    """Draw scores by number of topics, on a logarithmic axis, as SVG text.
+    """Draw scores by number of topics, as SVG text; see ``draw_curve``."""
+    with styled_axes(2.5) as (figure, axes):
+        draw_curve(axes, scores, recommended, as_good)
+        return svg_text(figure)
+
+
+def draw_curve(
+    axes: Axes,
+    scores: Mapping[int, Estimate],
+    recommended: int,
+    as_good: tuple[int, int],
+    room: float = LABEL_ROOM,
+) -> None:
+    """Draw scores by number of topics, on a logarithmic axis.
 
     Bars span one standard error of the difference from the best score on either side, and a dotted
     line marks the best score. A ring is around the ``recommended`` number, and a band behind those
@@ -119,25 +134,26 @@ def curve_figure(scores: Mapping[int, Estimate], recommended: int, as_good: tupl
     errors = [score.standard_error for score in scores.values()]
     # So that a band of one number has a width, and the axis a length if no other number is shown.
     margin = max(max(sizes) / min(sizes), 1.5) ** 0.02
-    with styled_axes(2.5) as (figure, axes):
-        axes.axvspan(as_good[0] / margin, as_good[1] * margin, color=colour(0), alpha=0.15, lw=0)
-        axes.axhline(max(means), color=INK, linestyle=":", linewidth=1.2)
-        axes.errorbar(sizes, means, errors, color=colour(0), marker="o", markersize=4, capsize=3)
-        if recommended in scores:
-            best = scores[recommended].mean
-            axes.plot(recommended, best, "o", color=colour(1), ms=12, fillstyle="none")
-        axes.set_xscale("log")
-        axes.minorticks_off()
-        shown = _spaced(sizes, recommended)
-        axes.set_xticks(sizes, [f"{size:,}" if size in shown else "" for size in sizes])
-        axes.set_xlabel("number of topics")
-        axes.set_ylabel("log-likelihood per token")
-        return svg_text(figure)
+    axes.axvspan(as_good[0] / margin, as_good[1] * margin, color="C0", alpha=0.15, lw=0)
+    axes.axhline(max(means), color=INK, linestyle=":", linewidth=1.2)
+    axes.errorbar(sizes, means, errors, color="C0", marker="o", markersize=4, capsize=3)
+    if recommended in scores:
+        best = scores[recommended].mean
+        axes.plot(recommended, best, "o", color="C1", ms=12, fillstyle="none")
+    axes.set_xscale("log")
+    axes.minorticks_off()
+    shown = spaced(sizes, recommended, room)
+    axes.set_xticks(sizes, [f"{size:,}" if size in shown else "" for size in sizes])
+    axes.set_xlabel("number of topics")
+    axes.set_ylabel("log-likelihood per token")
 
 
-def _spaced(sizes: Sequence[int], first: int) -> set[int]:
-    """Return ``first`` and those other sizes whose labels have room on a logarithmic axis."""
-    room = LABEL_ROOM * math.log(max(sizes) / min(sizes))
+def spaced(sizes: Sequence[int], first: int, room: float) -> set[int]:
+    """Return ``first`` and those other sizes whose labels have room on a logarithmic axis.
+
+    A label takes a share ``room`` of it.
+    """
+    room *= math.log(max(sizes) / min(sizes))
     kept = {first}
     for size in sizes:
         if all(abs(math.log(size / other)) >= room for other in kept):
@@ -164,7 +180,7 @@ def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -
     with styled_axes(3.2) as (figure, axes):
         below = np.zeros(len(laps))
         for number, (kind, counts) in enumerate(accepted.items()):
-            axes.bar(laps, counts, bottom=below, width=0.8, color=colour(number), label=kind)
+            axes.bar(laps, counts, bottom=below, width=0.8, color=f"C{number}", label=kind)
             below += counts
         axes.set_xlabel("lap")
         axes.set_ylabel("moves accepted")
@@ -176,11 +192,6 @@ def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -
         axes.set_ylim(bottom=0)
         axes.legend(frameon=False, fontsize=11)
         return svg_text(figure)
-
-
-def colour(number: int) -> str:
-    """Return the placeholder for colour ``number`` of the page."""
-    return f"#02000{number % N_COLOURS}"
 
 
 def svg_text(figure: Figure) -> str:

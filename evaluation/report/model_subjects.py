@@ -12,6 +12,7 @@ from sparsetopics.answers.proportions import Shares, proportions_under, shares_o
 from sparsetopics.answers.representatives import Representatives, TopicsToShow, representatives
 from sparsetopics.answers.topic_names import topic_rows
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.wording import decimals
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.components import (
@@ -153,9 +154,10 @@ def _topic_columns(npmi: float | None, diversity: float, card: Scorecard | None)
     if card is None:
         return {**unscored, "diversity": number(diversity, 3)}
     score, in_texts = card.completion, {"c_v": card.c_v, "c_npmi": card.c_npmi}
+    n_decimals = decimals(score.standard_error)
     return {
-        _head("token", card): number(score.log_likelihood_per_token, 4),
-        "standard error": number(score.standard_error, 4),
+        _head("token", card): number(score.log_likelihood_per_token, n_decimals),
+        "standard error": number(score.standard_error, n_decimals),
         "gain over unigram": minus(f"{score.gain:+.3f}"),
         "perplexity": number(score.perplexity, 1),
         **unscored,
@@ -264,9 +266,10 @@ def _mixture_tiles(card: MixtureCard) -> list[Tile]:
 
 
 def _mixture_columns(card: MixtureCard) -> dict[str, str]:
+    n_decimals = decimals(card.standard_error)
     columns = {
-        _head("item", card): number(card.log_likelihood_per_item, 4),
-        "standard error": number(card.standard_error, 4),
+        _head("item", card): number(card.log_likelihood_per_item, n_decimals),
+        "standard error": number(card.standard_error, n_decimals),
     }
     if card.log_likelihood_per_token is not None:
         columns["log-likelihood per token"] = number(card.log_likelihood_per_token, 4)

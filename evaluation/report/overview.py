@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsetopics.answers.editing import joined_to_themes
 from sparsetopics.answers.representatives import RepresentativeDocument
-from sparsetopics.answers.themes import as_themes
+from sparsetopics.answers.themes import MOST_THEMES, as_themes, n_page_themes
 from sparsetopics.answers.topic_names import labels_of, topic_rows
 from sparsetopics.base.batches import IntArray
 from sparsetopics.evaluation.report.topic_browser import BrowserWords
@@ -25,10 +25,9 @@ from sparsetopics.inference.theme_tree import groups_at
 from sparsetopics.measures.top_words import TopicRow
 from sparsetopics.model.statistics import in_use
 from sparsetopics.runs.run import TopicRun
+from sparsetopics.runs.topic_identity import THEME
 from sparsetopics.runs.topic_path_files import TopicPathFolder
 
-MOST_THEMES = 24  # that colours and areas tell apart
-USUAL_THEMES = 12  # of a model with more topics, if no number was found to be enough to read
 THEME_WORDS = 10
 
 
@@ -71,16 +70,17 @@ class PageThemes(NamedTuple):
 
 
 def page_themes(run: TopicRun, topic_path: TopicPathFolder | None = None) -> PageThemes:
-    """Return the themes with which a page begins: at most 24.
+    """Return the themes with which a page begins: at most 24, unless more are asked for.
 
-    They are the topics themselves if these are few. Otherwise there is the number to read, if that
-    is known, or twelve. Those of a topic path are the topics of one of its smaller runs.
+    They are the topics themselves if these are few, or themes already. Otherwise there is the
+    number to read, if that is known, or twelve. Those of a topic path are the topics of one of its
+    smaller runs.
     """
     n_topics = run.model.n_topics
-    if n_topics <= MOST_THEMES:
+    if n_topics <= MOST_THEMES or run.topics[0].id.startswith(THEME):
         return PageThemes(run, np.arange(n_topics))
     scores = topic_path.scores if topic_path else run.settings.get("number_of_topics")
-    n_themes = min((scores and scores.to_read) or USUAL_THEMES, MOST_THEMES)
+    n_themes = n_page_themes(scores)
     if topic_path is None:
         groups = groups_at(run.themes(), n_themes)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import NoneType
@@ -128,20 +128,31 @@ def write_run_report(
     documents that cannot be divided, RunError, and VocabularyError or ShapeError for a corpus of
     other words or columns.
     """
-    output = output_file(path, overwrite=overwrite, inputs=[*runs, corpus])
+    output = output_file(path, overwrite=overwrite, inputs=[*runs, corpus, names])
     check_extension("out", path, PAGE_EXTENSIONS)
     check_title(title)
     documents = None if corpus is None else corpus_at(corpus)
     if names and len(runs) > 1:
         refuse("names", f"is for the topics of one run, but {len(runs)} runs are given")
     grouping = page_grouping(by, over, has_corpus=corpus is not None, n_runs=len(runs))
+    shown, topic_path = shown_runs(runs, names, n_themes)
+    page = run_report(shown, documents, str(corpus), topic_path, grouping, title, workers=workers)
+    write_page(output, page)
+
+
+def shown_runs(
+    runs: Sequence[Path], names: Path | None, n_themes: int | None
+) -> tuple[Iterator[AnyRun], TopicPathFolder | None]:
+    """Return the runs that a page is about, read one by one, and their topic path if it has one.
+
+    That of a topic path is the recommended run, or the one in the middle. Raises what ``opened``
+    raises, RunError for a topic path among others, and OptionError for themes of one.
+    """
     topic_path = _topic_path(runs)
     if n_themes and topic_path is not None:
         refuse("themes", f"is for one run, but {runs[0]} is a topic path", ONE_OF_PATH)
     chosen = runs if topic_path is None else [topic_path.run(shown_number(topic_path.scores))]
-    shown = (opened(run, names, n_themes) for run in chosen)
-    page = run_report(shown, documents, str(corpus), topic_path, grouping, title, workers=workers)
-    write_page(output, page)
+    return (opened(run, names, n_themes) for run in chosen), topic_path
 
 
 def page_grouping(
@@ -180,7 +191,7 @@ def run_report(
     for run in runs:
         documents = None if corpus is None else run.reading(corpus, corpus_name)
         if documents is not None and grouping is not None:
-            found = _division(run, documents, grouping, topic_path, workers)
+            found = divided(run, documents, grouping, topic_path, workers)
         if run.topics[0].id.startswith(THEME):
             kind = "Themes of a topic model"
         has_given_names |= any(topic.name for topic in run.topics) or bool(run.lists)
@@ -204,7 +215,7 @@ def run_report(
     )
 
 
-def _division(
+def divided(
     run: AnyRun,
     corpus: AnyCorpus,
     grouping: Grouping,
@@ -214,11 +225,16 @@ def _division(
     """Return how much of each theme there is in groups of documents and over time."""
     if not isinstance(corpus, Corpus):
         refuse("by" if grouping.over is None else "over", "needs a corpus of documents")
-    topics = run.of(TopicPosterior)
-    themes: AnyRun = run if topics is None else page_themes(topics, topic_path).run
+    themes = shown_themes(run, topic_path)
     words = () if run.vocabulary is None else run.vocabulary.shown
     found = grouped_documents(themes.model, corpus, words, grouping, workers=workers)
     return division(found)
+
+
+def shown_themes(run: AnyRun, topic_path: TopicPathFolder | None) -> AnyRun:
+    """Return the themes that a page divides; a mixture as it is, which is refused later."""
+    topics = run.of(TopicPosterior)
+    return run if topics is None else page_themes(topics, topic_path).run
 
 
 def _topic_path(runs: Sequence[Path]) -> TopicPathFolder | None:

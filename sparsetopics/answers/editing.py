@@ -114,8 +114,8 @@ def with_joined_themes(run: AnyRun, n_themes: int) -> TopicRun:
 def joined_to_themes(run: TopicRun, groups: IntArray) -> TopicRun:
     """The run with a topic for each of ``groups``, (n_topics,), which has the name of the theme.
 
-    That is the one it was given. Otherwise, a theme of all topics of a list, or of all lists with
-    one parent, has the name of the list or of the parent.
+    That is the one it was given, or that the only topic in it was given. Otherwise, a theme of all
+    topics of a list, or of all lists with one parent, has the name of the list or of the parent.
     """
     joined = [np.flatnonzero(groups == theme).tolist() for theme in np.unique(groups)]
     found = with_joined_topics(run, [group for group in joined if len(group) > 1])
@@ -129,6 +129,8 @@ def joined_to_themes(run: TopicRun, groups: IntArray) -> TopicRun:
         for own in joined
         if topics == {*own}
     }
+    single = (run.topics[own[0]] for own in joined if len(own) == 1)
+    names |= {each.id: each.name for each in single if each.name}
     names |= {each.id: each.theme_name for each in found.topics if each.theme_name}
     nameless = [
         with_fields(topic, name=None, words=(), named_by=None, theme_name=None)

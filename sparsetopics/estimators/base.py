@@ -27,7 +27,6 @@ from sklearn.utils import Tags
 from sparsetopics.base.errors import UnfittedError, naming_parameters
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
-from sparsetopics.base.showing import html_table, shortened
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.inputs import (
     Data,
@@ -38,7 +37,6 @@ from sparsetopics.estimators.inputs import (
     column_of_texts,
     has_no_rows,
 )
-from sparsetopics.measures.top_words import top_words
 from sparsetopics.options.option import MOST, Interval, check_type, path_of, refuse, shown
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.resolve import argument_for, from_arguments, resolve
@@ -53,12 +51,6 @@ if TYPE_CHECKING:
     from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.run_files import CorpusFacts, KeptEntries, Provenance
     from sparsetopics.runs.session import Trained
-
-# What a notebook shows of a fitted estimator.
-SHOWN_TOPICS = 20
-SHOWN_WORDS = 10
-SHOWN_CHARACTERS = 30  # of a word
-
 
 # Names options in errors as the arguments of constructors.
 naming_arguments = partial(naming_parameters, argument_for)
@@ -279,26 +271,6 @@ class Estimator(BaseEstimator):
 
         facts = facts_of(rows.corpus)
         self._set_model(found.model, found.trace, facts, rows.vocabulary, found.kept)
-
-    def _html_repr(self) -> str:
-        """The arguments and, after ``fit``, the topics or components, for notebooks."""
-        diagram: str = super()._html_repr()
-        if not hasattr(self, "model_"):
-            return diagram
-        vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
-        weights = self.model_.weights[:SHOWN_TOPICS].tolist()
-        shares = [(n, f"{weight:.1%}") for n, weight in enumerate(weights)]
-        caption = f"{self.n_components_:,} components by weight"
-        if self.n_components_ > SHOWN_TOPICS:
-            caption += f", the first {SHOWN_TOPICS}"
-        if vocabulary is None:
-            return diagram + html_table(caption, ("component", "weight"), shares)
-        words = [
-            " ".join(shortened(vocabulary.shown[word], SHOWN_CHARACTERS) for word in best)
-            for best in top_words(self.model_.topic_word_weights[:SHOWN_TOPICS], SHOWN_WORDS)
-        ]
-        rows = [(*share, text) for share, text in zip(shares, words, strict=True)]
-        return diagram + html_table(caption, ("component", "weight", "words"), rows)
 
     def _provenance(self) -> Provenance:
         """How the model was trained, as a run folder says it."""

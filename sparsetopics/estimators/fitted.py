@@ -15,9 +15,12 @@ import pyarrow as pa
 
 from sparsetopics.answers.table_files import LABELS
 from sparsetopics.base.errors import naming_parameters, warn_user
+from sparsetopics.base.showing import html_table, shortened
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.estimators.base import Estimator
-from sparsetopics.estimators.inputs import Data
+from sparsetopics.estimators.as_run import RunEstimator, other_runs
+from sparsetopics.estimators.inputs import GIVEN, Data
+from sparsetopics.estimators.plots import Plots
 from sparsetopics.options.option import (
     Interval,
     OneOf,
@@ -34,8 +37,6 @@ from sparsetopics.options.table import PAGE_EXTENSIONS
 if TYPE_CHECKING:
     from sparsetopics.answers.topic_names import GivenNames
     from sparsetopics.evaluation.scoring.topic_scores import Record
-    from sparsetopics.runs.run import AnyRun
-    from sparsetopics.runs.topic_path_files import TopicPathFolder
 
 MOSTLY = {"field": pa.string(), "value": pa.string(), "share": pa.float64()}
 TOPICS = pa.schema(
@@ -45,11 +46,12 @@ TOPICS = pa.schema(
     | {"n_runs": pa.int64(), "found_in_runs": pa.int64(), "similarity": pa.float64()}
 )
 OF_LISTS, OF_RUNS = ["list_name", "keyword_rate"], ["n_runs", "found_in_runs", "similarity"]
-GIVEN = "the given corpus"  # what pages call a corpus in memory
+SHOWN_TOPICS, SHOWN_WORDS = 20, 10  # in a notebook
+SHOWN_CHARACTERS = 30  # of a word
 
 
 @dataclass(repr=False, eq=False)
-class FittedEstimator(Estimator):
+class FittedEstimator(RunEstimator):
     """An estimator with the questions to ask after ``fit``.
 
     All methods raise UnfittedError before ``fit``.
@@ -228,7 +230,9 @@ class FittedEstimator(Estimator):
         by: str | None = None,
         over: str | None = None,
         *,
+        formula: str | None = None,
         differences: bool = False,
+        runs: Sequence[FittedEstimator] = (),
         names: GivenNames | None = None,
         n_words: int = 5,
     ) -> pa.Table:
@@ -245,35 +249,48 @@ class FittedEstimator(Estimator):
                 the corpus keeps.
             over: A field of dates and a period, such as ``"date:month"``, or of numbers and the
                 width of bins, such as ``"age:10"`` (columns ``from`` and ``to``).
+            formula: Fields on which shares depend, such as ``"~ section * s(year)"``, instead of
+                groups. Rows are of their values (columns ``at_section`` and ``at_year``).
             differences: Whether to compare groups instead, a row for each topic and pair of groups,
-                with p-values adjusted for their number.
+                with p-values adjusted for their number. With a formula, rows are of its
+                coefficients.
+            runs: Models of the same words with other seeds. Errors then also count how much
+                shares differ between them.
             names: Names of topics by their numbers or ids; the others keep theirs.
             n_words: Most words of a topic to name for each group.
 
         Raises OptionError for a mixture, for a field that the corpus lacks or that cannot be
         divided so, and for names that cannot be used; CorpusError if no document has a value.
         """
-        from sparsetopics.answers.prevalence import grouped_documents
+        from sparsetopics.answers.compared import compared_shares
         from sparsetopics.answers.topic_names import labels_of
-        from sparsetopics.corpora.grouping import Grouping
 
-        run = self._run(names)
-        if MODELS[run.model.name].of_items:
-            problem = "is a mixture, which has responsibilities instead of proportions"
-            refuse(type(self).__name__, problem, "predict_proba returns them.")
+        run = self._run_of_topics(names)
         for option, column in (("by", by), ("over", over)):
             check_type(option, column, (str, NoneType), "the name of a field or None")
-        grouping = Grouping.parse(by, over)
+        check_type("formula", formula, (str, NoneType), "a text or None")
         counts_from(0).check("n_words", n_words)
         check_type("differences", differences, bool, "true or false")
-        if differences:
-            grouping.check_comparable()
-        labels = labels_of(run)
-        documents = self._more_rows(corpus).documents
-        words, workers = run.words.shown, self._n_threads
-        groups = grouped_documents(run.model, documents, words, grouping, workers=workers)
-        found = groups.prevalence(int(n_words))
+        labels, documents = labels_of(run), self._more_rows(corpus).documents
+        found = compared_shares(
+            run, documents, by, over, formula, n_words=int(n_words), differences=differences,
+            others=other_runs(runs), workers=self._n_threads,
+        )  # fmt: skip
         return found.differences(labels) if differences else found.table(labels)
+
+    @naming_parameters()
+    def correlations(self, corpus: Data, *, names: GivenNames | None = None) -> pa.Table:
+        """Return how the shares of topics correlate over documents, a row for each pair of topics.
+
+        Columns: ``topic``, ``id`` and ``name`` of both (``other_topic`` and so on),
+        ``correlation``, ``standard_error``, ``low`` and ``high``: the table of ``sparsetopics
+        prevalence --correlations``. Raises OptionError for a mixture.
+        """
+        from sparsetopics.answers.compared import topic_correlations
+        from sparsetopics.answers.topic_names import labels_of
+
+        run, documents = self._run_of_topics(names), self._more_rows(corpus).documents
+        return topic_correlations(run, documents, labels_of(run), workers=self._n_threads)
 
     @naming_parameters()
     def report(
@@ -317,6 +334,11 @@ class FittedEstimator(Estimator):
         page = run_report([run], rows, GIVEN, found, grouping, title, workers=n_threads)
         write_page(output, page)
 
+    @property
+    def plot(self) -> Plots:
+        """Figures for papers, such as ``model.plot.themes()``; see ``Plots``."""
+        return Plots(self)
+
     @naming_parameters()
     def export(
         self,
@@ -332,10 +354,11 @@ class FittedEstimator(Estimator):
 
         Args:
             path: The file.
-            to: "gensim", "mallet", "matrix-market", "csv", "parquet", "pyldavis" or "names"; for a
-                topic path also "newick", and "csv" is then the table of its tree.
-            corpus: The documents to show, for "pyldavis".
-            names: Names of topics by their numbers or ids, for "csv", "parquet" and "names".
+            to: "gensim", "mallet", "matrix-market", "csv", "parquet", "pyldavis", "datamapplot" or
+                "names"; for a topic path also "newick", and "csv" is then the table of its tree.
+            corpus: The documents to show, for "pyldavis" and "datamapplot".
+            names: Names of topics by their numbers or ids, for "csv", "parquet", "datamapplot" and
+                "names".
             spreadsheet_safe: Whether words that a spreadsheet would take for formulas get an
                 apostrophe in front, for "csv".
             overwrite: Whether to replace the file if it exists.
@@ -361,25 +384,23 @@ class FittedEstimator(Estimator):
             overwrite=overwrite,
         )
 
-    def _run(self, names: GivenNames | None = None) -> AnyRun:
-        """The model as a run, which all functions take that know no estimators."""
-        from sparsetopics.answers.topic_names import with_names
-        from sparsetopics.runs.run import run_in_memory
+    def _html_repr(self) -> str:
+        """The arguments and, after ``fit``, the topics or components, for notebooks."""
+        from sparsetopics.answers.topic_names import topic_rows
 
-        self._check_fitted()
-        vocabulary = getattr(self, "vocabulary_", None)
-        name, provenance = type(self).__name__, self._provenance()
-        run = run_in_memory(name, self.model_, vocabulary, provenance, self.trace_)
-        return run if names is None else with_names(run, names)
-
-    def _run_of_words(self, names: GivenNames | None = None) -> AnyRun:
-        """The model as a run; OptionError for components of vectors."""
-        run = self._run(names)
-        if run.vocabulary is None:
-            problem = "has components of vectors, which have no words"
-            refuse(type(self).__name__, problem, "See weights_, means_ and covariances_.")
-        return run
-
-    def _topic_path(self) -> TopicPathFolder | None:
-        """The topic path that the model belongs to, if any."""
-        return None
+        diagram: str = super()._html_repr()
+        if not hasattr(self, "model_"):
+            return diagram
+        run, noun = self._run(), MODELS[self._model_name].noun
+        caption = f"{quantity(self.n_components_, noun)} by weight"
+        if self.n_components_ > SHOWN_TOPICS:
+            caption += f", the first {SHOWN_TOPICS}"
+        weights = [f"{weight:.1%}" for weight in self.model_.weights[:SHOWN_TOPICS].tolist()]
+        columns: dict[str, Sequence[str | int]] = {noun: range(len(weights)), "weight": weights}
+        if run.vocabulary is not None:
+            rows = topic_rows(run, SHOWN_WORDS)[:SHOWN_TOPICS]
+            words = [[shortened(word, SHOWN_CHARACTERS) for word, _ in row.words] for row in rows]
+            columns["id"] = [row.id or "" for row in rows]
+            columns["name"] = [shortened(row.name, 2 * SHOWN_CHARACTERS) for row in rows]
+            columns["words"] = [*map(" ".join, words)]
+        return diagram + html_table(caption, [*columns], zip(*columns.values(), strict=True))

@@ -34,6 +34,7 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import refuse
 
 Data: TypeAlias = AnyCorpus | ArrayLike | sparray | spmatrix
+GIVEN = "the given corpus"  # what pages call a corpus in memory
 Names = NDArray[np.object_]
 
 

@@ -56,6 +56,7 @@ class TopicPath(TopicEstimator):
         scores_: For each rung its score, its difference from the best one, and standard errors, in
             nats per token; and what they recommend.
         recommended_: The recommended number of topics; None if nothing was scored.
+        to_read_: The number of topics that are enough to read; None if nothing was scored.
         as_good_: The fewest and the most topics that predict as well; None if nothing was scored.
         tree_: Which topic of each rung became part of which topic of the next one.
         models_: The posterior of each rung, by its number of topics.
@@ -88,6 +89,7 @@ class TopicPath(TopicEstimator):
         )
         self.rungs_: tuple[int, ...] = tuple(models)
         self.recommended_: int | None = self.scores_.recommended
+        self.to_read_: int | None = self.scores_.to_read
         low, high = self.scores_.as_good_from, self.scores_.as_good_to
         self.as_good_ = None if low is None or high is None else (low, high)
         chosen = self.recommended_ or self.rungs_[len(self.rungs_) // 2]

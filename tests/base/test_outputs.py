@@ -67,9 +67,7 @@ def command_of(writer, work, out=None):
 
 
 def output_of(writer):
-    return next(
-        word for word in writer.command if word in ("out", "out.html", "out.gensim", "out.csv")
-    )
+    return next(word for word in writer.command if word == "out" or word.startswith("out."))
 
 
 def inputs_of(writer, work):

@@ -343,6 +343,44 @@ def test_without_groups_prevalence_is_of_all_documents(models, corpus):
     assert set(table["n_documents"].to_pylist()) == {len(TEXTS)}
 
 
+@pytest.mark.parametrize("kind", ["topics", "path"])
+def test_effects_and_correlations_are_those_of_the_command(models, kind, dated, corpus, tmp_path):
+    pytest.importorskip("formulaic")
+    model = models[kind]
+    model.save(tmp_path / "run")
+    run = tmp_path / "run" / (str(model.n_components_) if kind == "path" else "")
+    kept = Corpus.from_table(dated, vocabulary=corpus.vocabulary, keep=["section", "date"])
+    kept.save(tmp_path / "c")
+    command = ("prevalence", run, tmp_path / "c", "--json")
+    formula = "~ section + s(date, df=2)"
+
+    found = model.prevalence(kept, formula=formula).to_pylist()
+    compared = model.prevalence(kept, formula=formula, differences=True).to_pylist()
+    pairs = model.correlations(kept, names={0: "Crime"}).to_pylist()
+
+    assert found == said(*command, "--formula", formula)
+    assert compared == said(*command, "--formula", formula, "--differences")
+    for row, other in zip(pairs, said(*command, "--correlations"), strict=True):
+        assert row == (other | {"name": "Crime"} if row["topic"] == 0 else other)
+
+
+def test_errors_over_models_are_those_of_the_command(models, dated, corpus, tmp_path):
+    model = models["topics"]
+    others = [LDA(3, max_iter=3, random_state=seed).fit(corpus) for seed in (1, 2)]
+    kept = Corpus.from_table(dated, vocabulary=corpus.vocabulary, keep=["section"])
+    kept.save(tmp_path / "c")
+    (tmp_path / "runs").mkdir()
+    for number, own in enumerate([model, *others]):
+        own.save(tmp_path / ("run" if number == 0 else f"runs/{number}"))
+    command = ("prevalence", tmp_path / "run", tmp_path / "c", "--json")
+    command += ("--by", "section", "--runs", tmp_path / "runs")
+
+    for differences in (False, True):
+        found = model.prevalence(kept, "section", runs=others, differences=differences)
+        options = ["--differences"] * differences
+        assert found.to_pylist() == said(*command, *options)
+
+
 def test_mixtures_have_no_prevalence(models, vectors, corpus):
     values, gaussian = vectors
 
@@ -350,6 +388,8 @@ def test_mixtures_have_no_prevalence(models, vectors, corpus):
         name = type(model).__name__
         with pytest.raises(OptionError, match=f"^{name}: is a mixture, which has responsib"):
             model.prevalence(data)
+        with pytest.raises(OptionError, match=f"^{name}: is a mixture, which has responsib"):
+            model.correlations(data)
 
 
 def test_labels_of_a_corpus_are_scored(vectors):
@@ -367,7 +407,7 @@ def test_nothing_is_asked_before_fit(tmp_path):
 
     for ask in (model.topics, model.top_words, lambda: model.infer(["a"]),
                 lambda: model.evaluate([[1]]), lambda: model.report(page),
-                lambda: model.prevalence([[1]]),
+                lambda: model.prevalence([[1]]), lambda: model.correlations([[1]]),
                 lambda: model.export(page, to="csv")):  # fmt: skip
         with pytest.raises(UnfittedError, match="LDA: is not fitted yet"):
             ask()
@@ -408,6 +448,20 @@ def test_nothing_is_asked_before_fit(tmp_path):
             "differences: needs by or over",
         ),
         (lambda m, f: m.prevalence(pets(), differences=1), OptionError, "differences: must be tru"),
+        (lambda m, f: m.prevalence(pets(), formula=3), OptionError, "formula: must be a text or"),
+        (lambda m, f: m.prevalence(pets(), runs=[m]), OptionError, "runs: needs at least 2 runs"),
+        (lambda m, f: m.prevalence(pets(), runs=[m, 3]), OptionError, "runs: must be a list of"),
+        (lambda m, f: m.prevalence(pets(), runs=3), OptionError, "runs: must be a list"),
+        (lambda m, f: m.prevalence(pets(), runs=m), OptionError, "runs: must be a list"),
+        (lambda m, f: m.prevalence(pets(), runs=[m, LDA(2)]), UnfittedError, "is not fitted yet"),
+        (
+            lambda m, f: m.prevalence(pets(), "label", formula="~ label"),
+            OptionError,
+            "formula: cannot stand beside by",
+        ),
+        (lambda m, f: m.prevalence(pets(), formula="~ a"), OptionError, "formula: the corpus has"),
+        (lambda m, f: m.correlations([[1, 2]]), ShapeError, "X has 2 features, but LDA is"),
+        (lambda m, f: m.correlations(pets(), names={9: "a"}), OptionError, "names: there is no"),
         (lambda m, f: m.prevalence(pets(), n_words=-1), OptionError, "n_words: must be at least 0"),
         (lambda m, f: m.prevalence(pets(), names={9: "a"}), OptionError, "names: there is no"),
         (lambda m, f: m.prevalence(pets(), by="label"), CorpusError, "Was it made with labels?"),

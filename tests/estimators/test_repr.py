@@ -155,17 +155,31 @@ def test_a_notebook_shows_the_topics_of_a_fitted_model(fitted):
 
         assert shown.count("<table><caption>") == 1
         assert "<table><caption>" not in tables_of(unfitted)
-        assert f"{model.n_components_} components by weight" in shown
+        noun = "topic" if hasattr(model, "doc_concentration") else "component"
+        assert f"{model.n_components_} {noun}s by weight" in shown
         assert f">{model.model_.weights[0]:.1%}</td>" in shown
         assert "<b>word" not in shown
     best = WORDS[int(fitted[0].components_[0].argmax())]
     assert html.escape(best) in tables_of(fitted[0])
 
 
+def test_a_notebook_shows_the_names_of_topics(corpora):
+    model = LDA(5, max_iter=2).fit(corpora[0]).rename({0: "<Crime>"})
+
+    assert ">&lt;Crime&gt;</td>" in tables_of(model)
+
+
+def test_a_notebook_shows_the_fields_of_a_corpus():
+    corpus = Corpus.from_texts(["one text", "another text"], keep=["text"])
+
+    assert ">fields</td>" in tables_of(corpus)
+    assert ">text</td>" in tables_of(corpus)
+
+
 def test_only_the_first_of_many_topics_are_shown(corpora):
     model = LDA(40, max_iter=1).fit(corpora[0])
 
-    assert "40 components by weight, the first 20" in tables_of(model)
+    assert "40 topics by weight, the first 20" in tables_of(model)
     assert tables_of(model).rpartition("<table>")[2].count("<tr>") == 21
 
 

@@ -71,7 +71,7 @@ KEYS = [GroupKey(name, start) for start, sizes in [(2000.0, (30, 30, 1)), (2001.
 
 
 def differences_of(one, other):
-    return group_differences(group_means([one, other], TOPICS), np.array([[0, 1]]))
+    return group_differences(group_means([one, other], TOPICS), np.array([[0, 1]])).tested()
 
 
 def test_all_shares_are_those_of_documents_that_were_divided_so_from_the_start():

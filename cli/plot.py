@@ -1,0 +1,106 @@
+"""``sparsetopics plot``."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+
+import click
+
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
+from sparsetopics.cli.printing import say, show
+from sparsetopics.cli.shared_options import (
+    KNOWN_TOPICS,
+    formula_option,
+    grouping_options,
+    json_option,
+    number_option,
+    other_runs_option,
+    overwrite_option,
+    shown_topics_options,
+    threads_option,
+)
+from sparsetopics.evaluation.figures import DEFAULT_WIDTH, FIGURE_EXTENSIONS, KINDS, WIDTHS
+from sparsetopics.options.option import check_extension
+
+
+@click.command()
+@click.argument("run", type=NAMED_PATH)
+@click.argument("kind", type=NameType(list(KINDS)))
+@click.option("--out", type=NEW_PATH, required=True, help="File to write: .pdf, .svg or .png.")
+@click.option(
+    "--corpus", type=NAMED_PATH, help="(groups and time only) Corpus whose documents are divided."
+)
+@grouping_options
+@formula_option(
+    "(groups and time only) Show shares by this formula, at the values of the fields of --by and "
+    "--over: see `sparsetopics prevalence`."
+)
+@other_runs_option("(with --formula only) ")
+@shown_topics_options
+@number_option("--width", WIDTHS, DEFAULT_WIDTH, "Width of the figure in inches.")
+@overwrite_option("Replace the figure if it exists.")
+@threads_option
+@json_option()
+def command(
+    run: Path,
+    kind: str,
+    out: Path,
+    corpus: Path | None,
+    by: str | None,
+    over: str | None,
+    formula: str | None,
+    runs: Path | None,
+    names: Path | None,
+    n_themes: int | None,
+    width: float,
+    overwrite: bool,
+    workers: int,
+    as_json: bool,
+) -> None:
+    """Draw a figure of RUN for a paper: what its page shows, with the same numbers and colours.
+
+    \b
+    KIND is one of
+        themes   how much of each theme there is, and its words
+        tree     which topics become one as their number falls
+        groups   the share of each theme by group of documents (--corpus, --by)
+        time     the share of each theme over time (--corpus, --over, perhaps --by)
+        topics   the most probable words of each topic, or theme if there are many
+        numbers  scores by number of topics, of a topic path or an HDP
+
+    The ending of --out says how the figure is written. Files of .pdf have their fonts embedded, and
+    the letters of .svg are outlines. The height follows from the content. Intervals are 95 % ones.
+
+    RUN may also be the folder that `sparsetopics path` writes; the figure is then of the run that
+    its page shows.
+
+    \b
+    Example:
+        sparsetopics plot run themes --out themes.pdf
+        sparsetopics plot run groups --corpus train --by section --out sections.pdf
+        sparsetopics plot run time --corpus train --over date:month --out months.svg
+        sparsetopics plot run time --corpus train --formula '~ s(date)' --over date --out curves.pdf
+        sparsetopics plot path numbers --width 3.3 --out numbers.pdf
+    """
+    from sparsetopics.base.outputs import output_file, written
+    from sparsetopics.evaluation.figures.drawing import run_figure
+    from sparsetopics.evaluation.report.report import shown_runs
+    from sparsetopics.runs.run import corpus_at, runs_in
+
+    output = output_file(out, overwrite=overwrite, inputs=[run, corpus, names, runs])
+    check_extension("out", out, FIGURE_EXTENSIONS)
+    documents = None if corpus is None else corpus_at(corpus)
+    (shown,), topic_path = shown_runs([run], names, n_themes)
+    figure = run_figure(
+        shown, kind, documents, str(corpus), topic_path,
+        by=by, over=over, formula=formula, others=[] if runs is None else runs_in(runs),
+        width=width, workers=workers,
+    )  # fmt: skip
+    if corpus is not None and runs is None:
+        say(KNOWN_TOPICS)
+    drawn = BytesIO()  # matplotlib hides why a file cannot be written
+    figure.savefig(drawn, format=out.suffix[1:].lower())
+    with written(output) as scratch:
+        scratch.write_bytes(drawn.getvalue())
+    show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

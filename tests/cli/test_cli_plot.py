@@ -1,0 +1,177 @@
+"""``sparsetopics plot`` and ``model.plot``: each kind of figure, and what is refused."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from sparsetopics import (
+    LDA,
+    Corpus,
+    GaussianMixture,
+    MultinomialMixture,
+    OptionError,
+    TopicPath,
+    UnfittedError,
+    load,
+)
+from sparsetopics.cli.main import main
+from sparsetopics.evaluation.figures import KINDS
+
+DIVIDED = {"groups": ("--by", "section"), "time": ("--over", "date:month", "--by", "section")}
+STARTS = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
+
+
+def plot(*arguments, status=0):
+    result = CliRunner().invoke(main, ["plot", *map(str, arguments)])
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+def options_of(kind, world):
+    return ("--corpus", world / "corpus", *DIVIDED[kind]) if kind in DIVIDED else ()
+
+
+@pytest.mark.parametrize("ending", STARTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_written(example_world, tmp_path, kind, ending):
+    run = example_world / ("path" if kind == "numbers" else "run-50")
+    files = [tmp_path / f"{n}.{ending}" for n in range(2)]
+
+    for out in files:
+        plot(run, kind, *options_of(kind, example_world), "--width", 4, "--out", out)
+
+    first, second = (out.read_bytes() for out in files)
+    assert first == second
+    assert first.startswith(STARTS[ending])
+    assert "already exists" in plot(
+        run, kind, *options_of(kind, example_world), "--out", out, status=1
+    )
+
+
+def test_names_and_themes_are_those_that_are_given(example_world, tmp_path):
+    run, names = example_world / "known-run", tmp_path / "names.toml"
+    names.write_text('bcdfghjk = "Crime & $x"\n')
+
+    plain, named, themes = (tmp_path / f"{n}.svg" for n in range(3))
+    plot(run, "tree", "--out", plain)
+    plot(run, "tree", "--out", named, "--names", names)
+    plot(run, "tree", "--out", themes, "--themes", 2)
+
+    assert "Crime &amp; $x" in named.read_text()  # in a comment before the outlines
+    assert "Crime &amp; $x" not in plain.read_text()
+    assert len(themes.read_bytes()) < len(plain.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("kind", "divided"),
+    [
+        ("groups", ("--by", "section")),
+        ("time", ("--over", "date")),
+        ("time", ("--over", "date", "--by", "section")),
+    ],
+)
+def test_shares_by_a_formula_are_drawn_at_the_values_of_fields(
+    example_world, tmp_path, kind, divided
+):
+    run, corpus = example_world / "known-run", example_world / "corpus"
+    given = ("--corpus", corpus, *divided)
+
+    plot(run, kind, *given, "--formula", "~ section * date", "--out", tmp_path / "by-formula.svg")
+    over = {"date": "date:month"}
+    usual = [over.get(each, each) if isinstance(each, str) else each for each in given]
+    plot(run, kind, *usual, "--out", tmp_path / "usual.svg")
+
+    drawn, other = ((tmp_path / f"{name}.svg").read_text() for name in ("by-formula", "usual"))
+    assert drawn != other
+    assert kind != "time" or "<!-- 2024-" in drawn
+
+
+def test_a_figure_shows_the_shares_that_prevalence_prints(example_world):
+    corpus = Corpus.open(example_world / "corpus")
+    model = LDA(3, max_iter=2, random_state=0).fit(corpus)
+
+    figure = model.plot.groups(corpus, by="section", formula="~ section")
+
+    rows = model.prevalence(corpus, formula="~ section").to_pylist()
+    (points,) = (line for line in figure.axes[0].lines if line.get_marker() == "o")
+    of_topics = {row["topic"]: [] for row in rows}
+    for row in rows:
+        of_topics[row["topic"]].append(row["mean"])
+    assert any(np.allclose(points.get_xdata(), own) for own in of_topics.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "themes", "--formula", "~ a"), "--formula: is not for themes."),
+        (("run", "groups", "--formula", "~ a"), "--by: is needed for groups."),
+        (("run", "groups"), "--by: is needed for groups."),
+        (("run", "time", "--by", "section"), "--over: is needed for time."),
+        (("run", "groups", "--by", "section"), "--by: needs --corpus."),
+        (("run", "themes", "--by", "section"), "--by: is not for themes."),
+        (("run", "tree", "--corpus", "corpus"), "--corpus: is not for tree."),
+        (("run", "groups", "--by", "a", "--over", "b"), "--over: is not for groups."),
+        (("run", "numbers"), "numbers: needs a run with scores"),
+        (("run", "themes", "--width", "1"), "--width: must be"),
+        (("run", "shapes"), "KIND: must be one of themes, tree"),
+        (("path", "themes", "--themes", "2"), "--themes: is for one run"),
+        (("run", "groups", "--by", "nothing", "--corpus", "corpus"), "--by: "),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(example_world, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(example_world)
+
+    output = plot(*arguments, "--out", tmp_path / "x.pdf", status=1)
+
+    assert message in output
+    assert len(output.splitlines()) == 1
+    assert not (tmp_path / "x.pdf").exists()
+    assert "must end in .pdf, .svg or .png" in plot("run", "themes", "--out", "x.eps", status=1)
+
+
+def test_python_draws_what_the_command_draws(example_world, tmp_path):
+    model, corpus = load(example_world / "run"), Corpus.open(example_world / "corpus")
+    found = {
+        "themes": model.plot.themes(width=4),
+        "tree": model.plot.tree(width=4),
+        "topics": model.plot.topics(width=4),
+        "groups": model.plot.groups(corpus, by="section", width=4),
+        "time": model.plot.time(corpus, over="date:month", by="section", width=4),
+    }
+
+    for kind, figure in found.items():
+        given = options_of(kind, example_world)
+        plot(example_world / "run", kind, *given, "--width", 4, "--out", tmp_path / f"{kind}.png")
+        figure.savefig(tmp_path / "own.png")
+        assert (tmp_path / "own.png").read_bytes() == (tmp_path / f"{kind}.png").read_bytes()
+
+
+def test_what_a_model_cannot_show_is_refused():
+    values = np.random.default_rng(0).normal(size=(40, 2))
+    texts = ["cats chase mice", "stocks fell while bonds rose"] * 20
+    corpus = Corpus.from_texts(texts)
+    mixture = MultinomialMixture(2, max_iter=2).fit(corpus)
+    path = TopicPath(3, fewest=2, max_iter=2, validation_share=0.2).fit(corpus)
+
+    with pytest.raises(UnfittedError):
+        LDA().plot.themes()
+    with pytest.raises(OptionError, match="components of vectors"):
+        GaussianMixture(2, max_iter=2).fit(values).plot.themes()
+    assert mixture.plot.themes().axes
+    with pytest.raises(OptionError, match="tree: needs"):
+        mixture.plot.tree()
+    with pytest.raises(OptionError, match="mixture"):
+        mixture.plot.groups(corpus)
+    with pytest.raises(OptionError, match="width"):
+        path.plot.themes(width=99)
+    assert path.plot.numbers().axes
+
+
+def test_matplotlib_is_imported_only_to_draw():
+    code = "import sys; from sparsetopics.cli import plot; from sparsetopics import LDA; LDA().plot"
+    check = f"{code}; sys.exit('matplotlib' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
