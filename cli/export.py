@@ -26,7 +26,7 @@ TARGETS = list(RUN_TARGETS | PATH_TARGETS)
 @click.option(
     "--corpus",
     type=NAMED_PATH,
-    help="(pyldavis only) Corpus of the documents to show, usually the training corpus.",
+    help="(pyldavis, datamapplot) Corpus of the documents to show, usually the training corpus.",
 )
 @spreadsheet_option("csv", "words")
 @shown_topics_options
@@ -63,6 +63,9 @@ def command(
                    for vectors component, parameter (weight, mean, variance or
                    covariance), row, column, value
     pyldavis       JSON for `pyLDAvis.prepare(**json.load(file))`; needs --corpus
+    datamapplot    Parquet with a row for each document of --corpus: id, x, y, topic
+                   (its leading one), theme, share (of the topic). Similar documents
+                   are close. Says how far that is so: the trustworthiness, at most 1
     names          TOML with the id, name and ten words of each topic; edit the
                    names and pass the file to --names
 
@@ -80,14 +83,16 @@ def command(
         sparsetopics export run --to gensim --out run.gensim
         sparsetopics export run --to parquet --out topics.parquet
         sparsetopics export run --to pyldavis --corpus train --out topics.json
+        sparsetopics export run --to datamapplot --corpus train --out map.parquet
         sparsetopics export run --to names --out names.toml
         sparsetopics export path --to newick --out topics.nwk
     """
     from sparsetopics.answers.exports.exporting import export_run
 
-    export_run(
+    facts = export_run(
         run, target, out,
         documents=corpus, spreadsheet_safe=spreadsheet_safe, names=names,
         n_themes=n_themes, overwrite=overwrite,
-    )  # fmt: skip
-    show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)
+    ) or {}  # fmt: skip
+    lines = [f"Wrote {out}.", *(f"Its {name} is {value}." for name, value in facts.items())]
+    show({"path": str(out), **facts}, lines, as_json=as_json)

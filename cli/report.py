@@ -15,11 +15,18 @@ from sparsetopics.cli.shared_options import (
     shown_topics_options,
     threads_option,
 )
+from sparsetopics.options.option import refuse
 
 
 @click.command()
 @click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, required=True)
-@click.option("--out", type=NEW_PATH, required=True, help="File to write: .html, .json or .md.")
+@click.option("--out", type=NEW_PATH, help="File to write: .html, .json or .md.")
+@click.option(
+    "--methods",
+    is_flag=True,
+    help="Print how RUN was made, in sentences for a paper, instead of writing a page. With "
+    "--corpus, also what was left out of the documents and words.",
+)
 @click.option(
     "--corpus",
     type=NAMED_PATH,
@@ -39,7 +46,8 @@ from sparsetopics.cli.shared_options import (
 @json_option()
 def command(
     runs: tuple[Path, ...],
-    out: Path,
+    out: Path | None,
+    methods: bool,
     corpus: Path | None,
     title: str | None,
     by: str | None,
@@ -70,6 +78,8 @@ def command(
     the recommended numbers of topics and the scores of all runs, and shows the topics of the
     recommended run.
 
+    With --methods it prints paragraphs instead: the data, the training, and what identifies both.
+
     `sparsetopics evaluate --report` writes the same page with held-out scores, in the same three
     forms.
 
@@ -79,11 +89,26 @@ def command(
         sparsetopics report run --corpus train --by label --out groups.html
         sparsetopics report run --names names.toml --title "News of 2020" --out named.html
         sparsetopics report run --out run.md
+        sparsetopics report run --corpus train --methods
         sparsetopics report run-50 run-100 --out both.html
         sparsetopics report path --corpus train --out path.html
     """
     from sparsetopics.evaluation.report.report import write_run_report
 
+    if methods:
+        from sparsetopics.evaluation.report.methods import methods_text
+
+        if len(runs) > 1:
+            refuse("methods", f"are those of one run, but {len(runs)} runs are given")
+        given = {"out": out, "by": by, "over": over, "names": names, "themes": n_themes}
+        for option, value in {**given, "title": title}.items():
+            if value is not None:
+                refuse(option, "is for pages, not for --methods")
+        text = methods_text(runs[0], corpus)
+        show({"methods": text}, text.split("\n"), as_json=as_json)
+        return
+    if out is None:
+        refuse("out", "is needed: where to write the page")
     write_run_report(
         out, runs, corpus, by=by, over=over, names=names, n_themes=n_themes, title=title,
         overwrite=overwrite, workers=workers,

@@ -71,9 +71,10 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
 
     def _repr_html_(self) -> str:
         """Its sizes, for notebooks."""
-        names = ("documents", "words", "tokens", "pairs of document and word", "left out")
+        names = ("documents", "words", "tokens", "pairs of document and word", "left out", "fields")
         sizes = (self.n_docs, self.n_words, self.n_tokens, self.n_pairs, self.n_skipped)
-        return html_table("Corpus", (), zip(names, sizes, strict=True))
+        fields = ", ".join(self.fields) or "none"
+        return html_table("Corpus", (), zip(names, (*sizes, fields), strict=True))
 
     @property
     def n_words(self) -> int:

@@ -11,7 +11,7 @@ from sparsetopics.corpora.readers.blocks import ReadingAccount
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 STOPPED = "stop_words"  # a rule
-_REASONS = {
+REASONS = {  # by rule
     STOPPED: "stop words",
     "min_df": "in too few documents",
     "max_df": "in too many documents",
@@ -74,7 +74,7 @@ class WordAccount(NamedTuple):
         )
 
     def __str__(self) -> str:
-        rules = [f"{n:,} {_REASONS[rule]}" for rule, n in self.left_out.items()]
+        rules = [f"{n:,} {REASONS[rule]}" for rule, n in self.left_out.items()]
         left_out = f", but not {listed(rules)}" if rules else ""
         read = f"Read {quantity(self.n_read, 'token')} and kept {self.n_kept:,}{left_out}."
         words = [shortened(word, _LONGEST_NAME) for word in self.commonest[:_N_COMMONEST]]

@@ -124,7 +124,7 @@ def prune(
     if not len(words):
         found = f"words in {quantity(totals.n_docs, 'document')}" if totals.n_docs else "documents"
         raise SourceError("documents", f"there are no {found}", "Check the sources or texts.")
-    least, most = _limits(totals.n_with_words, options, counted=counted)
+    least, most = document_limits(totals.n_with_words, options, counted=counted)
     rules = {
         STOPPED: are_stop_words(words, options.stop_words),
         MIN_DF: documents < least,
@@ -153,7 +153,7 @@ def prune(
     return vocabulary, left_out
 
 
-def _limits(n_docs: int, options: PruningOptions, *, counted: bool) -> tuple[int, int]:
+def document_limits(n_docs: int, options: PruningOptions, *, counted: bool) -> tuple[int, int]:
     """The least and the greatest document frequency of a kept word."""
     unlimited = counted or n_docs < SMALL_COLLECTION
     usual = (1, 1.0) if unlimited else (DEFAULT_MIN_DF, DEFAULT_MAX_DF)

@@ -7,12 +7,13 @@ import re
 
 from markupsafe import Markup
 
-from sparsetopics.base.wording import printable
+from sparsetopics.base.wording import decimals, printable
 from sparsetopics.evaluation.report.report_content import Report
 from sparsetopics.evaluation.report.side_by_side import score_columns, short_names, table_of
 from sparsetopics.evaluation.report.subject import Subject, minus
 from sparsetopics.evaluation.report.web_files import templates
 
+INTERVAL_ERRORS = 3.92  # standard errors that a 95 % interval is long
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}  # some renderers know no "\<"
 _SPECIAL = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~$:@=^]")
 _NUMBER = re.compile(r"[−+]?[\d,]+(\.\d+)?( ?%)?")
@@ -37,6 +38,7 @@ def render_markdown(report: Report) -> str:
             families=[(name, short_names(own), own) for name, own in families.items()],
             columns_of=lambda subjects: table_of(score_columns(subjects)),
             change=_change,
+            decimals=decimals,
         )
     )
 
@@ -53,5 +55,6 @@ def md(value: str | float) -> str:
 
 def _change(difference: float, low: float, high: float) -> Markup:
     """Return a difference of shares in percentage points, with its interval if that is known."""
-    point, *ends = (minus(f"{100 * each:+z.1f}") for each in (difference, low, high))
+    digits = decimals(100 * (high - low) / INTERVAL_ERRORS, 1)
+    point, *ends = (minus(f"{100 * each:+z.{digits}f}") for each in (difference, low, high))
     return Markup(point if math.isnan(low) else f"{point} ({ends[0]} to {ends[1]})")

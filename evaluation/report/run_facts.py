@@ -20,7 +20,7 @@ VALIDATED = (
 )
 OWN_COUNTS = {
     "keep": "kept in all laps",
-    "half": "half of them left out in the last laps",
+    "half": "half left out in the last laps",
     "leave": "left out in the last laps",
 }
 MOVES = {"merge": "merges", "delete": "deletes", "birth": "births"}
@@ -39,8 +39,8 @@ def topic_facts(run: TopicRun) -> dict[str, Fact]:
     first, found = _entry(options, "n_topics"), f"{model.n_topics:,} topics"
     if kind.learns_number and first is not None:
         found = f"began with {first} topics and learned {model.n_topics:,}"
-    learned = ", learned from the data" if options.get("learn_hyperparameters") else ""
-    chosen = ", learned from the data" if options.get("smoothing") == LEARNED else ""
+    learned = " (learned from the data)" if options.get("learn_hyperparameters") else ""
+    chosen = " (learned from the data)" if options.get("smoothing") == LEARNED else ""
     return {
         "model": f"{kind.words or kind.title}, {found}",
         **_data_facts(run),
@@ -48,9 +48,11 @@ def topic_facts(run: TopicRun) -> dict[str, Fact]:
         "topics of a document": _in_words(_entry(options, "local.update"), UPDATES),
         "a document's own counts": _in_words(_entry(options, "local.own_counts"), OWN_COUNTS),
         "moves": VALIDATED if "number_of_topics" in run.settings else _moves(options),
-        "α, for the topics of a document": _concentration(model.doc_concentration.sum(), learned),
-        "η, for the words of a topic": _concentration(model.word_concentration, learned),
-        "σ, the smoothing of finished topics": (
+        "α, summed over the topics of a document": _concentration(
+            model.doc_concentration.sum(), learned
+        ),
+        "η, for each word of a topic": _concentration(model.word_concentration, learned),
+        "σ, for smoothing finished topics": (
             None if model.smoothing is None else _concentration(model.smoothing, chosen)
         ),
         "γ, for the weights of topics": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sparsetopics.base.wording import decimals
 from sparsetopics.evaluation.report.subject import DASH, Subject, number
 from sparsetopics.measures.paired import Estimate, differences_from_best
 
@@ -33,7 +34,8 @@ def score_columns(subjects: Sequence[Subject]) -> list[Mapping[str, str]]:
     for own, apart in zip(columns, differences(subjects), strict=False):  # there may be none
         own[DIFFERENCE] = "best"
         if apart is not None:
-            own[DIFFERENCE] = f"{number(apart.mean, 4)} ± {number(apart.standard_error, 4)}"
+            mean, error = (number(each, decimals(apart.standard_error)) for each in apart)
+            own[DIFFERENCE] = f"{mean} ± {error}"
     return list(columns)
 
 

@@ -11,7 +11,7 @@ from threading import Thread
 import numpy as np
 
 from sparsetopics.answers.representatives import TopicsToShow, representatives
-from sparsetopics.answers.themes import names_of_themes
+from sparsetopics.answers.themes import names_of_themes, themes_to_read
 from sparsetopics.answers.topic_names import topic_rows, with_names
 from sparsetopics.base.errors import warn_user
 from sparsetopics.base.wording import excerpt, kind_and_reason_of
@@ -49,7 +49,7 @@ def named_by(
         shown = TopicsToShow.of_run(run, workers=workers)
         found = representatives(shown, corpus, N_DOCUMENTS)
         documents = [[each.text or " ".join(each.words) for each in own] for own in found.of_topics]
-    theme_of, ids = names_of_themes(run), [topic.id for topic in run.topics]
+    theme_of, ids = names_of_themes(themes_to_read(run)), [topic.id for topic in run.topics]
     names, failures = dict[int | str, str](), list[str]()
     for topic, own in zip(used, documents, strict=True):
         words, telling = ([word for word, _ in rows[topic].words] for rows in (best, apart))

@@ -14,11 +14,13 @@ from pyarrow.csv import CSVWriter
 from pyarrow.parquet import ParquetWriter
 
 from sparsetopics.base.outputs import Inputs, Output, output_file, written
+from sparsetopics.base.wording import MOST_DECIMALS, decimals
 from sparsetopics.options.option import check_extension, refuse
 
 Tables = Iterable[pa.Table]
 Opens = Callable[[Path, pa.Schema], pa.ipc.RecordBatchFileWriter]  # or another writer of Arrow
 LABELS = {"id": pa.string(), "name": pa.string()}  # columns that say which topic it is
+ERROR, ESTIMATES = "standard_error", ("mean", "difference", "correlation", "low", "high")
 # Beginnings that spreadsheets, or the programs that read what these write, take for formulas. The
 # last four are wide forms of the first four, which some spreadsheets treat alike.
 _FORMULA = "^[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]"  # "-" is last, so that it makes no range
@@ -60,10 +62,12 @@ def write_tables(
     Tables are taken one by one, and need not stay in memory. Lists of a fixed size become a column
     for each of their numbers in CSV: ``name_0``, ``name_1`` and so on; other lists, of words,
     become texts with spaces between the words. In Parquet, all lists have any size.
+    CSV has numbers beside a ``standard_error`` with the decimals that it allows.
     With ``spreadsheet_safe``, CSV cells of text that begin like a formula get an apostrophe in
     front; numbers stay as they are.
     """
     if suffix == ".csv":
+        tables = map(_rounded, tables)
         schema = _flat(schema.empty_table()).schema
         tables = (
             _without_formulas(_flat(each)) if spreadsheet_safe else _flat(each) for each in tables
@@ -86,6 +90,19 @@ def _with_any_size(table: pa.Table) -> pa.Table:
             starts, flat = np.append(np.int32(0), ends), column.drop_null().combine_chunks()
             lists = pa.ListArray.from_arrays(starts, flat.flatten(), mask=pa.array(~is_known))
             table = table.set_column(number, table.column_names[number], lists)
+    return table
+
+
+def _rounded(table: pa.Table) -> pa.Table:
+    """The table with estimates, their errors and intervals to two significant digits of the error,
+    and to 15 decimals in rows without an error."""
+    errors = table[ERROR].to_pylist() if ERROR in table.column_names else []
+    digits = [decimals(error or 0.0, MOST_DECIMALS) for error in errors]
+    for number, name in enumerate(table.column_names if errors else ()):
+        if name in (*ESTIMATES, ERROR):
+            pairs = zip(table[name].to_pylist(), digits, strict=True)
+            own = [value and round(value, n) + 0.0 for value, n in pairs]  # None stays, but not −0
+            table = table.set_column(number, name, pa.array(own, table[name].type))
     return table
 
 

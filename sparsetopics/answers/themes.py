@@ -14,10 +14,14 @@ from msgspec.structs import replace
 from sparsetopics.answers.editing import with_joined_themes
 from sparsetopics.answers.topic_names import labels_of, with_names_of
 from sparsetopics.model.statistics import in_use
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import AnyRun, TopicRun, load_run
 from sparsetopics.runs.topic_identity import THEME
+from sparsetopics.runs.topic_path_files import Scores
 
 MANY_TOPICS = 40  # in use; of more, themes are shown first
+MOST_THEMES = 24  # that colours and areas on a page tell apart
+USUAL_THEMES = 12  # of a model with more topics, if no number was found to be enough to read
 ONE_OF_PATH = "A path has a run for each number of topics: name one of them."
 
 
@@ -59,11 +63,22 @@ def themes_to_read(run: AnyRun) -> TopicRun | None:
     return themed(run, scores.to_read)
 
 
-def names_of_themes(run: AnyRun) -> dict[str, str]:
-    """The names of the themes to read, by the ids of all topics in them; empty without any."""
-    if (themes := themes_to_read(run)) is None:
-        return {}
-    named = zip(themes.topics, labels_of(themes), strict=True)
+def n_page_themes(scores: Scores | None) -> int:
+    """The number of themes with which a page begins, for a model with more topics."""
+    return min((scores and scores.to_read) or USUAL_THEMES, MOST_THEMES)
+
+
+def page_themes(run: AnyRun) -> TopicRun | None:
+    """The themes with which a page begins; None for a mixture, and for so few topics that they are
+    the themes."""
+    if run.of(TopicPosterior) is None or run.model.n_topics <= MOST_THEMES:
+        return None
+    return themed(run, n_page_themes(run.settings.get("number_of_topics")))
+
+
+def names_of_themes(themes: TopicRun | None) -> dict[str, str]:
+    """The names of themes, by the ids of all topics in them; empty without any."""
+    named = zip(themes.topics, labels_of(themes), strict=True) if themes else ()
     return {
         each: name
         for topic, (_, name) in named

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 200  # characters
 LONGEST_PART = 60
-_STYLE = "text-align: left; vertical-align: top"
+_STYLE = "text-align: left; vertical-align: top; border-bottom: 1px solid #bbb"
 
 
 def short_repr(thing: Hashable, *names: str) -> str:

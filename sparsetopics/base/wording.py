@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
 LONGEST_REASON = 500  # characters of what another package says
+MOST_DECIMALS = 15
 EXCERPT = 400  # characters of a document's text
 _JOINERS = "\u200c\u200d"  # belong inside words of Persian or Hindi, and inside emoji
 _ADDRESS = re.compile(r":? ?<[^<>]* at 0x[0-9a-fA-F]+>")
@@ -53,6 +55,16 @@ def plural(noun: str) -> str:
 def quantity(number: float, noun: str, several: str = "") -> str:
     """``1 topic``, ``2,000 topics``; ``several`` is for nouns with another plural."""
     return f"{number:,} {noun if number == 1 else several or plural(noun)}"
+
+
+def decimals(error: float, unknown: int = 4) -> int:
+    """The decimals of a number that its standard error allows: two significant digits of the error.
+
+    ``unknown`` is for an error that is not known, or zero.
+    """
+    if not 0.0 < error < math.inf:
+        return unknown
+    return min(max(1 - int(f"{error:.1e}".rpartition("e")[2]), 0), MOST_DECIMALS)
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

@@ -22,7 +22,9 @@ from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.runs.run import load_run, save_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 
-WORD_TARGETS = [each for each in RUN_TARGETS if each not in ("gensim", "pyldavis", "names")]
+OTHERS = ("gensim", "pyldavis", "datamapplot", "names")
+DOCUMENT_TARGETS = {"pyldavis", "datamapplot"}
+WORD_TARGETS = [each for each in RUN_TARGETS if each not in OTHERS]
 TABLES = {"csv": csv.read_csv, "parquet": pq.read_table}
 
 
@@ -199,7 +201,7 @@ def test_normals_come_back_from_tables(tmp_path, target, likelihood):
 def test_formats_of_words_refuse_a_mixture_of_vectors(tmp_path):
     run = write_mixture(tmp_path / "run", mixture_of(draw_clumps(0), "gaussian"))
 
-    for target in set(RUN_TARGETS) - {"pyldavis", *TABLES}:
+    for target in set(RUN_TARGETS) - {*DOCUMENT_TARGETS, *TABLES}:
         with pytest.raises(
             OptionError, match=f"{target} is for words, .* is a mixture of vectors.*csv"
         ):
@@ -271,7 +273,7 @@ def test_numbers_are_no_formulas(tmp_path):
     assert (tmp_path / "safe.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
 
 
-@pytest.mark.parametrize("target", sorted(set(RUN_TARGETS) - {"csv", "pyldavis"}))
+@pytest.mark.parametrize("target", sorted(set(RUN_TARGETS) - {"csv", *DOCUMENT_TARGETS}))
 def test_only_csv_is_made_safe_for_spreadsheets(tmp_path, risky_run, target):
     message = f"spreadsheet-safe: is for csv, not for --to {target}"
     with pytest.raises(OptionError, match=message):

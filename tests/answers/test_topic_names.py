@@ -354,7 +354,7 @@ def test_formats_without_names_refuse_them(run_folder, named, tmp_path, target):
     said = run("export", run_folder, "--to", target, *corpus, *given, "--out", tmp_path / "x",
                status=1)  # fmt: skip
 
-    expected = "is for a run and the formats csv, parquet, names, not for --to"
+    expected = "is for a run and the formats csv, parquet, datamapplot, names, not for --to"
     assert said == f"Error: --names: {expected} {target}.\n"
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import io
+import math
 
 import pytest
 
@@ -9,6 +10,7 @@ from code_sizes import ROOT
 from sparsetopics.base.array_files import read_npy_header
 from sparsetopics.base.wording import (
     LONGEST_REASON,
+    decimals,
     excerpt,
     kind_and_reason_of,
     printable,
@@ -124,3 +126,14 @@ def test_words_are_marked_where_they_stand_alone(text, words, shown):
 
 def test_marks_take_no_longer_than_the_text_is_long():
     with_marks("a" + " " * 20_000 + "b" * 20_000, ["a_c", "b_c", "bb_b"])
+
+
+@pytest.mark.parametrize(
+    ("error", "n_decimals"),
+    [
+        *((0.0123, 3), (0.0996, 2), (0.1, 2), (1.0, 1), (12.0, 0), (4_321.0, 0), (1e-300, 15)),
+        *((0.0, 4), (math.nan, 4), (math.inf, 4)),
+    ],
+)
+def test_numbers_have_the_decimals_that_two_digits_of_their_error_have(error, n_decimals):
+    assert decimals(error) == n_decimals

@@ -61,6 +61,7 @@ SOURCES = {
     "edit": {"run": "known-run", "tuesday": "known-run", "train": "corpus", "test": "heldout"},
     "export": {"run": "run", "path": "path", "train": "corpus"},
     "report": same("run", "run-50", "run-100", "path", "names.toml") | {"train": "corpus"},
+    "plot": same("run", "path") | {"train": "corpus"},
     "repair": same("corpus"),
     "compare": {"news": "corpus", "digits": "digits"},
 }

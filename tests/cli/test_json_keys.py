@@ -105,11 +105,21 @@ def of_topics():
         "prevalence over": told("prevalence", "lda", "documents", "--over", "label:2"),
         "prevalence of both": told(*by_and_over),
         "prevalence --differences": told(*by_and_over, "--differences"),
+        "prevalence --formula": told("prevalence", "lda", "documents", "--formula", "~ label"),
+        "prevalence of coefficients": told(
+            *("prevalence", "lda", "documents", "--formula", "~ label", "--differences")
+        ),
+        "prevalence --correlations": told("prevalence", "lda", "documents", "--correlations"),
         "prevalence --out": told(*by_and_over, "--out", "prevalence.csv"),
         "documents": told("documents", "lda", "documents"),
         "evaluate": told("evaluate", "lda", "hdp", "documents-heldout"),
         "export": told("export", "lda", "--to", "csv", "--out", "lda.csv"),
+        "report --methods": told("report", "lda", "--methods"),
+        "export of a map": told(
+            *("export", "lda", "--to", "datamapplot", "--corpus", "documents", "--out", "m.parquet")
+        ),
         "report": told("report", "lda", "--out", "lda.html"),
+        "plot": told("plot", "lda", "themes", "--out", "lda.pdf"),
         "update": told("update", "lda", "documents-train", *QUICK[2:], "--out", "updated"),
         "update again": told("update", "lda", "documents-train", "--out", "updated"),
         "diff": told("diff", "lda", "updated", "--corpus", "documents-train"),
@@ -189,7 +199,7 @@ def expected():
     files = keys["… of `ingest`"]
     made = corpora | files | keys["… of `ingest` of documents"]
     paths = keys["`path`, `resume` of a topic path"]
-    path, trained = keys["`corpus export`, `export`, `report`"], keys["`train`, `resume`"]
+    path, trained = keys["`corpus export`, `export`, `report`, `plot`"], keys["`train`, `resume`"]
     topics, mixtures = keys["`evaluate` of topics"], keys["`evaluate` of mixtures"]
     of_vectors = mixtures | keys["… of vectors"]
     labels = keys["… where items have labels"]
@@ -223,11 +233,17 @@ def expected():
         "prevalence over": groups | {"from", "to"},
         "prevalence of both": groups | {"group", "from", "to"},
         "prevalence --differences": keys["… with `--differences`"] | both,
+        "prevalence --formula": keys["… with `--formula`"] | {"at_label"},
+        "prevalence of coefficients": keys["… with `--differences`"] | {"term"},
+        "prevalence --correlations": keys["… with `--correlations`"],
         "prevalence --out": keys["`prevalence --out`"],
         "documents": keys["`documents`"],
         "evaluate": topics,
         "export": path,
+        "report --methods": keys["`report --methods`"],
+        "export of a map": path | keys["… of `export --to datamapplot`"],
         "report": path,
+        "plot": path,
         "update": keys["`update`"] | keys["… of a new run"],
         "update again": keys["`update`"],
         "diff": keys["`diff`"],

@@ -331,9 +331,9 @@ def test_a_page_says_in_words_what_was_run(tmp_path, model, vocabulary):
         "learner stochastic: a step after each batch",
         "topics of a document by the mean-field update",
         "moves births, accepted if they raise the ELBO",
-        "α, for the topics of a document 0.5, learned from the data",
-        "η, for the words of a topic 0.1, learned from the data",
-        "σ, the smoothing of finished topics 0.03, learned from the data",
+        "α, summed over the topics of a document 0.5 (learned from the data)",
+        "η, for each word of a topic 0.1 (learned from the data)",
+        "σ, for smoothing finished topics 0.03 (learned from the data)",
         "other options --batches 12 --sparsity 2 seed 7",
     ):
         assert shown in page.text

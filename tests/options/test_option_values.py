@@ -47,6 +47,7 @@ BASES = {
     "diff": "lda lda",
     "edit": "lda --rename 0=News --out out",
     "report": "lda --out out",
+    "plot": "lda themes --out out.png",
     "compare": "documents --models lda:2 --laps 1 --out out",
     "repair": "lda",
     "warmup": "",
@@ -369,6 +370,7 @@ seed: denoise restorer photo.png --out out --seed 1
 clean: denoise restorer photo.png --out out --clean patches --add-noise
 corpus: export lda --out out --to csv --corpus documents
 corpus: export lda --out out --to pyldavis
+corpus: export lda --out out --to datamapplot
 to: export mixture --out out --to mallet
 append: ingest texts.jsonl --out out --append documents
 overwrite: ingest texts.jsonl --append documents --overwrite

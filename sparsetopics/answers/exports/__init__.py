@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from sparsetopics.options.registry import imported
 
+Facts = dict[str, float] | None  # what a writer has to say of what it wrote
+
 
 class RunTarget(NamedTuple):
     """A format for the topics or components of a run, or for a topic path."""
@@ -29,6 +31,7 @@ RUN_TARGETS = {
     "csv": RunTarget("tables:write_csv", ("vectors", "spreadsheet_safe", "names")),
     "parquet": RunTarget("tables:write_parquet", ("vectors", "names")),
     "pyldavis": RunTarget("pyldavis:write_topics", ("documents",)),
+    "datamapplot": RunTarget("document_map:write_map", ("documents", "names")),
     "names": RunTarget("text_formats:write_names", ("names",)),
 }
 PATH_TARGETS = {
@@ -44,13 +47,14 @@ EXTENSIONS = {  # programs open by these
     "csv": ".csv",
     "parquet": ".parquet",
     "pyldavis": ".json",
+    "datamapplot": ".parquet",
     "newick": ".nwk",
     "names": ".toml",
 }
 OTHER_EXTENSIONS = (".arrow", ".htm", ".html", ".jsonl", ".npy", ".npz", ".pdf", ".xlsx")
 
 
-def writer(where: str) -> Callable[..., None]:
+def writer(where: str) -> Callable[..., Facts]:
     """Return the function that writes a format, ``module:function`` of a table above."""
-    function: Callable[..., None] = imported(f"{__name__}.{where}")
+    function: Callable[..., Facts] = imported(f"{__name__}.{where}")
     return function

@@ -10,6 +10,7 @@ from sparsetopics.answers.exports import (
     OTHER_EXTENSIONS,
     PATH_TARGETS,
     RUN_TARGETS,
+    Facts,
     RunTarget,
     writer,
 )
@@ -33,14 +34,14 @@ def export_run(
     names: Path | None = None,
     n_themes: int | None = None,
     overwrite: bool = False,
-) -> None:
+) -> Facts:
     """Write the run or topic path at ``path`` as ``target``.
 
     The target is a key of ``RUN_TARGETS`` or, for a topic path, of ``PATH_TARGETS``. ``documents``
     is the training corpus, for formats that also show documents. With ``spreadsheet_safe``, which
     is for CSV, words that begin like a formula get an apostrophe in front. ``names``, a file or
-    another run, are for formats with names. Raises OutputError, RunError, VocabularyError, or
-    OptionError for a combination that is not supported.
+    another run, are for formats with names. Returns what the writer says of the file. Raises
+    OutputError, RunError, VocabularyError, or OptionError for a combination that is not supported.
     """
     _output(out, target, overwrite, [path, documents])
     kind = _target_for(path, target)
@@ -52,7 +53,7 @@ def export_run(
     corpus = None
     if documents is not None and isinstance(model, Run):
         corpus = model.documents_at(documents)
-    export_model(
+    return export_model(
         model, target, out, documents=corpus, spreadsheet_safe=spreadsheet_safe, overwrite=overwrite
     )
 
@@ -66,7 +67,7 @@ def export_model(
     spreadsheet_safe: bool = False,
     has_names: bool = False,
     overwrite: bool = False,
-) -> None:
+) -> Facts:
     """Write a run or a topic path that is in memory, as ``export_run`` writes one on disk.
 
     Raises OptionError for a mixture of vectors if the format is for words.
@@ -81,7 +82,7 @@ def export_model(
     given = {"documents": documents, "spreadsheet_safe": spreadsheet_safe}
     own = {name: value for name, value in given.items() if name in kind.takes}
     with written(output) as aside:
-        writer(kind.where)(aside, model, **own)
+        return writer(kind.where)(aside, model, **own)
 
 
 def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False) -> None:
@@ -134,7 +135,7 @@ def _check(
         refuse("corpus", problem, "Name it with --corpus.")
     if documents is not None and "documents" not in kind.takes:
         problem = f"{target} takes no corpus, but {documents} is given"
-        refuse("corpus", problem, f"Only {_takers('documents')} shows documents.")
+        refuse("corpus", problem, f"Only {_takers('documents')} take one.")
     if has_names and kind is PATH_TARGETS.get(target):
         refuse("names", "a topic path takes no names", "Export one of its runs, which does.")
     if has_names and "names" not in kind.takes:
