@@ -108,7 +108,7 @@ def formulas(draws: int, documents: int, n_topics: int, words: int, eta: float) 
     for number, (kind, formula) in enumerate(FORMULAS.items()):
         rng = np.random.default_rng([number, documents])
         topic_word = topics(rng, n_topics, words, eta)
-        held: dict[str, list[FloatArray]] = defaultdict(list)
+        held: dict[str, list[dict[object, FloatArray]]] = defaultdict(list)
         base = rng.dirichlet(np.full(n_topics, 2.0))
         ends = rng.dirichlet(10 * base + 0.3, (len(SECTIONS), 2))
         for _ in range(draws):
@@ -121,10 +121,15 @@ def formulas(draws: int, documents: int, n_topics: int, words: int, eta: float) 
             design = design_of(formula, corpus)
             found = formula_effects(model_of(topic_word), corpus, design)
             beta = np.linalg.lstsq(design.rows, true)[0]
-            held["coefficients"].append(_holds(found.coefficients, beta))
-            held["shares"].append(_holds(found.estimates, design.contrasts @ beta))
+            held["coefficients"].append(dict(enumerate(_holds(found.coefficients, beta))))
+            places = (  # years differ between draws, and the values of a score in all
+                number if kind == "linear" else tuple(point.items())
+                for number, point in enumerate(design.points)
+            )
+            holds = _holds(found.estimates, design.contrasts @ beta)
+            held["shares"].append(dict(zip(places, holds, strict=True)))
         common = true.mean(axis=0) >= COMMON
-        of = {name: np.mean(own, axis=0) for name, own in held.items()}
+        of = {name: _means(own) for name, own in held.items()}
         cells = [kind, f"{documents:,}", n_topics]
         cells += [
             f"{each:.3f}" for own in of.values() for each in (own.mean(), own[:, common].mean())
@@ -154,6 +159,14 @@ def _bend(year: FloatArray, df: int) -> FloatArray:
     curve = sum((-1) ** n * np.asarray(own) / np.ptp(own) for n, own in enumerate(columns.values()))
     bent: FloatArray = (curve - curve.min()) / np.ptp(curve)
     return bent
+
+
+def _means(draws: list[dict[object, FloatArray]]) -> FloatArray:
+    """The shares of draws in which each number of each topic holds the truth."""
+    places = dict.fromkeys(place for draw in draws for place in draw)
+    return np.array(
+        [np.mean([draw[place] for draw in draws if place in draw], axis=0) for place in places]
+    )
 
 
 def _holds(found: Estimates, truth: FloatArray) -> FloatArray:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import ast
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import chdir
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from PIL import Image
 
 FOLDER = Path(__file__).parent.parent / "docs" / "notebooks"
 
@@ -37,10 +41,22 @@ def run_cells(notebook: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[d
 
 def _output(value: Any, number: int) -> dict[str, Any]:
     data = {"text/plain": repr(value).splitlines(keepends=True)}
-    if hasattr(value, "_repr_html_"):
-        data["text/html"] = value._repr_html_().splitlines(keepends=True)
-    shown = {"data": data, "execution_count": number, "metadata": {}}
+    metadata: dict[str, Any] = {}
+    html = value._repr_html_() if hasattr(value, "_repr_html_") else None
+    if html is not None:  # as it is for figures
+        data["text/html"] = html.splitlines(keepends=True)
+    if hasattr(value, "_repr_png_"):
+        picture, metadata["image/png"] = value._repr_png_()
+        data["image/png"] = [f"{b64encode(_smaller(picture)).decode()}\n"]
+    shown = {"data": data, "execution_count": number, "metadata": metadata}
     return {"output_type": "execute_result", **shown}
+
+
+def _smaller(picture: bytes) -> bytes:
+    """The picture in 128 colours, which takes a third of its bytes or less."""
+    image, buffer = Image.open(BytesIO(picture)).convert("RGB"), BytesIO()
+    image.quantize(128).save(buffer, "png", optimize=True)
+    return buffer.getvalue()
 
 
 def main() -> None:

@@ -358,7 +358,9 @@ def test_effects_and_correlations_are_those_of_the_command(models, kind, dated, 
     compared = model.prevalence(kept, formula=formula, differences=True).to_pylist()
     pairs = model.correlations(kept, names={0: "Crime"}).to_pylist()
 
-    assert found == said(*command, "--formula", formula)
+    assert [row | {"at_date": row["at_date"] and str(row["at_date"])} for row in found] == said(
+        *command, "--formula", formula
+    )
     assert compared == said(*command, "--formula", formula, "--differences")
     for row, other in zip(pairs, said(*command, "--correlations"), strict=True):
         assert row == (other | {"name": "Crime"} if row["topic"] == 0 else other)

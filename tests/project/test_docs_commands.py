@@ -1,6 +1,6 @@
 """The commands and the Python of the users' pages run as printed, on small data of the same names.
 
-The tutorials have their own tests, in ``test_docs``.
+The tutorials and the gallery have their own tests, in ``test_docs`` and ``test_gallery``.
 """
 
 import re
@@ -22,7 +22,6 @@ DOCUMENTS = {"news": "corpus", "train": "corpus", "heldout": "heldout"}
 RUNS = {name: name for name in ("run", "run-50", "run-100", "path", "mallet.txt")}
 IMAGES = {name: name for name in ("photos", "noisy.png")}
 IMAGES |= {"clean.png": "noisy.png", "noisy": "photos"}
-DIGITS = {"digits": "digits", "new-digits": "digits", "patches": "patches"}
 THINGS = {  # what each page needs but does not make: its name there, its name in example_world
     "README.md": {"stories": "stories"},
     "docs/index.md": {},
@@ -30,6 +29,9 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
         **{name: name for name in ("corpus.mm", "corpus.dictionary.txt", "heldout", "run")},
         "weights.txt": "mallet.txt",
     },
+    "docs/coming-from/bertopic.md": {},
+    "docs/coming-from/stm.md": {"articles.csv": "articles.csv"},
+    "docs/coming-from/topica.md": {},
     "docs/papers.md": {},
     "docs/which-model.md": DOCUMENTS,
     "docs/how-to/clusters.md": {"train": "corpus", "stories": "stories"},
@@ -40,11 +42,9 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
     "docs/how-to/evaluate.md": DOCUMENTS | RUNS,
     "docs/how-to/export.md": DOCUMENTS | RUNS | {"factors.npy": "factors.npy"},
     "docs/how-to/ingest.md": {
-        **{name: name for name in ("stories", "new.jsonl", "articles.csv", "photos", "digits.npz")},
-        "newer.jsonl": "newer.jsonl",
-        "table.csv": "table.csv",
-        "new-digits.npz": "digits.npz",
+        name: name for name in ("stories", "new.jsonl", "newer.jsonl", "articles.csv")
     },
+    "docs/how-to/figures.md": DOCUMENTS | RUNS,
     "docs/how-to/infer.md": DOCUMENTS | RUNS,
     "docs/how-to/inference-anywhere.md": {"run": "run", "posts.parquet": "posts.parquet"},
     "docs/how-to/interrupted-runs.md": {"run": "run", "corpus": "corpus"},
@@ -54,13 +54,16 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
     "docs/how-to/serve.md": {"run": "run"},
     "docs/how-to/themes.md": DOCUMENTS | {"run": "known-run"},
     "docs/how-to/topic-paths.md": DOCUMENTS,
-    "docs/how-to/train.md": DOCUMENTS | DIGITS | IMAGES,
+    "docs/how-to/train.md": DOCUMENTS,
+    "docs/how-to/vectors.md": DOCUMENTS
+    | IMAGES
+    | {"digits.npz": "digits.npz", "new-digits.npz": "digits.npz", "table.csv": "table.csv"},
 }
 LIBRARIES = {  # what the Python of a page imports, which may not be installed
     "docs/how-to/inference-anywhere.md": ("duckdb", "polars", "datasets"),
     "docs/how-to/serve.md": ("fastapi",),
 }
-TUTORIALS = {"docs/tutorial.md", "docs/sections-and-dates.md"}
+TUTORIALS = {"docs/tutorial.md", "docs/sections-and-dates.md", "docs/gallery.md"}
 WITHOUT_COMMANDS = {
     "docs/api.md",
     "docs/design/clusters.md",
@@ -85,7 +88,7 @@ def blocks(page):
 def commands(text):
     """Return the arguments of every ``sparsetopics`` command in a block, also after ``&&``."""
     lines = text.replace("\\\n", " ").replace("&&", "\n").splitlines()
-    words = [shlex.split(line, comments=True) for line in lines]
+    words = [shlex.split(line.partition(" > ")[0], comments=True) for line in lines]
     return [line[1:] for line in words if line[:1] == ["sparsetopics"]]
 
 

@@ -9,12 +9,14 @@ import notebooks
 pytest.importorskip("pandas")
 if not notebooks.FOLDER.is_dir():
     pytest.skip("needs docs/, which the source archive leaves out", allow_module_level=True)
-MOST_LINES = 20  # of code, of which making the data frame takes half
+MOST_LINES = 24  # of code, of which making the data frame takes a third
+MOST_CHARACTERS = 80_000  # of a picture in base64, which is 60 kB
 
 
 def heads_of(outputs):
     """The columns of the tables in the outputs of a cell."""
-    tables = ("".join(output["data"]["text/html"]) for output in outputs)
+    shown = [output["data"] for output in outputs]
+    tables = ("".join(data["text/html"]) for data in shown if "text/html" in data)
     return [re.findall(r"<th>(.*?)</th>", table.partition("</thead>")[0]) for table in tables]
 
 
@@ -33,6 +35,14 @@ def test_the_notebook_goes_from_a_data_frame_to_prevalence_and_a_page(tmp_path, 
     assert {"2001-10-01", "2001-11-01", "2001-12-01"} <= set(tables[4])
     page = (tmp_path / "topics.html").read_text(encoding="utf-8")
     assert "<html" in page
+
+
+def test_pictures_in_notebooks_are_small():
+    for path in notebooks.FOLDER.glob("*.ipynb"):
+        outputs = [out for cell in notebooks.read(path)["cells"] for out in cell.get("outputs", ())]
+        pictures = ["".join(out["data"].get("image/png", "")) for out in outputs]
+        assert any(pictures)
+        assert max(map(len, pictures)) < MOST_CHARACTERS
 
 
 def test_notebooks_are_short():
