@@ -214,7 +214,8 @@ def _difference_lines(table: pa.Table, found: Prevalence | Effects) -> list[str]
     from sparsetopics.answers.prevalence import Prevalence
 
     sized = table.append_column("size", absolute(table["difference"]))
-    best = _first(sized, adjusted_p_value="ascending", p_value="ascending", size="descending")
+    rising = [(name, "ascending") for name in ("adjusted_p_value", "p_value")]
+    best = sized.sort_by([*rising, ("size", "descending")]).slice(0, PRINTED_DIFFERENCES)
     rows, sides = best.to_pylist(), {}
     if isinstance(found, Prevalence):
         for title, prefix in (("group", ""), ("other group", "other_")):
@@ -236,18 +237,13 @@ def _difference_lines(table: pa.Table, found: Prevalence | Effects) -> list[str]
 
 def _pair_lines(table: pa.Table) -> list[str]:
     """The pairs of topics that occur together most."""
-    best = _first(table, correlation="descending")
+    best = table.sort_by([("correlation", "descending")]).slice(0, PRINTED_DIFFERENCES)
     rows = best.to_pylist()
     others = (f"{row['other_topic']} {shortened(row['other_name'], TOPIC)}" for row in rows)
     values, errors = best["correlation"].to_numpy(), best["standard_error"].to_numpy()
     numbers = {"correlation": [*map(_precise, values, errors)]}
     more = f"{quantity(table.num_rows - len(rows), 'pair')} with smaller correlations"
     return _row_lines(best, {"with": list(others)}, numbers, more, table.num_rows)
-
-
-def _first(table: pa.Table, **order: str) -> pa.Table:
-    """The rows with which a table begins in this order of its columns."""
-    return table.sort_by(list(order.items())).slice(0, PRINTED_DIFFERENCES)
 
 
 def _row_lines(

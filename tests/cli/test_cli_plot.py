@@ -103,6 +103,22 @@ def test_a_figure_shows_the_shares_that_prevalence_prints(example_world):
     assert any(np.allclose(points.get_xdata(), own) for own in of_topics.values())
 
 
+def test_a_figure_has_the_errors_over_runs_of_the_table(example_world):
+    corpus = Corpus.open(example_world / "corpus")
+    model, *others = (LDA(3, max_iter=2, random_state=seed).fit(corpus) for seed in range(3))
+    asked = {"formula": "~ section", "runs": others}
+
+    figure = model.plot.groups(corpus, by="section", **asked)
+
+    rows = model.prevalence(corpus, **asked).to_pylist()
+    ends = {(round(row["low"], 6), round(row["high"], 6)) for row in rows}
+    segments = [line for axes in figure.axes for line in axes.collections[0].get_segments()]
+    drawn = {tuple(np.round(segment[:, 0], 6).tolist()) for segment in segments}
+    assert drawn == ends
+    with pytest.raises(OptionError, match="runs: needs formula"):
+        model.plot.groups(corpus, by="section", runs=others)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -55,7 +55,7 @@ def test_the_package_has_few_entries():
 def test_there_are_not_more_lines_and_classes_than_needed():
     # An issue that states a budget of lines may raise these by it, and the classes by one for each
     # 70 lines of it; nothing else may.
-    assert sum(map(code_lines, TEXTS)) <= 37_000
+    assert sum(map(code_lines, TEXTS)) <= 36_999
     assert sum(map(n_classes, TEXTS)) <= 440
 
 
