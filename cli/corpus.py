@@ -10,14 +10,10 @@ import click
 from sparsetopics.answers.exports import CORPUS_TARGETS
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import quantity
-from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType, NumberType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import (
-    held_out_share_option,
-    json_option,
-    overwrite_option,
-    seed_option,
-)
+from sparsetopics.cli.shared_options import json_option, overwrite_option, seed_option
+from sparsetopics.options.option import Interval
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
 _SIZES_OF_PARTS = ("n_documents", "n_tokens", "n_items", "n_columns")
@@ -88,7 +84,14 @@ def validate(corpus: Path, as_json: bool) -> None:
 
 @command.command(short_help="Split a corpus at random.")
 @_CORPUS
-@held_out_share_option("Share of the documents or items to hold out.")
+@click.option(
+    "--held-out-share",
+    "share",
+    type=NumberType(Interval(0, 1, above_low=True, below_high=True)),
+    default=0.1,
+    show_default=True,
+    help="Share of the documents or items to hold out.",
+)
 @seed_option("Seed of the split.")
 @click.option("--out-train", type=NEW_PATH, required=True, help="Folder for the training part.")
 @click.option("--out-heldout", type=NEW_PATH, required=True, help="Folder for the held-out part.")

@@ -83,7 +83,8 @@ def command(
 
     HELDOUT must have the vocabulary of the training corpus: make it with `sparsetopics corpus
     split`, or with `sparsetopics ingest --vocabulary`. The scores of a run on its own training
-    corpus are called in-sample.
+    corpus are called in-sample. With several runs, the table also shows how far each is from the
+    best one, and the standard error of that paired difference.
 
     Topic models are scored by document completion: the model sees 80 % of the distinct words of
     each document and predicts the rest. The table also shows the ELBO per training token after the
@@ -116,7 +117,7 @@ def command(
     """
     check_needs({"overwrite": "report", **{row.key: "texts" for row in _OF_TEXTS}})
     from sparsetopics.corpora.ingest_options import document_options
-    from sparsetopics.evaluation.comparison.evaluate import ScoringPlan, score_models
+    from sparsetopics.evaluation.evaluate import ScoringPlan, score_models, score_records
 
     reading = document_options({row.name: values.pop(row.key) for row in _OF_TEXTS})
     data = {"models": values.pop("runs"), "heldout": where.seen_from_there(heldout)}
@@ -126,7 +127,7 @@ def command(
     for card in cards:
         for remark in card.remarks:
             say(f"{card.name}{remark}")
-    records = [card.as_dict() for card in cards]
+    records = score_records(cards)
     names, kinds = [card.name for card in cards], [card.kind for card in cards]
     lines = [*score_lines(names, kinds, records), "", *wrap(cards[0].extent, WIDTH)]
     show(records, lines, as_json=as_json)

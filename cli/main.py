@@ -42,7 +42,6 @@ COMMANDS = {  # a module each; described here, so that --help imports none of th
     "export": "Write a run for gensim, MALLET, pyLDAvis and others.",
     "report": "Write an HTML page about runs.",
     "plot": "Draw a figure of a run for a paper.",
-    "compare": "Train several models on the same data and compare them.",
     "repair": "Complete or remove what an interrupted command left.",
     "warmup": "Compile all kernels, so that later commands start at once.",
 }

@@ -234,28 +234,6 @@ def seed_option(text: str, most: float = inf) -> Decorator:
     return number_option("--seed", Interval(0, most, whole=True), 0, text)
 
 
-class _RenamedOption(click.Option):
-    """An option with two spellings, of which ``--help`` leaves out the first, old one."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        row = super().get_help_record(ctx)
-        return row and (row[0].removeprefix(f"{self.opts[0]}, "), row[1])
-
-
-def held_out_share_option(text: str) -> Decorator:
-    """``--held-out-share``, once ``--held-out``, which looks too much like ``--heldout CORPUS``."""
-    return click.option(
-        "--held-out",
-        "--held-out-share",
-        "share",
-        cls=_RenamedOption,
-        type=NumberType(Interval(0, 1, above_low=True, below_high=True)),
-        default=0.1,
-        show_default=True,
-        help=text,
-    )
-
-
 class TableCommand(click.Command):
     """A command with options of tables, listed by section.
 

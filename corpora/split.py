@@ -36,7 +36,11 @@ def split_corpus(
         for out in (train, held_out)
     ]
     corpus = open_corpus(path)
-    n_held_out, n_rows = count_held_out(corpus, share), corpus.sizes.n_docs
+    n_rows = corpus.sizes.n_docs
+    n_held_out = round(share * n_rows)
+    if not 0 < n_held_out < n_rows:
+        problem = f"{share} would hold out {n_held_out} of {n_rows} {corpus.noun}"
+        raise OptionError("held-out-share", problem, f"Leave {corpus.noun} on both sides.")
     is_held_out = np.zeros(n_rows, np.bool_)
     is_held_out[rng.permutation(n_rows)[:n_held_out]] = True
     with written_together(outputs) as (train_folder, held_out_folder):
@@ -44,16 +48,6 @@ def split_corpus(
             corpus.write_part(Path(path), ~is_held_out, train_folder),
             corpus.write_part(Path(path), is_held_out, held_out_folder),
         )
-
-
-def count_held_out(corpus: AnyCorpus, share: float) -> int:
-    """The number of rows in a ``share`` of a corpus; OptionError if a part would be empty."""
-    n_rows = corpus.sizes.n_docs
-    n_held_out = round(share * n_rows)
-    if not 0 < n_held_out < n_rows:
-        problem = f"{share} would hold out {n_held_out} of {n_rows} {corpus.noun}"
-        raise OptionError("held-out-share", problem, f"Leave {corpus.noun} on both sides.")
-    return n_held_out
 
 
 def check_alike(training: AnyCorpus, heldout: AnyCorpus, path: Path, where: str) -> None:

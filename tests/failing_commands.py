@@ -55,7 +55,6 @@ COMMANDS = {  # first those that fail while they read, where threads may be at w
     "export over a file": "export run --to csv --out news.jsonl",
     "report on nothing": "report nope --out x.html",
     "plot on nothing": "plot nope themes --out x.pdf",
-    "compare no model": "compare corpus --models lsa --out x",
     "topics with a damaged file of names": "topics run --names damaged.toml",
     "export with names of other topics": "export run --to csv --names other.toml --out x",
     "topics of a damaged run": "topics damaged-run",

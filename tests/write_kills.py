@@ -204,8 +204,7 @@ def _after(
     if status != -signal.SIGKILL:
         yield f"it ended with status {status} instead"
         return
-    if not scenario.name.startswith("compare"):  # whose runs and corpora are whole, each by itself
-        yield from _losses(scenario, work, said, old, wanted)
+    yield from _losses(scenario, work, said, old, wanted)
     repeated = scenario.command
     for _ in range(3):
         status = run(repeated, work, said)

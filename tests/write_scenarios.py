@@ -27,7 +27,7 @@ def import_all() -> None:
     """What children run, imported once in the parent, as it takes a second."""
     import sparsetopics.answers.exports.exporting
     import sparsetopics.answers.updating
-    import sparsetopics.evaluation.comparison.compare
+    import sparsetopics.evaluation.evaluate
     import sparsetopics.evaluation.report.report
     import sparsetopics.runs.train  # noqa: F401
 
@@ -71,7 +71,6 @@ def scenarios(given: Path) -> list[Scenario]:
     lda = ["train", f"{g}/train", "--out", "out", "--model", "lda", *_LAPS]
     mixture = ["train", f"{g}/vectors", "--out", "out", "--model", "mixture", *_LAPS]
     split = f"corpus split {g}/corpus --out-train out --out-heldout h"
-    compare = f"compare {g}/corpus --models lda:2 --laps 2 --out out --quiet"
     scored = "--report out.html"
     pairs = [
         ("ingest", f"ingest {g}/texts.jsonl --out out --quiet",
@@ -100,7 +99,6 @@ def scenarios(given: Path) -> list[Scenario]:
          f"corpus export {g}/heldout --to lda-c --out out", ["repair", "out"]),
         ("denoise", f"denoise {g}/patch-run {g}/photo.png --out out",
          f"denoise {g}/patch-run {g}/other.png --out out", ["repair", "out"]),
-        ("compare", compare, f"{compare} --seed 4", ["repair", "out"]),
     ]  # fmt: skip
     whole = [*lda, "--keep-state"]
     return [

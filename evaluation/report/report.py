@@ -49,7 +49,7 @@ def scored_report(
     and ``seed`` is that of the split of documents.
     Examples are from ``heldout``; without it the page has none.
     """
-    first = next((card for card in cards if isinstance(card, Scorecard)), cards[0])
+    first = cards[0]
     if isinstance(first, Scorecard):
         title, noun, n_scored = "Topic model evaluation", "documents", first.completion.n_documents
         score = first.completion
@@ -82,6 +82,8 @@ def scored_report(
 
 def scored_subject(card: AnyCard, heldout: AnyCorpus | None, *, workers: int) -> Subject:
     """Return what a page shows of a scored model, with examples from ``heldout``."""
+    if heldout is not None and card.run is not None:
+        heldout = card.run.reading(heldout, "held-out data")  # whose vocabulary may have grown
     if isinstance(card, Scorecard):
         return topic_subject(card.topics, heldout, card, workers=workers)
     return mixture_subject(card.run, heldout, card, workers=workers)

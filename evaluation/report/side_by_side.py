@@ -22,7 +22,8 @@ def short_names(subjects: Sequence[Subject]) -> list[str]:
 def differences(subjects: Sequence[Subject]) -> list[Estimate | None]:
     """Return the paired difference of each model from the best; none without several scores."""
     scores = [subject.heldout for subject in subjects if subject.heldout is not None]
-    return differences_from_best(scores) if len(scores) == len(subjects) > 1 else []
+    found = differences_from_best(scores)
+    return found if len(scores) == len(subjects) and any(found) else []
 
 
 def score_columns(subjects: Sequence[Subject]) -> list[Mapping[str, str]]:

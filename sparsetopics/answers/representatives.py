@@ -159,10 +159,13 @@ def _choose_from_part(
 ) -> list[list[Candidate]]:
     number, group, rows = part
     batch = group.read()[rows]
+    # Under the words of a run that a corpus has outgrown, documents may be empty.
+    has_words = np.diff(batch.indptr) > 0
+    batch = batch.take(np.flatnonzero(has_words))
     codes, keys, _ = grouping.of(group)
     names = [*(key.name for key in keys), None]  # the code −1, of no value, is the last one's
-    groups = [names[code] for code in codes[rows].tolist()]
-    places = [(number, row) for row in np.arange(group.n_docs)[rows].tolist()]
+    groups = [names[code] for code in codes[rows][has_words].tolist()]
+    places = [(number, row) for row in np.arange(group.n_docs)[rows][has_words].tolist()]
     shares = shares_of_batch(batch)
     return choose_from_batch(batch, shares, groups, topics, core, n_kept, places)
 

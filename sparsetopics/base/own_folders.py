@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sparsetopics.base.outputs import FolderKind
 from sparsetopics.base.staging import stranger_in
-from sparsetopics.base.transactions import APPEND_FOLDER, STATE_FOLDER, SUFFIX, Workspace
+from sparsetopics.base.transactions import APPEND_FOLDER, STATE_FOLDER, Workspace
 
 _CORPUS_FILES = re.compile(
     r"manifest\.json|(vocabulary|candidates)\.parquet|projection\.safetensors"
@@ -73,7 +73,6 @@ def _other_than(folder: Path, noun: str, is_own: Callable[[Path], bool]) -> str:
 
 CORPUS = _folder_of("a corpus folder", _CORPUS_FILES, ["manifest.json"], APPEND_FOLDER)
 RUN = _folder_of("a run folder", _RUN_FILES, ["model.json"], STATE_FOLDER)
-_UNFINISHED = _folder_of("an interrupted training", _RUN_FILES, [_PLAN], STATE_FOLDER)
 TOPIC_PATH = _folder_of("a topic path", _PATH_FILES, ["path.json", _PLAN], STATE_FOLDER, RUN)
 
 
@@ -87,24 +86,6 @@ def _stranger_of_quickstart(folder: Path) -> str:
     if not RUN.matches(folder / "run"):
         return "a folder that quickstart did not make"
     return _other_than(folder, "an output of quickstart", is_own)
-
-
-def _stranger_of_comparison(folder: Path) -> str:
-    def is_part(path: Path) -> bool:
-        return any(kind.matches(path) for kind in (CORPUS, RUN, TOPIC_PATH, _UNFINISHED))
-
-    def is_own(path: Path) -> bool:
-        return is_part(path) or _is_workspace(path) or (path.name == "report.html" and has_part)
-
-    has_part = any(map(is_part, folder.iterdir()))
-    if not has_part and not any(map(_is_workspace, folder.iterdir())):
-        return "a folder that is not a comparison"
-    return _other_than(folder, "a comparison", is_own)
-
-
-def _is_workspace(path: Path) -> bool:
-    """Whether the first part of a comparison is being made in ``path``."""
-    return path.name.endswith(SUFFIX) and Workspace(path).is_left
 
 
 def _stranger_of_denoised(folder: Path) -> str:
@@ -130,5 +111,4 @@ def own_folder_around(path: Path) -> Path | None:
 
 
 QUICKSTART = FolderKind("an output of quickstart", _stranger_of_quickstart)
-COMPARISON = FolderKind("a comparison", _stranger_of_comparison)
 DENOISED = FolderKind("an output of denoise", _stranger_of_denoised)

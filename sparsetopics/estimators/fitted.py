@@ -208,7 +208,7 @@ class FittedEstimator(RunEstimator):
         Raises ShapeError or VocabularyError for other columns, CorpusError without a document to
         score, and OptionError for ``texts`` if there are no topics.
         """
-        from sparsetopics.evaluation.comparison.evaluate import score_model
+        from sparsetopics.evaluation.evaluate import score_model
         from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
         from sparsetopics.evaluation.scoring.topic_scores import Scoring
 

@@ -63,10 +63,11 @@ def paired_difference(one: HeldoutScores, other: HeldoutScores) -> Estimate:
 def differences_from_best(scores: Sequence[HeldoutScores]) -> list[Estimate | None]:
     """Return the paired difference of each model from the best one; None for the best itself.
 
-    The best has the highest mean score, the first of equal ones. All are scores of the same rows.
+    The best has the highest mean score, the first of equal ones. All differences are None if the
+    models were not scored on the same tokens, because they know different words.
     """
-    if not scores:
-        return []
+    if not scores or not all(np.array_equal(each.sizes, scores[0].sizes) for each in scores):
+        return [None] * len(scores)
     best = int(np.argmax([mean_score(each).mean for each in scores]))
     return [
         None if place == best else paired_difference(each, scores[best])

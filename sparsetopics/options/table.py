@@ -72,7 +72,6 @@ DEFAULT_START: StartName = "distant"  # better than random documents under both 
 DEFAULT_MOVES: tuple[str, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, which predict better
 DEFAULT_LIKELIHOOD: str = "gaussian"
-DEFAULT_DOCUMENT_LIKELIHOOD: str = "multinomial"  # where the data have words
 DEFAULT_DOC_CONCENTRATION = 0.5  # total over the topics
 DEFAULT_WORD_CONCENTRATION = 0.1  # of each word
 DEFAULT_TOP_CONCENTRATION = 10.0

@@ -475,18 +475,6 @@ def test_train_replaces_no_files_of_other_programs(files, given, tmp_path):
     assert files_of(tmp_path) == before
 
 
-def test_compare_replaces_no_pages_of_others(given, tmp_path):
-    (tmp_path / "page").mkdir()
-    (tmp_path / "page" / "report.html").write_text("precious")
-    words = ["--models", "lda:2", "--laps", "2", "--out", "page", "--overwrite", "--quiet"]
-
-    found = run(["compare", str(given / "corpus"), *words], tmp_path)
-
-    hint = "Only folders that sparsetopics made are ever replaced."
-    assert f"but found a folder that is not a comparison. {hint}" in found.stderr
-    assert (tmp_path / "page" / "report.html").read_text() == "precious"
-
-
 def test_a_run_is_not_replaced_while_a_process_trains_it(given, tmp_path):
     model = LDA(2, max_iter=2).fit(Corpus.from_texts(["the owl", "a cat", "the cat"]))
     shutil.copytree(given / "run", tmp_path / "run")

@@ -1,11 +1,13 @@
 """``sparsetopics evaluate``: scores of training data, and texts to count coherence in."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from printed_tables import table_of
 from sparsetopics import LDA, Corpus, OptionError, SourceError, load
 from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.cli.main import main
@@ -44,6 +46,64 @@ def world(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def in_world(world, monkeypatch):
     monkeypatch.chdir(world)
+
+
+# --- several runs ---------------------------------------------------------------------------------
+def test_several_runs_have_paired_differences_from_the_best():
+    run("train", "news", "--model", "lda", "--laps", 2, "--topics", 2, "--quiet", "--out", "two")
+    runs = ("run", "two")
+
+    records = json.loads(run("evaluate", *runs, "more", "--json").stdout)
+    rows = table_of(run("evaluate", *runs, "more").stdout)
+
+    scores = [record["log_likelihood_per_token"] for record in records]
+    best, worse = int(np.argmax(scores)), int(np.argmin(scores))
+    found = records[worse]
+    assert found["difference_from_best"] == pytest.approx(scores[worse] - scores[best])
+    assert 0 < found["difference_standard_error"] < found["standard_error"]
+    assert records[best]["difference_from_best"] is None
+    assert records[best]["difference_standard_error"] is None
+    printed = {name: row["difference"] for name, row in rows.items()}
+    assert printed[str(runs[best])] == "-"
+    assert float(printed[str(runs[worse])]) == pytest.approx(
+        found["difference_from_best"], abs=6e-5
+    )
+
+
+def test_one_run_has_no_difference():
+    (record,) = json.loads(run("evaluate", "run", "more", "--json").stdout)
+
+    assert "difference_from_best" not in record
+    assert "difference" not in run("evaluate", "run", "more").stdout
+
+
+def test_runs_that_know_different_words_have_no_differences(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_jsonl(tmp_path / "few.jsonl", ["owls hunt mice", "cats hunt mice"] * 9)
+    write_jsonl(tmp_path / "many.jsonl", TEXTS)
+    run("ingest", "few.jsonl", "--out", "growing", "--quiet")
+    run("train", "growing", "--topics", 2, "--laps", 2, "--quiet", "--out", "before")
+    run("ingest", "many.jsonl", "--append", "growing", "--grow-vocabulary", "--quiet",
+        "--duplicate-ids", "keep")  # fmt: skip
+    run("train", "growing", "--topics", 2, "--laps", 2, "--quiet", "--out", "after")
+
+    found = run("evaluate", "before", "after", "growing", "--report", "page.html", "--json")
+
+    assert "so their scores are of different tokens." in found.stderr
+    assert not any("difference_from_best" in record for record in json.loads(found.stdout))
+    assert "difference from best" not in Path("page.html").read_text()
+    best = json.loads(run("documents", "before", "growing", "--json").stdout)
+    assert all(set(row["words"]) <= {"owls", "cats", "hunt", "mice"} for row in best)
+
+
+def test_runs_of_vectors_have_differences_per_item(tmp_path):
+    run("train", "vectors", "--model", "mixture", "--topics", 1, "--laps", 2, "--quiet", "--out",
+        tmp_path / "one")  # fmt: skip
+    records = json.loads(run("evaluate", "gaussians", tmp_path / "one", "vectors", "--json").stdout)
+
+    scores = [record["log_likelihood_per_item"] for record in records]
+    differences = [record["difference_from_best"] or 0.0 for record in records]
+    assert differences == pytest.approx([score - max(scores) for score in scores])
 
 
 # --- in-sample ------------------------------------------------------------------------------------

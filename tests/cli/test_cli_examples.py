@@ -63,7 +63,6 @@ SOURCES = {
     "report": same("run", "run-50", "run-100", "path", "names.toml") | {"train": "corpus"},
     "plot": same("run", "path") | {"train": "corpus"},
     "repair": same("corpus"),
-    "compare": {"news": "corpus", "digits": "digits"},
 }
 
 

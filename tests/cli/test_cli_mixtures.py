@@ -219,7 +219,7 @@ def test_evaluate_prints_a_line_for_each_run(prepared, trained, train, tmp_path)
 
     first, second = table_of(labelled).values()
     titles = ["run", "model", "log-lik/item", "std.err", "components", "used", "ELBO/item"]
-    assert list(first) == [*titles, "NMI", "accuracy", "majority"]
+    assert list(first) == [*titles[:4], "difference", *titles[4:], "NMI", "accuracy", "majority"]
     assert (first["model"], second["model"]) == ("mixture", "dp-mixture")
     record = evaluated(trained, prepared / "heldout")
     assert first["log-lik/item"] == f"{record['log_likelihood_per_item']:.4f}"

@@ -241,7 +241,10 @@ def test_evaluate_scores_the_exported_matrix_like_the_run(run_folder, heldout, m
         succeed("evaluate", run_folder, tmp_path / "m.npy", heldout, "--alpha", 0.5, "--json")
     )
 
-    unknown = ("model", "elbo_per_token", "in_sample", "smoothing", "topic_npmi")
+    unknown = (
+        *("model", "elbo_per_token", "in_sample", "smoothing", "topic_npmi"),
+        *("difference_from_best", "difference_standard_error"),
+    )
     told_by_runs_alone = {"run": "", **dict.fromkeys(unknown)}
     assert matrix["n_topics"] == 4
     assert run | told_by_runs_alone == pytest.approx(matrix | told_by_runs_alone)
@@ -298,10 +301,12 @@ def test_evaluate_prints_a_table_and_writes_a_report(run_folder, heldout, tmp_pa
 
     first, second = table_of(printed).values()
     assert list(first) == [
-        "run", "model", "log-lik/token", "std.err", "perplexity", "unigram", "topics", "NPMI",
-        "u_mass", "diversity", "inv.RBO", "ELBO/token",
+        "run", "model", "log-lik/token", "std.err", "difference", "perplexity", "unigram", "topics",
+        "NPMI", "u_mass", "diversity", "inv.RBO", "ELBO/token",
     ]  # fmt: skip
-    assert first | {"run": ""} == second | {"run": ""}
+    of_best = {"difference": "-", "std.err": "-"}  # the error of the difference
+    assert (first["difference"], second["difference"]) == ("-", "0.0000")
+    assert first | {"run": ""} == second | {"run": ""} | of_best
     assert first["run"] != second["run"]
     assert printed.split("\n\n")[-1].startswith("60 documents and ")
     assert max(map(len, printed.splitlines())) <= 80

@@ -112,7 +112,8 @@ def of_topics():
         "prevalence --correlations": told("prevalence", "lda", "documents", "--correlations"),
         "prevalence --out": told(*by_and_over, "--out", "prevalence.csv"),
         "documents": told("documents", "lda", "documents"),
-        "evaluate": told("evaluate", "lda", "hdp", "documents-heldout"),
+        "evaluate": told("evaluate", "lda", "documents-heldout"),
+        "evaluate of two runs": told("evaluate", "lda", "hdp", "documents-heldout"),
         "export": told("export", "lda", "--to", "csv", "--out", "lda.csv"),
         "report --methods": told("report", "lda", "--methods"),
         "export of a map": told(
@@ -124,7 +125,6 @@ def of_topics():
         "update again": told("update", "lda", "documents-train", "--out", "updated"),
         "diff": told("diff", "lda", "updated", "--corpus", "documents-train"),
         "edit": told("edit", "lda", "--rename", f"{first_topic('lda')}=News", "--out", "named"),
-        "compare": told("compare", "documents", "--models", "lda:2", *QUICK, "--out", "compared"),
     }
 
 
@@ -158,9 +158,6 @@ def of_mixtures():
         "evaluate of vectors": told("evaluate", "clusters", "vectors-heldout"),
         "evaluate without labels": told("evaluate", "clusters", "unlabelled"),
         "evaluate of a mixture": told("evaluate", "kinds", "documents-heldout"),
-        "compare of vectors": told(
-            *("compare", "vectors", "--models", "mixture:2", *QUICK, "--out", "compared-vectors")
-        ),
     }
 
 
@@ -239,6 +236,7 @@ def expected():
         "prevalence --out": keys["`prevalence --out`"],
         "documents": keys["`documents`"],
         "evaluate": topics,
+        "evaluate of two runs": topics | keys["… of several runs"],
         "export": path,
         "report --methods": keys["`report --methods`"],
         "export of a map": path | keys["… of `export --to datamapplot`"],
@@ -248,7 +246,6 @@ def expected():
         "update again": keys["`update`"],
         "diff": keys["`diff`"],
         "edit": keys["`edit`"],
-        "compare": keys["`compare`"],
         "train of vectors": trained,
         "train of a mixture": trained,
         "topics of a mixture": keys["`topics`"],
@@ -258,7 +255,6 @@ def expected():
         "evaluate of vectors": of_vectors | labels,
         "evaluate without labels": of_vectors,
         "evaluate of a mixture": mixtures | keys["… of documents"] | labels,
-        "compare of vectors": keys["`compare`"],
     }
 
 
@@ -272,15 +268,6 @@ def test_the_keys_are_exactly_those_of_the_page(world):
 
 def test_the_account_of_ingest_is_as_the_page_says(world):
     assert set(world["ingest"]["account"]) == listed()["… `account`"]
-
-
-def test_models_of_compare_are_as_the_page_says(world):
-    wanted = expected()
-    extra = {"name", "laps", "seconds", "difference_from_best", "difference_standard_error"}
-    assert listed()["… `models`"] == {"evaluate"} | extra
-    for case, of in (("compare", "evaluate"), ("compare of vectors", "evaluate of vectors")):
-        for record in world[case]["models"]:
-            assert set(record) == wanted[of] | extra, case
 
 
 def test_documents_of_infer_are_as_the_page_says(world):

@@ -262,7 +262,6 @@ def test_an_empty_source_is_refused(tmp_path, monkeypatch):
         ("denoise", "run", "a.png", "--out", "x", "--clean", ""),
         ("report", "", "--out", "x.html"),
         ("plot", "", "themes", "--out", "x.pdf"),
-        ("compare", "", "--out", "x"),
         ("export", "", "--out", "x.npz"),
     ],
 )

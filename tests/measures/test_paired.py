@@ -88,3 +88,11 @@ def test_a_model_alone_and_a_single_document_have_no_difference_or_error():
     assert differences_from_best([alone]) == [None]
     assert differences_from_best([alone, alone])[1] == (0.0, 0.0)
     assert math.isnan(paired_difference(one, other).standard_error)
+
+
+def test_scores_of_different_tokens_have_no_differences():
+    one, other = draw_scores(5)
+    shorter = HeldoutScores(one.log_likelihoods[1:], one.sizes[1:])
+
+    assert differences_from_best([one, shorter]) == [None, None]
+    assert differences_from_best([one, other._replace(sizes=other.sizes + 1)]) == [None, None]

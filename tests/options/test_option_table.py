@@ -4,10 +4,8 @@ from dataclasses import MISSING, fields
 from math import inf, nan
 
 import pytest
-from click.testing import CliRunner
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.cli.main import main
 from sparsetopics.options.option import NATURAL, SHARE, Interval, counts_from, shown
 from sparsetopics.options.resolve import resolve, values_of
 from sparsetopics.options.table import OPTION
@@ -139,15 +137,3 @@ def test_an_interval_says_what_it_wants(interval, inside, outside, wanted):
         with pytest.raises(OptionError) as error:
             interval.check("x", value)
         assert str(error.value) == f"x: must be {wanted}, but is {shown(value)}."
-
-
-@pytest.mark.parametrize("command", [("compare",), ("corpus", "split")])
-def test_the_old_spelling_of_a_share_is_taken_but_not_shown(command):
-    listed = CliRunner().invoke(main, [*command, "--help"]).stdout
-    refused = CliRunner().invoke(main, [*command, "news", "--held-out", "2"])
-
-    assert "--held-out-share NUMBER" in listed
-    assert "--held-out " not in listed.replace("--held-out-share", "")
-    assert "--held-out," not in listed
-    assert refused.exit_code == 1
-    assert refused.stderr == ("Error: --held-out-share: must be above 0 and below 1, but is 2.0.\n")

@@ -48,7 +48,6 @@ BASES = {
     "edit": "lda --rename 0=News --out out",
     "report": "lda --out out",
     "plot": "lda themes --out out.png",
-    "compare": "documents --models lda:2 --laps 1 --out out",
     "repair": "lda",
     "warmup": "",
 }
@@ -343,15 +342,6 @@ learner: train vectors --out out --model dp-mixture --learner gradient
 tree-tolerance: train vectors --out out --model dp-mixture --tree-tolerance 0.1
 criterion: train vectors --out out --model dp-mixture --criterion collapsed
 variance: train vectors --out out --model dp-mixture --variance 1
-held-out-share: compare documents --out out --models lda:2 --heldout documents --held-out-share 0.2
-likelihood: compare documents --out out --models lda:2 --likelihood multinomial
-likelihood: compare documents --out out --models mixture --likelihood gaussian
-models: compare documents --out out --models lda:0
-models: compare documents --out out --models lda:1000000000000
-models: compare documents --out out --models lda:inf
-models: compare documents --out out --models lda:
-models: compare documents --out out --models lda:2,lda:2
-models: compare vectors --out out --models lda:2
 overwrite: evaluate lda documents --overwrite
 text-field: evaluate lda documents --text-field body
 text-field: evaluate lda documents --texts story.txt --text-field body

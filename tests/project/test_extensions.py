@@ -222,8 +222,6 @@ def test_an_added_model_answers_what_the_others_do(called, tmp_path):
     for target in ("csv", "gensim", "mallet"):
         called("export", "run", "--to", target, "--out", f"topics.{target}")
         assert (tmp_path / f"topics.{target}").stat().st_size > 100
-    called("compare", "documents", "--models", "zipf:4,lda:4", "--laps", 2, "--out", "both")
-    assert load_run(tmp_path / "both" / "zipf-4").model.name == "zipf"
 
     found = sparsetopics.load(tmp_path / "run")
     assert isinstance(found, Zipf)

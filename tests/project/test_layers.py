@@ -48,7 +48,7 @@ def test_the_contracts_hold():
         ("sparsetopics/inference/laps.py", "from sparsetopics.corpora import corpus"),
         ("corpora/batching.py", "from sparsetopics.model import statistics"),
         ("corpora/sources/sources.py", "from sparsetopics.corpora.text import tokenizer"),
-        ("evaluation/report/report.py", "from sparsetopics.evaluation import comparison"),
+        ("evaluation/report/report.py", "from sparsetopics.evaluation import evaluate"),
     ],
 )
 @pytest.mark.parametrize("start", ["{}", "if TYPE_CHECKING:\n    {}", "def f():\n    {}"])

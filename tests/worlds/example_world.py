@@ -29,7 +29,6 @@ USUAL = {
     "train": QUICK,
     "path": QUICK,
     "resume": {"quiet": True},
-    "compare": QUICK,
     "ingest": {"quiet": True, "overwrite": True},
     "corpus": {"split": OVERWRITE, "export": OVERWRITE},
     **dict.fromkeys(("infer", "prevalence", "export", "report", "plot", "denoise"), OVERWRITE),

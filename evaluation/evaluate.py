@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,9 +16,10 @@ from sparsetopics.corpora.ingest_options import IngestOptions
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, read_topics
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
-from sparsetopics.evaluation.scoring.topic_scores import Scoring, score_topics
+from sparsetopics.evaluation.scoring.topic_scores import Record, Scoring, score_topics
 from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.execution.executors import open_broadcast_map
+from sparsetopics.measures.paired import differences_from_best
 from sparsetopics.options.option import check_extension
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
@@ -80,6 +82,18 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
         page = scored_report(cards, *names, plan.seed or 0, heldout, workers=plan.place.workers)
         write_page(output, page)
     return cards
+
+
+def score_records(cards: Sequence[AnyCard]) -> list[Record]:
+    """Return the records of ``evaluate --json``, for several models with paired differences."""
+    records = [card.as_dict() for card in cards]
+    found = differences_from_best([card.heldout for card in cards])
+    if any(found):
+        for record, difference in zip(records, found, strict=True):
+            mean, error = difference or (None, math.nan)
+            record["difference_from_best"] = mean
+            record["difference_standard_error"] = None if math.isnan(error) else error
+    return records
 
 
 def score_model(

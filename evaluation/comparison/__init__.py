@@ -1,1 +1,0 @@
-"""What ``evaluate`` and ``compare`` do: several models scored alike, side by side."""
