@@ -31,7 +31,7 @@ from sparsetopics.corpora.ingest_options import IngestOptions, job_of
 from sparsetopics.corpora.readers.blocks import whole
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
-from sparsetopics.corpora.readers.options import DATE_FORMAT, KEEP
+from sparsetopics.corpora.readers.options import DATE_FORMAT
 from sparsetopics.corpora.repeated_ids import SKIP, Extended
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import local_paths, names_of, without_empty
@@ -207,7 +207,7 @@ def _check_options(options: IngestOptions) -> None:
         ("language", language is not None, _UNCHANGED),
         ("overwrite", options.overwrite, _UNCHANGED),
         ("candidates", not options.candidates, "which counts words if the corpus does"),
-        (KEEP, options.read.keep, "which keeps the fields of the corpus"),
+        ("keep", options.read.keep, "which keeps the fields of the corpus"),
         (DATE_FORMAT, options.read.date_format, "which uses the formats of the corpus"),
     ):
         if given:

@@ -39,7 +39,7 @@ from sparsetopics.corpora.memory_arrays import (
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldTypes
-from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import IN_MEMORY, table_blocks
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
@@ -229,7 +229,7 @@ def corpus_of_table(
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
     """
     options = options_at(FROM_TABLE, given)
-    has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
+    has_ids = options.read.used[0] in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
     return _corpus_of_blocks(blocks_of_table(table, options.read), IN_MEMORY, options, names)
 

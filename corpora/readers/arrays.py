@@ -24,7 +24,6 @@ from sparsetopics.corpora.sources.byte_stream import (
     SourceFile,
     open_bytes,
     open_unpacked,
-    reading,
 )
 
 _VALUES_NAME = "values"
@@ -35,7 +34,7 @@ _ID_NAMES = ("item_ids", "ids", "id")
 def read_npy(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVectors]:
     """Read a file of one array; items have no ids and no labels."""
     where = str(file.path)
-    with reading(file.path), open_bytes(file.path) as stream:
+    with open_bytes(file.path) as stream:
         for first, rows in _row_blocks(stream, where):
             nothing = pa.nulls(len(rows), pa.string())
             yield partial(vector_block, where, first, rows, nothing, nothing)
@@ -45,9 +44,8 @@ def read_npz(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVe
     """Read a file of an array of values, with arrays of labels and ids if there are any."""
     where = str(file.path)
     with (
-        reading(file.path),
-        zip_errors(where),
         open_unpacked(file.path) as raw,
+        zip_errors(where),
         zipfile.ZipFile(raw) as archive,
     ):
         check_members(archive, where)

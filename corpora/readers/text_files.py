@@ -19,7 +19,6 @@ from sparsetopics.corpora.sources.byte_stream import (
     n_bytes_of,
     open_bytes,
     read_utf8,
-    reading,
 )
 from sparsetopics.corpora.sources.encodings import Decoding
 from sparsetopics.corpora.sources.source_files import bare_suffix, names_of
@@ -38,8 +37,7 @@ def read_text(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pen
     n_bytes = 0
     for file in files:
         together.append(file._replace(path=absolute(file.path)))
-        with reading(file.path):
-            n_bytes += n_bytes_of(file.path)
+        n_bytes += n_bytes_of(file.path)
         if n_bytes >= BLOCK_BYTES or len(together) == _MOST_FILES:
             yield partial(_decode_files, together, options)
             together, n_bytes = [], 0
@@ -67,7 +65,7 @@ def doubts_about_text(files: Sequence[SourceFile], *, by_line: bool) -> Iterator
 
 
 def _first_lines(path: Place) -> list[bytes]:
-    with reading(path), open_bytes(path) as stream:
+    with open_bytes(path) as stream:
         start = stream.read(_FIRST_BYTES)
     lines = start.rstrip().split(b"\n")
     return lines[:-1] if len(start) == _FIRST_BYTES else lines  # the last may go on

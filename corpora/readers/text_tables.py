@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, word_lists
 from sparsetopics.corpora.readers.fields import unkept
-from sparsetopics.corpora.readers.options import ReadOptions, fields_of, find_fields, no_text
+from sparsetopics.corpora.readers.options import ReadOptions, find_fields, no_text
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
     Piece,
@@ -44,7 +44,7 @@ def _columns_noting(
     """The columns of id, label, text and kept fields; those that ``all`` cannot keep are noted in
     ``left_out``, with the reason."""
     names = column_names(schema, where)
-    asked = dict.fromkeys([*fields_of(options), *options.kept.named])
+    asked = dict.fromkeys([*options.used, *options.kept.named])
     names += [name for name in asked if name not in names and type_of(schema, name) is not None]
     numeric = {field.name for field in schema if in_words(field.type) == "numbers"}
     found = find_fields(names, options, where, () if where == IN_MEMORY else numeric)

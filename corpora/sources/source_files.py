@@ -27,7 +27,6 @@ from sparsetopics.corpora.sources.byte_stream import (
     is_file,
     open_bytes,
     packing_of,
-    reading,
 )
 from sparsetopics.corpora.sources.encodings import kind_of_other
 from sparsetopics.corpora.sources.remote import RemoteFile, find_remote, is_url
@@ -194,7 +193,7 @@ def _common_format(files: Sequence[SourceFile], table: FormatTable) -> str:
 def _known_format(path: Place, table: FormatTable) -> str:
     name = table.format_of(path)
     if name is None:
-        with reading(path), open_bytes(path) as stream:
+        with open_bytes(path) as stream:
             kind, hint = kind_of_other(stream.read(_FIRST_BYTES))
         if kind and "zip" not in kind:  # many formats are zip archives
             raise SourceError(str(path), f"the file is {kind}", hint)
