@@ -223,6 +223,16 @@ def test_every_page_is_seen(version, compression, tmp_path):
         assert longest == {"name": 9, "label": 3, "long": 3_000}
 
 
+def test_a_list_of_doubles_that_claims_more_than_the_footer_holds_is_refused(tmp_path):
+    """It would take more memory than there is: doubles were skipped, not read."""
+    footer = b"\x49\xf7" + b"\xff" * 8 + b"\x0f" + bytes(80)
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+
+    with path.open("rb") as raw, pytest.raises(ValueError, match="footer is damaged"):
+        check_sizes(raw)
+
+
 def test_chunks_that_share_their_pages_are_refused(tmp_path, monkeypatch):
     """A short foot could have the same pages looked at for hours."""
     path = tmp_path / "a.parquet"
