@@ -90,8 +90,7 @@ def append(
         job_hash = "" if job is None else hashlib.sha256(job.text.encode()).hexdigest()
         if job_hash in before.appended:
             say(f"{folder}: the same command has added these documents before; it adds nothing.")
-            files = FileAccount((), collection.account.left_out)
-            return 0, IngestSummary.of(before, files)
+            return 0, IngestSummary.of(before, FileAccount((), collection.account.left_out))
         workspace.clear()
         workspace.new.mkdir()
         options = _keeping(options, before, collection)

@@ -35,7 +35,7 @@ from sparsetopics.corpora.readers.blocks import (
     whole,
     with_error_last,
 )
-from sparsetopics.corpora.readers.fields import NO_NOTES, FieldType, FieldTypes
+from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection, place_of
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_files import doubts_about_text
@@ -55,13 +55,7 @@ from sparsetopics.corpora.store.document_rows import (
 )
 from sparsetopics.corpora.store.manifest import ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import ShardWriter
-from sparsetopics.corpora.store.unfinished import (
-    Spool,
-    WorkFolder,
-    corpus_output,
-    paths_of,
-    work_folder,
-)
+from sparsetopics.corpora.store.unfinished import Spool, corpus_output, paths_of, work_folder
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.candidates import save_candidates
 from sparsetopics.corpora.text.pruning import prune, tally_words
@@ -95,14 +89,9 @@ class IngestSummary(NamedTuple):
     @classmethod
     def of(cls, manifest: DocumentManifest, files: FileAccount) -> IngestSummary:
         """What the corpus of this manifest holds, of which ``files`` were read now."""
-        numbers = {name: int(total) for name, total in manifest.totals.items()}
+        sizes = {name: int(total) for name, total in manifest.totals.items()}
         return cls(
-            **numbers,
-            fields=manifest.fields,
-            notes=NO_NOTES,
-            files=files,
-            account=None,
-            new_words=(),
+            **sizes, fields=manifest.fields, notes={}, files=files, account=None, new_words=()
         )
 
 
@@ -215,7 +204,10 @@ def ingest(
         given, left_out, candidates = options.vocabulary, None, None
         if isinstance(given, Path):
             given = vocabulary_of_corpus(given)
-        tokenizer = _settled_once(place, reading, given)
+        # Phrases are learned only if an earlier process has not learned them.
+        tokenizer = place.kept_tokenizer() or settle_tokenizer(reading, given)
+        if tokenizer is not None and options.phrases is not None:
+            place.keep_tokenizer(tokenizer)
         rules, spool = options.read.rules, None
         needs_types = bool(options.read.keep or rules.date_formats)
         # Words, types of fields and repeated ids are known only after a pass over all documents.
@@ -246,18 +238,6 @@ def ingest(
         account = written.account_of(vocabulary, left_out)
         summary = IngestSummary.of(manifest, collection.account)
         return summary._replace(account=account, notes=notes, n_repeated=ids.n_skipped)
-
-
-def _settled_once(
-    place: WorkFolder, reading: Reading, given: Vocabulary | None
-) -> TokenizerOptions | None:
-    """The settings; phrases are learned only if an earlier process has not learned them."""
-    if reading.options.phrases is None:
-        return settle_tokenizer(reading, given)
-    tokenizer = place.kept_tokenizer() or settle_tokenizer(reading, given)
-    if tokenizer is not None:
-        place.keep_tokenizer(tokenizer)
-    return tokenizer
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
@@ -309,8 +289,7 @@ def counted_blocks(
     earlier process spooled are not decoded again; the others are spooled now."""
     function = None if tokenizer is None else tokenizer.function
     here = partial(_count, tokenizer=tokenizer, read=reading.options.read)
-    count = where_function_is_same(here, function)
-    mapped = partial(reading.mapped, count)
+    mapped = partial(reading.mapped, where_function_is_same(here, function))
     blocks = mapped() if spool is None else spool.keep(mapped, reading.here)
     return reported(ids.watch(blocks), "reading", "document", reading.on_progress)
 

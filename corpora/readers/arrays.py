@@ -43,11 +43,7 @@ def read_npy(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVe
 def read_npz(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVectors]:
     """Read a file of an array of values, with arrays of labels and ids if there are any."""
     where = str(file.path)
-    with (
-        open_unpacked(file.path) as raw,
-        zip_errors(where),
-        zipfile.ZipFile(raw) as archive,
-    ):
+    with open_unpacked(file.path) as raw, zip_errors(where), zipfile.ZipFile(raw) as archive:
         check_members(archive, where)
         headers = _headers(archive, where)
         _check_named(headers, options, where)

@@ -79,8 +79,7 @@ def read_triples(
     n_docs_before = 0
     for file in files:
         path = file.path
-        vocabulary = options.vocabulary_file or words_beside(path, vocabulary_names)
-        words = read_words(vocabulary)
+        words, vocabulary = words_beside(path, options, vocabulary_names)
         with closing(line_blocks(path, None)) as blocks:
             size, layout, parts = opened(blocks, path, len(words), vocabulary)
             for numbers, triples in _whole_documents(path, size, parts, layout):
@@ -319,17 +318,21 @@ def _of_dictionary(lines: Sequence[str], path: Place) -> pa.StringArray:
     return pa.array([words[number] for number in range(len(words))], pa.string())
 
 
-def words_beside(source: Place, names_for: Callable[[str], list[str]]) -> Place:
-    """The first existing file of those ``names_for`` the file, packed or not, in its folder.
+def words_beside(
+    source: Place, options: ReadOptions, names_for: Callable[[str], list[str]]
+) -> tuple[pa.StringArray, Place]:
+    """The words of the file that the options name, or else of the first existing one of those
+    ``names_for`` the source, packed or not, in its folder; and that file.
 
-    Raises SourceError if there is none.
+    Raises SourceError if there is none, and what ``read_words`` raises.
     """
     names = names_for(source.name)
-    place = next(filter(is_file, packed_or_not(source, names)), None)
+    beside = filter(is_file, packed_or_not(source, names))
+    place = options.vocabulary_file or next(beside, None)
     if place is None:
         hint = "Name the vocabulary, one word a line, with --vocabulary-file."
         raise SourceError(str(source), f"there is no {' or '.join(names)} beside it", hint)
-    return place
+    return read_words(place), place
 
 
 def vocabulary_names(name: str) -> list[str]:

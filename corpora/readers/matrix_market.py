@@ -148,8 +148,7 @@ def _opened(
     size = Size(shape["document"], shape["word"], head.n_entries)
     columns = names if head.field == "pattern" else (*names, "count")
     layout = LineLayout(columns, is_real=head.field == "real", least_count=0)
-    parts = (parse(block, layout) for block in rest)
-    return size, layout, _by_document(parts)
+    return size, layout, _by_document(parse(block, layout) for block in rest)
 
 
 def _by_document(parts: Iterator[Lines]) -> Iterator[Lines]:

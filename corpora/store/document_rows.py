@@ -36,7 +36,6 @@ from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_ste
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import RowGroup, RowKind, Rows
 from sparsetopics.corpora.text.account import WordAccount
-from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
 DOCS_PER_ROW_GROUP = 8_192
@@ -133,8 +132,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
 
 def save_vocabulary(folder: Path, vocabulary: Vocabulary) -> VocabularyEntry:
     """Write the vocabulary of a corpus; return its entry in the manifest."""
-    vocabulary.save(folder)
-    entry = FileEntry.of(folder / VOCABULARY_FILE)
+    entry = vocabulary.save(folder)
     return VocabularyEntry(entry.file, entry.n_bytes, entry.sha256, vocabulary.fingerprint)
 
 

@@ -107,9 +107,7 @@ def match_tokens(texts: pa.StringArray, pattern: Pattern) -> Tokens:
 
 def tokens_of_lists(documents: Sequence[Sequence[str]] | pa.ListArray) -> Tokens:
     """Tokens from lists of strings, (n_docs,), in Python or in Arrow; none is null."""
-    lists: pa.ListArray = documents
-    if not isinstance(documents, pa.ListArray):
-        lists = pa.array(documents, pa.list_(pa.string()))
+    lists = pa.array(documents, pa.list_(pa.string()))
     encoded, lengths = lists.flatten().dictionary_encode(), pc.list_value_length(lists)
     indptr = np.concatenate(([0], np.cumsum(np.asarray(lengths), dtype=np.int64)))
     return Tokens(encoded.dictionary, indptr, np.array(encoded.indices, np.int32), NO_LETTERS)
