@@ -49,7 +49,6 @@ from sparsetopics.corpora.store.document_rows import (
     DocumentManifest,
     Documents,
     encode,
-    vocabulary_of_corpus,
     with_places,
     write_manifest,
 )
@@ -90,9 +89,8 @@ class IngestSummary(NamedTuple):
     def of(cls, manifest: DocumentManifest, files: FileAccount) -> IngestSummary:
         """What the corpus of this manifest holds, of which ``files`` were read now."""
         sizes = {name: int(total) for name, total in manifest.totals.items()}
-        return cls(
-            **sizes, fields=manifest.fields, notes={}, files=files, account=None, new_words=()
-        )
+        fields = manifest.fields
+        return cls(**sizes, fields=fields, notes={}, files=files, account=None, new_words=())
 
 
 class IngestProgress(NamedTuple):
@@ -203,7 +201,7 @@ def ingest(
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
         given, left_out, candidates = options.vocabulary, None, None
         if isinstance(given, Path):
-            given = vocabulary_of_corpus(given)
+            given = DocumentManifest.load(given).read_vocabulary(given)
         # Phrases are learned only if an earlier process has not learned them.
         tokenizer = place.kept_tokenizer() or settle_tokenizer(reading, given)
         if tokenizer is not None and options.phrases is not None:

@@ -160,12 +160,6 @@ def write_manifest(
     return manifest
 
 
-def vocabulary_of_corpus(folder: Path) -> Vocabulary:
-    """The vocabulary of a corpus of documents; CorpusFormatError if the folder is none, or if the
-    file is missing or damaged."""
-    return DocumentManifest.load(folder).read_vocabulary(folder)
-
-
 def settings_hash(settings: Mapping[str, Setting] | None) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
