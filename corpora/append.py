@@ -35,11 +35,7 @@ from sparsetopics.corpora.readers.options import DATE_FORMAT
 from sparsetopics.corpora.repeated_ids import SKIP, Extended
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import local_paths, names_of, without_empty
-from sparsetopics.corpora.store.document_rows import (
-    DocumentManifest,
-    save_vocabulary,
-    settings_hash,
-)
+from sparsetopics.corpora.store.document_rows import DocumentManifest, save_vocabulary
 from sparsetopics.corpora.store.manifest import FILE_NAME
 from sparsetopics.corpora.store.unfinished import SPOOL, Spool
 from sparsetopics.corpora.text.candidates import grown, read_candidates, save_candidates, totals_of
@@ -238,7 +234,8 @@ def _check_tokenizer(
         return
     if manifest.tokenizer is None:
         raise OptionError("append", f"the corpus was made from counts, but {where} holds text")
-    if settings_hash(tokenizer.settings()) != settings_hash(manifest.tokenizer):
+    own, given = map(msgspec.to_builtins, (manifest.tokenizer, tokenizer.settings()))
+    if own != given:  # lists and tuples are alike
         hint = "Leave it out to use that of the corpus."
         raise OptionError("append", "the given tokeniser is not that of the corpus", hint)
 

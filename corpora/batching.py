@@ -14,14 +14,7 @@ from typing import Generic, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.base.batches import (
-    DocumentBatch,
-    IntArray,
-    Source,
-    StoredBatch,
-    VectorBatch,
-    VectorSource,
-)
+from sparsetopics.base.batches import DocumentBatch, IntArray, Source, StoredBatch, VectorBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
@@ -70,7 +63,7 @@ def plan_vector_batches(
     rng: np.random.Generator,
     *,
     resident_bytes: int = RESIDENT_BYTES,
-) -> VectorSource:
+) -> Batches[VectorBatch]:
     """Divide the items at random into batches whose sizes differ by at most one.
 
     A corpus of at most ``resident_bytes`` of values is read once and kept. For a larger one, the

@@ -18,13 +18,7 @@ from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.ingest_options import (
-    IngestOptions,
-    given_of_tokens,
-    job_of,
-    settings_of,
-    settled_tokenizer,
-)
+from sparsetopics.corpora.ingest_options import IngestOptions, job_of, settled_tokenizer
 from sparsetopics.corpora.readers.blocks import (
     NO_ACCOUNT,
     AnyCounted,
@@ -50,7 +44,6 @@ from sparsetopics.corpora.store.document_rows import (
     Documents,
     encode,
     with_places,
-    write_manifest,
 )
 from sparsetopics.corpora.store.manifest import ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import ShardWriter
@@ -223,14 +216,14 @@ def ingest(
         types, notes = told.types, told.notes  # known now, if blocks are spooled
         written = write_shards(place.corpus, blocks, vocabulary, types, ids, reading)
         if tokenizer is not None:
-            settings = settings_of(tokenizer, options, written.reading)
+            settings = options.settings_of(tokenizer, written.reading)
             vocabulary = replace(vocabulary, tokenizer=settings)
         n_unknown = 0 if given is None else written.n_unknown_tokens  # others were pruned
         left_over = len(written.skipped), n_unknown
         if not written.shards:
             raise written.error
         made = Documents(vocabulary, (), *left_over, types, has_ids=ids.are_given, rules=rules)
-        manifest = write_manifest(place.corpus, made, written.shards, candidates)
+        manifest = DocumentManifest.write(place.corpus, made, written.shards, candidates)
         if ids.n_skipped:
             say(f"{out}: left out {quantity(ids.n_skipped, 'document')} with an id that is taken.")
         account = written.account_of(vocabulary, left_out)
@@ -244,7 +237,7 @@ def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOpt
     if collection.format.counted:
         if options.phrases is not None or options.tokenizer is not None:
             first = [] if options.phrases is None else ["phrases"]
-            names = [*first, *given_of_tokens(options), "lowercase"]
+            names = [*first, *options.given_of_tokens, "lowercase"]
             raise OptionError(names[0], f"needs text, but {names_of(collection.files)} has counts")
         return None
     return settled_tokenizer(options, given, partial(_tokens, reading))

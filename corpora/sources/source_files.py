@@ -12,13 +12,7 @@ from typing import NamedTuple
 from sparsetopics.base.errors import OptionError, SourceError, source_errors
 from sparsetopics.base.safe_reading import check_regular, is_utf8
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.sources.account import (
-    MOST_NAMED,
-    VOCABULARY,
-    FileAccount,
-    FileGroup,
-    groups_of_left_out,
-)
+from sparsetopics.corpora.sources.account import MOST_NAMED, FileAccount, groups_of_left_out
 from sparsetopics.corpora.sources.archives import ZipMember, zip_members
 from sparsetopics.corpora.sources.byte_stream import (
     Place,
@@ -134,11 +128,9 @@ def find_of_one_format(
     found.say_skipped(say)
     vocabularies = _take_words_apart(found, format_name, table, vocabulary_file)
     name = format_name or _common_format(found.files, table)
-    read = [FileGroup.of(name, found.files)]
-    if vocabularies:
-        read.append(FileGroup.of(VOCABULARY, vocabularies))
     left_out = groups_of_left_out(found.left_out, found.skipped_links)
-    return found.files, FileAccount(tuple(read), left_out)
+    read = {name: found.files, "vocabulary": vocabularies}
+    return found.files, FileAccount.of(read, left_out)
 
 
 def _take_words_apart(
