@@ -31,7 +31,6 @@ from sparsetopics.corpora.ingest_options import IngestOptions, job_of
 from sparsetopics.corpora.readers.blocks import whole
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
-from sparsetopics.corpora.readers.options import DATE_FORMAT
 from sparsetopics.corpora.repeated_ids import SKIP, Extended
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import local_paths, names_of, without_empty
@@ -203,7 +202,7 @@ def _check_options(options: IngestOptions) -> None:
         ("overwrite", options.overwrite, _UNCHANGED),
         ("candidates", not options.candidates, "which counts words if the corpus does"),
         ("keep", options.read.keep, "which keeps the fields of the corpus"),
-        (DATE_FORMAT, options.read.date_format, "which uses the formats of the corpus"),
+        ("date-format", options.read.date_format, "which uses the formats of the corpus"),
     ):
         if given:
             raise OptionError(name, f"cannot be combined with --append, {why}")
@@ -234,8 +233,9 @@ def _check_tokenizer(
         return
     if manifest.tokenizer is None:
         raise OptionError("append", f"the corpus was made from counts, but {where} holds text")
-    own, given = map(msgspec.to_builtins, (manifest.tokenizer, tokenizer.settings()))
-    if own != given:  # lists and tuples are alike
+    settings = manifest.tokenizer, tokenizer.settings()
+    own, given = (msgspec.json.encode(each, order="sorted") for each in settings)
+    if own != given:
         hint = "Leave it out to use that of the corpus."
         raise OptionError("append", "the given tokeniser is not that of the corpus", hint)
 

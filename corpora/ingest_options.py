@@ -36,8 +36,6 @@ from sparsetopics.options.ingest_table import FROM_TOKENS, INGEST_OPTION
 from sparsetopics.options.option import Given, check_values, fields_by_part, made, quoted, taken
 from sparsetopics.options.workplace import Workplace
 
-VOCABULARY = "vocabulary"  # given as an object, or as the folder of a corpus or a run
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOptions:
@@ -163,9 +161,10 @@ def options_at(
     arguments: Mapping[str, Any],  # whatever users pass
 ) -> IngestOptions:
     """The options among the arguments of a function of ``Corpus``."""
-    rows = [row for row in INGEST_OPTION.values() if row.is_at(door) and row.name != VOCABULARY]
+    # A vocabulary is given as an object, or as the folder of a corpus or a run.
+    rows = [row for row in INGEST_OPTION.values() if row.is_at(door) and row.name != "vocabulary"]
     given = {row.name: arguments.get(row.argument or row.key) for row in rows}
-    return document_options(given, vocabulary=arguments.get(VOCABULARY))
+    return document_options(given, vocabulary=arguments.get("vocabulary"))
 
 
 def document_options(

@@ -16,15 +16,10 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.array_files import NpyHeader, read_exactly, read_npy_header
 from sparsetopics.base.errors import SourceError, source_errors
-from sparsetopics.corpora.readers.blocks import PendingVectors, vector_block
+from sparsetopics.corpora.readers.blocks import PendingVectors, rows_per_block, vector_block
 from sparsetopics.corpora.readers.options import VectorReadOptions
 from sparsetopics.corpora.sources.archives import check_members, zip_errors
-from sparsetopics.corpora.sources.byte_stream import (
-    BLOCK_BYTES,
-    SourceFile,
-    open_bytes,
-    open_unpacked,
-)
+from sparsetopics.corpora.sources.byte_stream import SourceFile, open_bytes, open_unpacked
 
 _VALUES_NAME = "values"
 _LABEL_NAMES = ("labels", "label", "y")
@@ -85,7 +80,7 @@ def _row_blocks(stream: IO[bytes], where: str) -> Iterator[tuple[int, NDArray[np
             expected = "real numbers of shape (n_items, n_columns)"
             raise SourceError(where, f"expected {expected}, but found {header}")
         n_rows, n_columns = header.shape
-        step = max(1, BLOCK_BYTES // (n_columns * max(4, header.dtype.itemsize)))
+        step = rows_per_block(n_columns * max(4, header.dtype.itemsize))
         if header.is_fortran:  # stored column by column: all rows must be held
             data = read_exactly(stream, header.n_bytes)
             whole = np.frombuffer(data, header.dtype).reshape(n_columns, n_rows).T

@@ -228,6 +228,11 @@ def grouped(sized: Iterable[tuple[T, int]]) -> Iterator[list[T]]:
         yield found
 
 
+def rows_per_block(bytes_of_row: int) -> int:
+    """How many rows of this size take about ``BLOCK_BYTES``."""
+    return max(1, BLOCK_BYTES // bytes_of_row)
+
+
 def with_error_last(pending: Iterable[PendingBlock]) -> Generator[PendingBlock, None, None]:
     """The blocks; an error of reading becomes a block that raises it when it is decoded.
 

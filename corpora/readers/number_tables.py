@@ -23,6 +23,7 @@ from sparsetopics.corpora.readers.blocks import (
     Rounded,
     VectorBlock,
     rounded_among,
+    rows_per_block,
     vector_block,
 )
 from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
@@ -94,7 +95,7 @@ def read_table_numbers(
 
 def _number_columns(schema: pa.Schema, options: VectorReadOptions, where: str) -> Wanted:
     columns = find_numbers(schema, options, where).all
-    return Wanted(columns, max(1, BLOCK_BYTES // (8 * len(columns))))
+    return Wanted(columns, rows_per_block(8 * len(columns)))
 
 
 def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> NumberFields:

@@ -30,7 +30,6 @@ from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, check_encodi
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values, names_in, refuse, shown
 
-DATE_FORMAT = "date-format"
 _FOR_VECTORS = "All columns hold numbers. To read them as vectors, use --kind vectors."
 _LONGEST_NAME = 40  # characters of the name of a field in messages
 
@@ -68,10 +67,11 @@ class ReadOptions:
         formats, types = self.rules.date_formats, self.kept.types
         for name, how in formats.items():
             if not name or len(formats) < len(self.date_format):
-                refuse(DATE_FORMAT, "must be FIELD=FORMAT, such as date=%d/%m/%Y, once per field")
-            check_format(DATE_FORMAT, how)
+                problem = "must be FIELD=FORMAT, such as date=%d/%m/%Y, once per field"
+                refuse("date-format", problem)
+            check_format("date-format", how)
             if types.get(name) not in ("date", None):
-                refuse(DATE_FORMAT, f"{shown(name)} is kept as a {types[name]}")
+                refuse("date-format", f"{shown(name)} is kept as a {types[name]}")
         if len({*self.text_fields}) < len(self.text_fields):
             refuse("text_field", f"names a field twice: {self.text_field}")
 
