@@ -162,7 +162,7 @@ def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
         with open_bytes(path) as stream:
             yield stream
         return
-    with reading(path), TemporaryFile() as unpacked:  # not in memory, because its size is not known
+    with TemporaryFile() as unpacked:  # not in memory, because its size is not known
         with open_bytes(path) as packed:
             shutil.copyfileobj(packed, unpacked, BLOCK_BYTES)
         unpacked.seek(0)
