@@ -80,10 +80,9 @@ def plan_vector_batches(
     place = np.empty(corpus.n_items, np.int64)
     place[np.concatenate(parts)] = np.arange(corpus.n_items)
     values = np.empty((corpus.n_items, corpus.n_columns), corpus.value_type)
-    start = 0
-    for batch in corpus.batches():
-        values[place[start : start + batch.n_docs]] = batch.values
-        start += batch.n_docs
+    firsts = np.cumsum([group.n_docs for group in corpus.row_groups])[:-1]
+    for own, batch in zip(np.split(place, firsts), corpus.batches(), strict=True):
+        values[own] = batch.values
     ends = np.cumsum([len(part) for part in parts])
     return _resident(corpus, [VectorBatch(part) for part in np.split(values, ends[:-1])])
 
