@@ -31,15 +31,10 @@ from sparsetopics.corpora.ingest_options import IngestOptions, job_of
 from sparsetopics.corpora.readers.blocks import whole
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
-from sparsetopics.corpora.readers.options import DATE_FORMAT, KEEP
 from sparsetopics.corpora.repeated_ids import SKIP, Extended
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import local_paths, names_of, without_empty
-from sparsetopics.corpora.store.document_rows import (
-    DocumentManifest,
-    save_vocabulary,
-    settings_hash,
-)
+from sparsetopics.corpora.store.document_rows import DocumentManifest, save_vocabulary
 from sparsetopics.corpora.store.manifest import FILE_NAME
 from sparsetopics.corpora.store.unfinished import SPOOL, Spool
 from sparsetopics.corpora.text.candidates import grown, read_candidates, save_candidates, totals_of
@@ -90,8 +85,7 @@ def append(
         job_hash = "" if job is None else hashlib.sha256(job.text.encode()).hexdigest()
         if job_hash in before.appended:
             say(f"{folder}: the same command has added these documents before; it adds nothing.")
-            files = FileAccount((), collection.account.left_out)
-            return 0, IngestSummary.of(before, files)
+            return 0, IngestSummary.of(before, FileAccount((), collection.account.left_out))
         workspace.clear()
         workspace.new.mkdir()
         options = _keeping(options, before, collection)
@@ -207,8 +201,8 @@ def _check_options(options: IngestOptions) -> None:
         ("language", language is not None, _UNCHANGED),
         ("overwrite", options.overwrite, _UNCHANGED),
         ("candidates", not options.candidates, "which counts words if the corpus does"),
-        (KEEP, options.read.keep, "which keeps the fields of the corpus"),
-        (DATE_FORMAT, options.read.date_format, "which uses the formats of the corpus"),
+        ("keep", options.read.keep, "which keeps the fields of the corpus"),
+        ("date-format", options.read.date_format, "which uses the formats of the corpus"),
     ):
         if given:
             raise OptionError(name, f"cannot be combined with --append, {why}")
@@ -239,7 +233,9 @@ def _check_tokenizer(
         return
     if manifest.tokenizer is None:
         raise OptionError("append", f"the corpus was made from counts, but {where} holds text")
-    if settings_hash(tokenizer.settings()) != settings_hash(manifest.tokenizer):
+    settings = manifest.tokenizer, tokenizer.settings()
+    own, given = (msgspec.json.encode(each, order="sorted") for each in settings)
+    if own != given:
         hint = "Leave it out to use that of the corpus."
         raise OptionError("append", "the given tokeniser is not that of the corpus", hint)
 

@@ -14,14 +14,7 @@ from typing import Generic, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.base.batches import (
-    DocumentBatch,
-    IntArray,
-    Source,
-    StoredBatch,
-    VectorBatch,
-    VectorSource,
-)
+from sparsetopics.base.batches import DocumentBatch, IntArray, Source, StoredBatch, VectorBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
@@ -70,7 +63,7 @@ def plan_vector_batches(
     rng: np.random.Generator,
     *,
     resident_bytes: int = RESIDENT_BYTES,
-) -> VectorSource:
+) -> Batches[VectorBatch]:
     """Divide the items at random into batches whose sizes differ by at most one.
 
     A corpus of at most ``resident_bytes`` of values is read once and kept. For a larger one, the
@@ -87,10 +80,9 @@ def plan_vector_batches(
     place = np.empty(corpus.n_items, np.int64)
     place[np.concatenate(parts)] = np.arange(corpus.n_items)
     values = np.empty((corpus.n_items, corpus.n_columns), corpus.value_type)
-    start = 0
-    for batch in corpus.batches():
-        values[place[start : start + batch.n_docs]] = batch.values
-        start += batch.n_docs
+    firsts = np.cumsum([group.n_docs for group in corpus.row_groups])[:-1]
+    for own, batch in zip(np.split(place, firsts), corpus.batches(), strict=True):
+        values[own] = batch.values
     ends = np.cumsum([len(part) for part in parts])
     return _resident(corpus, [VectorBatch(part) for part in np.split(values, ends[:-1])])
 

@@ -23,22 +23,10 @@ from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.showing import html_table, short_repr
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.readers.blocks import VECTORS, ValueType, kept_type
-from sparsetopics.corpora.store.document_rows import (
-    DocumentKind,
-    DocumentManifest,
-    Documents,
-    write_manifest,
-)
+from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, Documents
 from sparsetopics.corpora.store.field_files import check_fields
-from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes, kind_of
-from sparsetopics.corpora.store.shards import (
-    MemoryRowGroup,
-    RowCorpus,
-    RowGroup,
-    Rows,
-    StoredRowGroup,
-    stored_groups,
-)
+from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, kind_of
+from sparsetopics.corpora.store.shards import RowCorpus, RowGroup, StoredRowGroup, stored_groups
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TEXTS, FROM_TOKENS
@@ -47,7 +35,8 @@ from sparsetopics.options.option import Tokenizer, check_type, path_of
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from sparsetopics.corpora.memory_arrays import AnyMatrix, BagOfWords
+    from sparsetopics.corpora.memory_arrays import AnyMatrix
+    from sparsetopics.corpora.memory_corpus import BagOfWords
 
 # Methods import what makes corpora in memory, because commands only open corpora on disk.
 
@@ -325,7 +314,8 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]
     ) -> DocumentManifest:
-        return write_manifest(part, replace(self, n_skipped=0, n_unknown_tokens=0), shards)
+        kept = replace(self, n_skipped=0, n_unknown_tokens=0)
+        return DocumentManifest.write(part, kept, shards)
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,11 +408,8 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         own_labels = labels_of([None] * n_items if labels is None else labels, n_items, "labels")
         ids, named = (pa.array(own, pa.string()) for own in (names, own_labels))
         value_type = kept_type(vectors.dtype)
-        step = VectorKind(n_columns, value_type).rows_per_group
-        slices = (slice(start, start + step) for start in range(0, n_items, step))
-        parts = [Rows(ids[s], named[s], VectorBatch(vectors[s])) for s in slices]
-        groups = [MemoryRowGroup(Sizes.of_items(rows.batch.n_docs), rows) for rows in parts]
-        return cls(n_columns, tuple(groups), made={"format": "array"}, value_type=value_type)
+        groups = VectorKind(n_columns, value_type).in_memory(ids, named, vectors)
+        return cls(n_columns, groups, made={"format": "array"}, value_type=value_type)
 
     def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> VectorManifest:
         manifest = msgspec.structs.replace(VectorManifest.load(whole), shards=tuple(shards))

@@ -18,7 +18,7 @@ from sparsetopics.base.errors import SourceError, warn_user
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.memory_arrays import check_utf8, is_list, is_missing, is_printable
 from sparsetopics.corpora.readers.blocks import word_lists
-from sparsetopics.corpora.readers.options import ReadOptions, fields_of, find_fields
+from sparsetopics.corpora.readers.options import ReadOptions, find_fields
 from sparsetopics.corpora.sources.arrow_batches import AS_TEXT, in_words
 from sparsetopics.options.option import shown
 
@@ -77,7 +77,7 @@ def table_of_frame(frame: Any, options: ReadOptions, where: str) -> pa.Table:  #
     if hasattr(frame, "reset_index"):  # of pandas: levels of the index with a name are columns too
         frame = frame.reset_index(drop=not {None, *frame.columns}.isdisjoint(frame.index.names))
     names = [str(key) for key in frame.columns]
-    asked = [*fields_of(options), *options.kept.named]
+    asked = [*options.used, *options.kept.named]
     parents = {name: name.partition(".")[0] for name in asked if name not in names}
     nested = {name: names.index(own) for name, own in parents.items() if own in names}
     found = find_fields([*names, *nested], options, where)

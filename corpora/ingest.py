@@ -18,13 +18,7 @@ from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.ingest_options import (
-    IngestOptions,
-    given_of_tokens,
-    job_of,
-    settings_of,
-    settled_tokenizer,
-)
+from sparsetopics.corpora.ingest_options import IngestOptions, job_of, settled_tokenizer
 from sparsetopics.corpora.readers.blocks import (
     NO_ACCOUNT,
     AnyCounted,
@@ -35,7 +29,7 @@ from sparsetopics.corpora.readers.blocks import (
     whole,
     with_error_last,
 )
-from sparsetopics.corpora.readers.fields import NO_NOTES, FieldType, FieldTypes
+from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection, place_of
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_files import doubts_about_text
@@ -49,19 +43,11 @@ from sparsetopics.corpora.store.document_rows import (
     DocumentManifest,
     Documents,
     encode,
-    vocabulary_of_corpus,
     with_places,
-    write_manifest,
 )
 from sparsetopics.corpora.store.manifest import ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import ShardWriter
-from sparsetopics.corpora.store.unfinished import (
-    Spool,
-    WorkFolder,
-    corpus_output,
-    paths_of,
-    work_folder,
-)
+from sparsetopics.corpora.store.unfinished import Spool, corpus_output, paths_of, work_folder
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.candidates import save_candidates
 from sparsetopics.corpora.text.pruning import prune, tally_words
@@ -95,15 +81,9 @@ class IngestSummary(NamedTuple):
     @classmethod
     def of(cls, manifest: DocumentManifest, files: FileAccount) -> IngestSummary:
         """What the corpus of this manifest holds, of which ``files`` were read now."""
-        numbers = {name: int(total) for name, total in manifest.totals.items()}
-        return cls(
-            **numbers,
-            fields=manifest.fields,
-            notes=NO_NOTES,
-            files=files,
-            account=None,
-            new_words=(),
-        )
+        sizes = {name: int(total) for name, total in manifest.totals.items()}
+        fields = manifest.fields
+        return cls(**sizes, fields=fields, notes={}, files=files, account=None, new_words=())
 
 
 class IngestProgress(NamedTuple):
@@ -214,8 +194,11 @@ def ingest(
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
         given, left_out, candidates = options.vocabulary, None, None
         if isinstance(given, Path):
-            given = vocabulary_of_corpus(given)
-        tokenizer = _settled_once(place, reading, given)
+            given = DocumentManifest.load(given).read_vocabulary(given)
+        # Phrases are learned only if an earlier process has not learned them.
+        tokenizer = place.kept_tokenizer() or settle_tokenizer(reading, given)
+        if tokenizer is not None and options.phrases is not None:
+            place.keep_tokenizer(tokenizer)
         rules, spool = options.read.rules, None
         needs_types = bool(options.read.keep or rules.date_formats)
         # Words, types of fields and repeated ids are known only after a pass over all documents.
@@ -233,31 +216,19 @@ def ingest(
         types, notes = told.types, told.notes  # known now, if blocks are spooled
         written = write_shards(place.corpus, blocks, vocabulary, types, ids, reading)
         if tokenizer is not None:
-            settings = settings_of(tokenizer, options, written.reading)
+            settings = options.settings_of(tokenizer, written.reading)
             vocabulary = replace(vocabulary, tokenizer=settings)
         n_unknown = 0 if given is None else written.n_unknown_tokens  # others were pruned
         left_over = len(written.skipped), n_unknown
         if not written.shards:
             raise written.error
         made = Documents(vocabulary, (), *left_over, types, has_ids=ids.are_given, rules=rules)
-        manifest = write_manifest(place.corpus, made, written.shards, candidates)
+        manifest = DocumentManifest.write(place.corpus, made, written.shards, candidates)
         if ids.n_skipped:
             say(f"{out}: left out {quantity(ids.n_skipped, 'document')} with an id that is taken.")
         account = written.account_of(vocabulary, left_out)
         summary = IngestSummary.of(manifest, collection.account)
         return summary._replace(account=account, notes=notes, n_repeated=ids.n_skipped)
-
-
-def _settled_once(
-    place: WorkFolder, reading: Reading, given: Vocabulary | None
-) -> TokenizerOptions | None:
-    """The settings; phrases are learned only if an earlier process has not learned them."""
-    if reading.options.phrases is None:
-        return settle_tokenizer(reading, given)
-    tokenizer = place.kept_tokenizer() or settle_tokenizer(reading, given)
-    if tokenizer is not None:
-        place.keep_tokenizer(tokenizer)
-    return tokenizer
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
@@ -266,7 +237,7 @@ def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOpt
     if collection.format.counted:
         if options.phrases is not None or options.tokenizer is not None:
             first = [] if options.phrases is None else ["phrases"]
-            names = [*first, *given_of_tokens(options), "lowercase"]
+            names = [*first, *options.given_of_tokens, "lowercase"]
             raise OptionError(names[0], f"needs text, but {names_of(collection.files)} has counts")
         return None
     return settled_tokenizer(options, given, partial(_tokens, reading))
@@ -309,8 +280,7 @@ def counted_blocks(
     earlier process spooled are not decoded again; the others are spooled now."""
     function = None if tokenizer is None else tokenizer.function
     here = partial(_count, tokenizer=tokenizer, read=reading.options.read)
-    count = where_function_is_same(here, function)
-    mapped = partial(reading.mapped, count)
+    mapped = partial(reading.mapped, where_function_is_same(here, function))
     blocks = mapped() if spool is None else spool.keep(mapped, reading.here)
     return reported(ids.watch(blocks), "reading", "document", reading.on_progress)
 

@@ -36,8 +36,6 @@ from sparsetopics.options.ingest_table import FROM_TOKENS, INGEST_OPTION
 from sparsetopics.options.option import Given, check_values, fields_by_part, made, quoted, taken
 from sparsetopics.options.workplace import Workplace
 
-VOCABULARY = "vocabulary"  # given as an object, or as the folder of a corpus or a run
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOptions:
@@ -69,6 +67,35 @@ class IngestOptions:
                 raise OptionError("phrases", "a given vocabulary has its own phrases, if any")
         if self.phrases is not None and self.tokenizer is not None and self.tokenizer.ngrams > 1:
             raise OptionError("ngrams", "cannot be combined with --phrases")
+
+    @property
+    def given_of_tokens(self) -> list[str]:
+        """The names of the options of cutting texts that were given, and are not the default."""
+        chosen, usual = self.tokenizer or TokenizerOptions(), TokenizerOptions()
+        rows = [row for row in INGEST_OPTION.values() if row.part == "tokenizer"]
+        return [row.name for row in rows if getattr(chosen, row.field) != getattr(usual, row.field)]
+
+    def settings_of(
+        self, tokenizer: TokenizerOptions, account: ReadingAccount
+    ) -> Mapping[str, Setting]:
+        """The settings that a vocabulary remembers. They say so if it was made from documents that
+        all came as lists of words.
+
+        Raises OptionError if an option for texts was given for lists, SourceError if some documents
+        are texts and others are lists.
+        """
+        n_docs, n_texts = account[0], account[5]
+        if n_texts == n_docs or self.vocabulary is not None:
+            return tokenizer.settings()
+        if n_texts:
+            problem = f"{n_texts:,} are texts, but {n_docs - n_texts:,} are lists of words"
+            raise SourceError("documents", problem, "Make two corpora.")
+        for name in self.given_of_tokens:
+            if not INGEST_OPTION[name].is_at(FROM_TOKENS):
+                problem = "is for texts, but the documents are lists of words"
+                hint = "Use --stop-words instead." if name == "language" else ""
+                raise OptionError(name, problem, hint)
+        return replace(tokenizer, from_lists=True).settings()
 
     def find(self, sources: Iterable[str | Path], say: Callable[[str], None]) -> TextCollection:
         """The files of documents that ``sources`` name; ``say`` is as in ``find_collection``."""
@@ -129,44 +156,15 @@ def settled_tokenizer(
     return replace(tokenizer, phrases=learn_phrases(tokens(tokenizer), options.phrases))
 
 
-def settings_of(
-    tokenizer: TokenizerOptions, options: IngestOptions, account: ReadingAccount
-) -> Mapping[str, Setting]:
-    """The settings that a vocabulary remembers. They say so if it was made from documents that all
-    came as lists of words.
-
-    Raises OptionError if an option for texts was given for lists, SourceError if some documents are
-    texts and others are lists.
-    """
-    n_docs, n_texts = account[0], account[5]
-    if n_texts == n_docs or options.vocabulary is not None:
-        return tokenizer.settings()
-    if n_texts:
-        problem = f"{n_texts:,} are texts, but {n_docs - n_texts:,} are lists of words"
-        raise SourceError("documents", problem, "Make two corpora.")
-    for name in given_of_tokens(options):
-        if not INGEST_OPTION[name].is_at(FROM_TOKENS):
-            problem = "is for texts, but the documents are lists of words"
-            hint = "Use --stop-words instead." if name == "language" else ""
-            raise OptionError(name, problem, hint)
-    return replace(tokenizer, from_lists=True).settings()
-
-
-def given_of_tokens(options: IngestOptions) -> list[str]:
-    """The names of the options of cutting texts that were given, and are not the default."""
-    chosen, usual = options.tokenizer or TokenizerOptions(), TokenizerOptions()
-    rows = [row for row in INGEST_OPTION.values() if row.part == "tokenizer"]
-    return [row.name for row in rows if getattr(chosen, row.field) != getattr(usual, row.field)]
-
-
 def options_at(
     door: str,
     arguments: Mapping[str, Any],  # whatever users pass
 ) -> IngestOptions:
     """The options among the arguments of a function of ``Corpus``."""
-    rows = [row for row in INGEST_OPTION.values() if row.is_at(door) and row.name != VOCABULARY]
+    # A vocabulary is given as an object, or as the folder of a corpus or a run.
+    rows = [row for row in INGEST_OPTION.values() if row.is_at(door) and row.name != "vocabulary"]
     given = {row.name: arguments.get(row.argument or row.key) for row in rows}
-    return document_options(given, vocabulary=arguments.get(VOCABULARY))
+    return document_options(given, vocabulary=arguments.get("vocabulary"))
 
 
 def document_options(

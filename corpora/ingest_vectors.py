@@ -15,12 +15,10 @@ import numpy as np
 from sparsetopics.base.batches import VectorBatch, Vectors
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
-from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.corpora.ingest import OnProgress, reported
 from sparsetopics.corpora.ingest_options import VectorOptions
-from sparsetopics.corpora.projection import FILE_NAME as PROJECTION_FILE
 from sparsetopics.corpora.projection import (
     PATCH_BASIS,
     Projection,
@@ -206,8 +204,7 @@ def _write_corpus(
     entry = None
     if projection is not None:
         _check_width(first, projection.n_inputs, "which the projection takes")
-        projection.save(folder)
-        entry = FileEntry.of(folder / PROJECTION_FILE)
+        entry = projection.save(folder)
         n_columns, columns = projection.n_columns, None
     value_type = "float32" if projection else kept_type(first.values.dtype)
     with closing(ShardWriter(folder, VectorKind(n_columns, value_type))) as writer:

@@ -55,8 +55,7 @@ def under(corpus: Corpus, vocabulary: Vocabulary) -> Corpus:
         return corpus
     if len(corpus.vocabulary) < len(vocabulary):
         return replace(corpus, vocabulary=vocabulary)
-    n_words = len(vocabulary)
-    groups = [KnownWords(group.sizes, group, n_words) for group in corpus.row_groups]
+    groups = [KnownWords(group.sizes, group, len(vocabulary)) for group in corpus.row_groups]
     sized = tuple(replace(each, sizes=sizes_of_batch(each.read())) for each in groups)
     known = replace(corpus, vocabulary=vocabulary, row_groups=sized)
     n_later = int(corpus.n_tokens - known.n_tokens)

@@ -22,7 +22,6 @@ from sparsetopics.options.option import shown
 
 Numbers = NDArray[np.floating] | NDArray[np.integer] | NDArray[np.bool_]
 AnyMatrix: TypeAlias = sparray | spmatrix
-BagOfWords: TypeAlias = Iterable[Iterable[tuple[int, float]]]  # gensim's
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from numbers import Integral
 from operator import index
 from types import NoneType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,25 +21,12 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import ShapeError, SourceError, VocabularyError, warn_user
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.frames import Document, documents_of, table_of_frame
-from sparsetopics.corpora.ingest_options import (
-    IngestOptions,
-    document_options,
-    options_at,
-    settings_of,
-    settled_tokenizer,
-)
-from sparsetopics.corpora.memory_arrays import (
-    AnyMatrix,
-    BagOfWords,
-    csr_of,
-    names_of,
-    strings_of,
-    widened,
-)
+from sparsetopics.corpora.ingest_options import IngestOptions, options_at, settled_tokenizer
+from sparsetopics.corpora.memory_arrays import AnyMatrix, csr_of, names_of, strings_of, widened
 from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldTypes
-from sparsetopics.corpora.readers.options import DEFAULT_ID_FIELD, ReadOptions
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import IN_MEMORY, table_blocks
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
@@ -57,6 +44,8 @@ from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of, words
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import FROM_TABLE, FROM_TEXTS, FROM_TOKENS
 from sparsetopics.options.option import Tokenizer, check_type, refuse, shown
+
+BagOfWords: TypeAlias = Iterable[Iterable[tuple[int, float]]]  # gensim's
 
 _ROWS_AT_ONCE = 1_024
 # What the documents are at doors that take either texts or lists, and the other door.
@@ -100,7 +89,7 @@ def _corpus_of_blocks(
         if vocabulary is None:
             vocabulary, left_out = prune(tally_words(blocks), options.pruning, counted=False)
         account = sum((block.account for block in blocks), NO_ACCOUNT)
-        vocabulary = replace(vocabulary, tokenizer=settings_of(tokenizer, options, account))
+        vocabulary = replace(vocabulary, tokenizer=options.settings_of(tokenizer, account))
         words = pa.array(vocabulary.words, pa.string())
         types = told.types
         numbered = (encode(block, words, types, rules, keep_empty=keep_empty) for block in blocks)
@@ -160,7 +149,7 @@ def every_text(
 
     It is for answers with a row for each text; other corpora have no documents without words.
     """
-    options = document_options({"tokenizer": tokenizer}, vocabulary=vocabulary)
+    options = options_at(FROM_TEXTS, {"tokenizer": tokenizer, "vocabulary": vocabulary})
     blocks, names = blocks_of_texts(texts), _index_of(texts)
     return _corpus_of_blocks(blocks, "texts", options, names, keep_empty=True)
 
@@ -229,7 +218,7 @@ def corpus_of_table(
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
     """
     options = options_at(FROM_TABLE, given)
-    has_ids = (options.read.id_field or DEFAULT_ID_FIELD) in getattr(table, "columns", ())
+    has_ids = options.read.used[0] in getattr(table, "columns", ())
     names = None if has_ids else _index_of(table)
     return _corpus_of_blocks(blocks_of_table(table, options.read), IN_MEMORY, options, names)
 

@@ -18,7 +18,7 @@ import safetensors.numpy
 from sparsetopics.base.array_files import read_tensors
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import OptionError, SourceError
-from sparsetopics.base.sealed_files import decoded, parsed
+from sparsetopics.base.sealed_files import FileEntry, decoded, parsed
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.store.manifest import DAMAGE
@@ -71,11 +71,13 @@ class Projection:
             inputs=first.inputs,
         )
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path) -> FileEntry:
+        """Write ``projection.safetensors``; return its entry for the manifest."""
         arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
         metadata = {_METADATA_KEY: json.dumps({"whitened": self.whitened, "inputs": self.inputs})}
         # Written here, because the file mode of safetensors' own function depends on the platform.
         (folder / FILE_NAME).write_bytes(safetensors.numpy.save(arrays, metadata))
+        return FileEntry.of(folder / FILE_NAME)
 
     @classmethod
     def read(cls, path: Path) -> Projection:

@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch, Vectors
 from sparsetopics.base.errors import CorpusFormatError
@@ -30,9 +29,9 @@ def validate(folder: str | Path) -> list[str]:
     manifest = load_any_manifest(folder)
     corpus = open_corpus(folder)
     if isinstance(corpus, Corpus):
-        problems = _vocabulary_problems(folder, corpus)
+        problems = list(_vocabulary_problems(folder, corpus))
     else:
-        problems = _projection_problems(folder, corpus)
+        problems = list(_projection_problems(folder, corpus))
     if isinstance(manifest, DocumentManifest) and manifest.candidates is not None:
         try:
             read_candidates(folder, manifest.candidates)
@@ -53,25 +52,23 @@ def validate(folder: str | Path) -> list[str]:
     return problems
 
 
-def _vocabulary_problems(folder: Path, corpus: Corpus) -> list[str]:
+def _vocabulary_problems(folder: Path, corpus: Corpus) -> Iterator[str]:
     words, grown = corpus.vocabulary.words, corpus.vocabulary.grown
     frequencies = corpus.vocabulary.term_frequency.tolist()
     keys = [(-n, word) for n, word in zip(frequencies, words, strict=True)]
     for row, (former, key) in enumerate(pairwise(keys), start=1):
         if former >= key and row not in grown:  # words are in order among those added at once
-            return [
-                f"{folder / VOCABULARY_FILE}, row {row}: expected falling term frequency, ties by "
-                f"word, but found {key[1]!r} after {former[1]!r}."
-            ]
-    return []
+            where = f"{folder / VOCABULARY_FILE}, row {row}"
+            found = f"{key[1]!r} after {former[1]!r}"
+            yield f"{where}: expected falling term frequency, ties by word, but found {found}."
+            return
 
 
-def _projection_problems(folder: Path, corpus: VectorCorpus) -> list[str]:
+def _projection_problems(folder: Path, corpus: VectorCorpus) -> Iterator[str]:
     n_columns = corpus.projection.n_columns if corpus.projection else corpus.n_columns
-    if n_columns == corpus.n_columns:
-        return []
-    expected = quantity(corpus.n_columns, "column")
-    return [f"{folder}: expected {expected}, but its projection has {n_columns}."]
+    if n_columns != corpus.n_columns:
+        expected = quantity(corpus.n_columns, "column")
+        yield f"{folder}: expected {expected}, but its projection has {n_columns}."
 
 
 def _group_problems(group: StoredRowGroup[RowBatch]) -> Iterator[str]:
@@ -108,7 +105,14 @@ def _field_problems(
 def _document_problems(batch: DocumentBatch, sizes: Sizes, where: str) -> Iterator[str]:
     if batch.n_tokens != sizes.n_tokens:
         yield f"{where}: expected {sizes.n_tokens:.12g} tokens, but found {batch.n_tokens:.12g}."
-    for expected, wrong in _broken_invariants(batch):
+    starts = np.zeros(batch.n_pairs, np.bool_)
+    starts[batch.indptr[:-1][np.diff(batch.indptr) > 0]] = True
+    falling = np.diff(batch.word_ids, prepend=-1) <= 0
+    is_positive = np.isfinite(batch.word_counts) & (batch.word_counts > 0)
+    for expected, wrong in (
+        ("word ids sorted and unique", falling & ~starts),
+        ("counts above zero", ~is_positive),
+    ):
         if wrong.any():
             pair = int(np.argmax(wrong))
             row = int(np.searchsorted(batch.indptr, pair, side="right")) - 1
@@ -119,15 +123,6 @@ def _document_problems(batch: DocumentBatch, sizes: Sizes, where: str) -> Iterat
     empty = np.diff(batch.indptr) == 0
     if empty.any():
         yield f"{where}, row {int(np.argmax(empty))}: the document has no words."
-
-
-def _broken_invariants(batch: DocumentBatch) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Each invariant of pairs, with the pairs that break it, (n_pairs,)."""
-    starts = np.zeros(batch.n_pairs, np.bool_)
-    starts[batch.indptr[:-1][np.diff(batch.indptr) > 0]] = True
-    falling = np.diff(batch.word_ids, prepend=-1) <= 0
-    yield "word ids sorted and unique", falling & ~starts
-    yield "counts above zero", ~(np.isfinite(batch.word_counts) & (batch.word_counts > 0))
 
 
 def _value_problems(values: Vectors, where: str) -> Iterator[str]:

@@ -16,16 +16,10 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.array_files import NpyHeader, read_exactly, read_npy_header
 from sparsetopics.base.errors import SourceError, source_errors
-from sparsetopics.corpora.readers.blocks import PendingVectors, vector_block
+from sparsetopics.corpora.readers.blocks import PendingVectors, rows_per_block, vector_block
 from sparsetopics.corpora.readers.options import VectorReadOptions
 from sparsetopics.corpora.sources.archives import check_members, zip_errors
-from sparsetopics.corpora.sources.byte_stream import (
-    BLOCK_BYTES,
-    SourceFile,
-    open_bytes,
-    open_unpacked,
-    reading,
-)
+from sparsetopics.corpora.sources.byte_stream import SourceFile, open_bytes, open_unpacked
 
 _VALUES_NAME = "values"
 _LABEL_NAMES = ("labels", "label", "y")
@@ -35,7 +29,7 @@ _ID_NAMES = ("item_ids", "ids", "id")
 def read_npy(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVectors]:
     """Read a file of one array; items have no ids and no labels."""
     where = str(file.path)
-    with reading(file.path), open_bytes(file.path) as stream:
+    with open_bytes(file.path) as stream:
         for first, rows in _row_blocks(stream, where):
             nothing = pa.nulls(len(rows), pa.string())
             yield partial(vector_block, where, first, rows, nothing, nothing)
@@ -44,12 +38,7 @@ def read_npy(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVe
 def read_npz(file: SourceFile, options: VectorReadOptions) -> Iterator[PendingVectors]:
     """Read a file of an array of values, with arrays of labels and ids if there are any."""
     where = str(file.path)
-    with (
-        reading(file.path),
-        zip_errors(where),
-        open_unpacked(file.path) as raw,
-        zipfile.ZipFile(raw) as archive,
-    ):
+    with open_unpacked(file.path) as raw, zip_errors(where), zipfile.ZipFile(raw) as archive:
         check_members(archive, where)
         headers = _headers(archive, where)
         _check_named(headers, options, where)
@@ -91,7 +80,7 @@ def _row_blocks(stream: IO[bytes], where: str) -> Iterator[tuple[int, NDArray[np
             expected = "real numbers of shape (n_items, n_columns)"
             raise SourceError(where, f"expected {expected}, but found {header}")
         n_rows, n_columns = header.shape
-        step = max(1, BLOCK_BYTES // (n_columns * max(4, header.dtype.itemsize)))
+        step = rows_per_block(n_columns * max(4, header.dtype.itemsize))
         if header.is_fortran:  # stored column by column: all rows must be held
             data = read_exactly(stream, header.n_bytes)
             whole = np.frombuffer(data, header.dtype).reshape(n_columns, n_rows).T

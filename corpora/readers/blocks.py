@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch, IntArray, Vectors
 from sparsetopics.base.errors import SourceError, SparsetopicsError
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES
 
 # The two kinds of rows, by the names that manifests and options use.
 DOCUMENTS = "documents"
@@ -90,6 +91,7 @@ PendingVectors = Callable[[], VectorBlock]
 #: Documents that are counted, whether they are in memory or still to be read.
 AnyCounted = CountedBlock | PendingBlock
 Named = TypeVar("Named", TextBlock, CountedBlock, VectorBlock)
+T = TypeVar("T")
 # Where it lies; id, label, and a text or a list of words.
 Row = tuple[str, str | None, str | None, str | list[str] | None]
 
@@ -210,6 +212,25 @@ def numbered(blocks: Iterable[Named], first: int = 0, has_ids: bool = False) -> 
         has_ids = has_ids or ids.null_count < len(ids)
         yield named(block, first, beside_ids=has_ids)
         first += len(ids)
+
+
+def grouped(sized: Iterable[tuple[T, int]]) -> Iterator[list[T]]:
+    """Things with their sizes in bytes, one at least and about ``BLOCK_BYTES`` at a time."""
+    found: list[T] = []
+    n_bytes = 0
+    for each, size in sized:
+        if found and n_bytes + size > BLOCK_BYTES:
+            yield found
+            found, n_bytes = [], 0
+        found.append(each)
+        n_bytes += size
+    if found:
+        yield found
+
+
+def rows_per_block(bytes_of_row: int) -> int:
+    """How many rows of this size take about ``BLOCK_BYTES``."""
+    return max(1, BLOCK_BYTES // bytes_of_row)
 
 
 def with_error_last(pending: Iterable[PendingBlock]) -> Generator[PendingBlock, None, None]:

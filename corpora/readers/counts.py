@@ -44,26 +44,21 @@ _MOST_WITHOUT = 1 << 20  # documents without a line in any file
 _MOST_EMPTY = 100  # documents for each line, beyond that
 
 
-class LineLayout(NamedTuple):
-    """The meaning of the numbers of a line."""
+class Layout(NamedTuple):
+    """The sizes that the head of a file promises, and the meaning of the numbers of a line."""
 
+    n_docs: int
+    n_words: int
+    n_pairs: int
     columns: tuple[str, ...] = ("document", "word", "count")  # without count, each is 1
     is_real: bool = False  # counts may be written as 2.0
     least_count: int = 1
 
 
-class Size(NamedTuple):
-    """The sizes that the head of a file promises."""
-
-    n_docs: int
-    n_words: int
-    n_pairs: int
-
-
 #: Parsed lines, (n_pairs, 4): document, word, count, and the number of the line. Ids are from 1.
 Lines: TypeAlias = NDArray[np.int64]
 #: From the lines of a file, its name, the number of words and the file that holds them.
-_Open = Callable[[Iterator[LineBlock], Place, int, Place], tuple[Size, LineLayout, Iterator[Lines]]]
+_Open = Callable[[Iterator[LineBlock], Place, int, Place], tuple[Layout, Iterator[Lines]]]
 
 
 def read_triples(
@@ -79,16 +74,15 @@ def read_triples(
     n_docs_before = 0
     for file in files:
         path = file.path
-        vocabulary = options.vocabulary_file or words_beside(path, vocabulary_names)
-        words = read_words(vocabulary)
+        words, vocabulary = words_beside(path, options, vocabulary_names)
         with closing(line_blocks(path, None)) as blocks:
-            size, layout, parts = opened(blocks, path, len(words), vocabulary)
-            for numbers, triples in _whole_documents(path, size, parts, layout):
+            layout, parts = opened(blocks, path, len(words), vocabulary)
+            for numbers, triples in _whole_documents(path, layout, parts):
                 yield partial(_count, str(path), numbers, triples, words, n_docs_before)
-        n_docs_before += size.n_docs
+        n_docs_before += layout.n_docs
 
 
-def parse(block: LineBlock, layout: LineLayout) -> Lines:
+def parse(block: LineBlock, layout: Layout) -> Lines:
     """Parse a block, with Arrow if the lines are regular, otherwise line by line.
 
     Raises SourceError at a line of another form, or a count that is not whole.
@@ -116,7 +110,7 @@ def parse(block: LineBlock, layout: LineLayout) -> Lines:
     return _joined(columns, lines, block.source)
 
 
-def _parse_each(block: LineBlock, layout: LineLayout) -> Lines:
+def _parse_each(block: LineBlock, layout: Layout) -> Lines:
     """Parse line by line, with any white space between numbers."""
     rows, lines = [], []
     kinds = [float if layout.is_real and name == "count" else int for name in layout.columns]
@@ -168,20 +162,20 @@ def refuse_first(
 
 
 def _whole_documents(
-    path: Place, size: Size, parts: Iterable[Lines], layout: LineLayout
+    path: Place, layout: Layout, parts: Iterable[Lines]
 ) -> Iterator[tuple[range, NDArray[np.int64]]]:
     """Numbers of consecutive documents, with document, word and count of all their lines, (n, 3).
 
     Documents without a line are among them. Raises SourceError at a line out of range or order.
     """
-    if size.n_docs > _MOST_DOCS:
-        problem = f"the header promises {size.n_docs:,} documents, more than {_MOST_DOCS:,}"
+    if layout.n_docs > _MOST_DOCS:
+        problem = f"the header promises {layout.n_docs:,} documents, more than {_MOST_DOCS:,}"
         raise SourceError(str(path), problem)
     waiting = np.empty((0, 4), np.int64)
     first, n_pairs = 1, 0
     for part in parts:
         last_seen = int(waiting[-1, 0]) if len(waiting) else 1
-        _check_lines(part, size, path, layout, last_seen)
+        _check_lines(part, layout, path, last_seen)
         n_pairs += len(part)
         waiting = np.concatenate((waiting, part))
         last = int(waiting[-1, 0]) if len(waiting) else first
@@ -189,12 +183,12 @@ def _whole_documents(
         complete = int(np.searchsorted(waiting[:, 0], last))  # the last document may go on
         yield from _pieces(waiting[:complete], first, last)
         waiting, first = waiting[complete:], last
-    if n_pairs != size.n_pairs:
-        promised = quantity(size.n_pairs, "pair")
+    if n_pairs != layout.n_pairs:
+        promised = quantity(layout.n_pairs, "pair")
         problem = f"the header promises {promised}, but the file has {n_pairs}"
         raise SourceError(str(path), problem, "It may be cut off.")
-    _check_empty(size.n_docs, n_pairs, path)
-    yield from _pieces(waiting, first, size.n_docs + 1)
+    _check_empty(layout.n_docs, n_pairs, path)
+    yield from _pieces(waiting, first, layout.n_docs + 1)
 
 
 def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
@@ -213,11 +207,11 @@ def _pieces(lines: Lines, first: int, stop: int) -> Iterator[tuple[range, NDArra
         yield range(start, end), lines[low:high, :3]  # workers need no numbers of lines
 
 
-def _check_lines(lines: Lines, size: Size, path: Place, layout: LineLayout, last_seen: int) -> None:
+def _check_lines(lines: Lines, layout: Layout, path: Place, last_seen: int) -> None:
     """SourceError at the first line out of range, or before document ``last_seen``."""
     documents, words, counts, numbers = lines.T
     before = np.concatenate(([last_seen], documents[:-1]))
-    n_docs, n_words, least = size.n_docs, size.n_words, layout.least_count
+    n_docs, n_words, least = layout.n_docs, layout.n_words, layout.least_count
     is_outside = (documents < 1) | (documents > n_docs)
     is_uncounted = (counts < least) | (counts > LARGEST_COUNT)
     for bad, values, expected in (
@@ -319,17 +313,21 @@ def _of_dictionary(lines: Sequence[str], path: Place) -> pa.StringArray:
     return pa.array([words[number] for number in range(len(words))], pa.string())
 
 
-def words_beside(source: Place, names_for: Callable[[str], list[str]]) -> Place:
-    """The first existing file of those ``names_for`` the file, packed or not, in its folder.
+def words_beside(
+    source: Place, options: ReadOptions, names_for: Callable[[str], list[str]]
+) -> tuple[pa.StringArray, Place]:
+    """The words of the file that the options name, or else of the first existing one of those
+    ``names_for`` the source, packed or not, in its folder; and that file.
 
-    Raises SourceError if there is none.
+    Raises SourceError if there is none, and what ``read_words`` raises.
     """
     names = names_for(source.name)
-    place = next(filter(is_file, packed_or_not(source, names)), None)
+    beside = filter(is_file, packed_or_not(source, names))
+    place = options.vocabulary_file or next(beside, None)
     if place is None:
         hint = "Name the vocabulary, one word a line, with --vocabulary-file."
         raise SourceError(str(source), f"there is no {' or '.join(names)} beside it", hint)
-    return place
+    return read_words(place), place
 
 
 def vocabulary_names(name: str) -> list[str]:
@@ -349,7 +347,6 @@ def packed_or_not(source: Place, names: Iterable[str]) -> list[Place]:
 
 # --- UCI bag of words -----------------------------------------------------------------------------
 _N_HEADER_LINES = 3
-_LAYOUT = LineLayout()
 _HEADER_NUMBER = re.compile(rb"\s*\d{1,18}\s*")
 
 
@@ -364,7 +361,7 @@ def uci_vocabulary_names(name: str) -> list[str]:
 
 def _uci_opened(
     blocks: Iterator[LineBlock], path: Place, n_words: int, vocabulary: Place
-) -> tuple[Size, LineLayout, Iterator[Lines]]:
+) -> tuple[Layout, Iterator[Lines]]:
     first = next(blocks, LineBlock(str(path), 1, b""))
     *lines, rest = first.data.split(b"\n", _N_HEADER_LINES)
     if len(lines) < _N_HEADER_LINES:
@@ -373,12 +370,13 @@ def _uci_opened(
     for number, line in enumerate(lines, start=1):
         if not _HEADER_NUMBER.fullmatch(line):
             raise bad_line(str(path), number, line.decode(), "a number in the header")
-    size = Size(*map(int, lines))
-    if size.n_words != n_words:
+    n_docs, n_found, n_pairs = map(int, lines)
+    if n_found != n_words:
         expected = f"{quantity(n_words, 'word')}, as in {vocabulary}"
-        raise SourceError(f"{path}, line 2", f"expected {expected}, but found {size.n_words}")
+        raise SourceError(f"{path}, line 2", f"expected {expected}, but found {n_found}")
     remaining = chain([LineBlock(str(path), _N_HEADER_LINES + 1, rest)] if rest else [], blocks)
-    return size, _LAYOUT, (parse(block, _LAYOUT) for block in remaining)
+    layout = Layout(n_docs, n_words, n_pairs)
+    return layout, (parse(block, layout) for block in remaining)
 
 
 read_uci = partial(read_triples, vocabulary_names=uci_vocabulary_names, opened=_uci_opened)

@@ -23,7 +23,7 @@ from sparsetopics.corpora.readers.options import ReadOptions, odd_record
 from sparsetopics.corpora.readers.text_tables import table_blocks
 from sparsetopics.corpora.sources.archives import check_members, zip_errors
 from sparsetopics.corpora.sources.arrow_batches import pieces
-from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, open_unpacked, reading
+from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, open_unpacked
 
 Cell: TypeAlias = str | float | datetime.date | datetime.time | datetime.timedelta | None
 _PlacedRow: TypeAlias = tuple[str, Sequence[str]]
@@ -65,7 +65,7 @@ def _placed_rows(
 
     ``say`` gets a sentence about other sheets with values.
     """
-    with reading(path), open_unpacked(path) as stream:
+    with open_unpacked(path) as stream:
         sheets = _filled_sheets(stream, str(path))
         for title, rows in islice(sheets.items(), 1):
             where = f"{path}, sheet {title!r}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.readers import places
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
 from sparsetopics.corpora.readers.counts import (
@@ -19,30 +19,22 @@ from sparsetopics.corpora.readers.counts import (
     uci_vocabulary_names,
     vocabulary_names,
 )
-from sparsetopics.corpora.readers.csv_files import read_csv
+from sparsetopics.corpora.readers.csv_files import placed_records, read_csv
 from sparsetopics.corpora.readers.delimiters import CSV_SUFFIXES
 from sparsetopics.corpora.readers.excel import read_xlsx, sheet_rows
 from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
-from sparsetopics.corpora.readers.json_files import object_blocks, read_json
-from sparsetopics.corpora.readers.jsonl import read_jsonl
+from sparsetopics.corpora.readers.jsonl import object_blocks, read_json, read_jsonl
 from sparsetopics.corpora.readers.ldac import read_ldac
 from sparsetopics.corpora.readers.matrix_market import read_matrix_market
 from sparsetopics.corpora.readers.number_tables import read_csv_numbers, read_table_numbers
-from sparsetopics.corpora.readers.options import (
-    DUPLICATE_IDS,
-    ID_FIELD,
-    KEEP,
-    LABEL_FIELD,
-    TEXT_FIELD,
-    ReadOptions,
-    VectorReadOptions,
-)
+from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.readers.text_files import read_lines, read_mallet, read_text
 from sparsetopics.corpora.readers.text_tables import read_table
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.arrow_batches import ipc_pieces, parquet_pieces
-from sparsetopics.corpora.sources.byte_stream import Place, SourceFile
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, SourceFile, line_blocks
+from sparsetopics.corpora.sources.encodings import Decoding
 from sparsetopics.corpora.sources.source_files import (
     FormatTable,
     bare_suffix,
@@ -50,6 +42,8 @@ from sparsetopics.corpora.sources.source_files import (
     find_of_one_format,
 )
 
+#: The places of the documents of a file, in their order, for messages: it is read again.
+Places = Callable[[SourceFile, ReadOptions], Iterator[str]]
 Options = TypeVar("Options")
 Pending = TypeVar("Pending")
 
@@ -62,7 +56,7 @@ class Format(NamedTuple, Generic[Options, Pending]):
     options: frozenset[str] = frozenset()  # fields of its options for reading that it uses
     # Of counts: what the file with the words may be called, best first, given their own name.
     vocabulary_names: Callable[[str], list[str]] | None = None
-    places: places.Places | None = None  # where the documents of a file lie; None: in its rows
+    places: Places | None = None  # where the documents of a file lie; None: in its rows
 
     @property
     def counted(self) -> bool:
@@ -72,13 +66,51 @@ class Format(NamedTuple, Generic[Options, Pending]):
     @property
     def gives_ids(self) -> bool:
         """Whether ids are written in the files; names of files may repeat in several folders."""
-        return DUPLICATE_IDS in self.options and self.places is not places.files
+        return "duplicate_ids" in self.options and self.places is not file_places
 
     def has(self, kept: Kept) -> bool:
         """Whether documents can have these fields: plain text has nothing but itself."""
-        return KEEP in self.options and (TEXT_FIELD in self.options or not kept.named)
+        return "keep" in self.options and ("text_field" in self.options or not kept.named)
 
 
+# --- where documents lie --------------------------------------------------------------------------
+def row_places(
+    read: Callable[[list[SourceFile], ReadOptions], Iterator[PendingBlock]],
+    file: SourceFile,
+    options: ReadOptions,
+) -> Iterator[str]:
+    """Each row that is read is one document."""
+    sizes = (len(pending().ids) for pending in read([file], options))
+    return (f"{file.path}, row {n}" for n, _ in enumerate(chain.from_iterable(map(range, sizes))))
+
+
+def file_places(file: SourceFile, options: ReadOptions) -> Iterator[str]:
+    """Each file is one document."""
+    yield str(file.path)
+
+
+def line_places(
+    file: SourceFile,
+    options: ReadOptions,
+    *,
+    blank: bool = True,
+    blocks: Callable[[Place, Decoding], Iterator[LineBlock]] = line_blocks,
+) -> Iterator[str]:
+    """Each line is one document; without ``blank``, only lines that are not blank."""
+    for block in blocks(file.path, options.decoding):
+        for number, line in enumerate(block.data.split(b"\n")[:-1], start=block.first_line):
+            if blank or line.strip():
+                yield f"{block.source}, {block.noun} {number}"
+
+
+def record_places(file: SourceFile, options: ReadOptions) -> Iterator[str]:
+    """Each record after the header is one document; its place is its first line."""
+    rows = placed_records(file.path, options)
+    own = rows if options.header else islice(rows, 1, None)
+    return (f"{file.path}, line {line}" for _, line in own)
+
+
+# --- the formats ----------------------------------------------------------------------------------
 def _each(
     read: Callable[[SourceFile, Options], Iterator[Pending]],
 ) -> Callable[[Sequence[SourceFile], Options], Iterator[Pending]]:
@@ -91,32 +123,30 @@ def _each(
     return read_all
 
 
-TextFormat = Format[ReadOptions, PendingBlock]
-VectorFormat = Format[VectorReadOptions, PendingVectors]
-
 UCI = "uci"
 _OLD_NAMES: dict[str | None, str] = {"ldac": "lda-c"}
 IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 _OF_CSV = frozenset({"delimiter", "header"})
-_OF_TABLES = frozenset({"columns", ID_FIELD, LABEL_FIELD})
-_OF_TEXT = frozenset({"encoding_errors", KEEP})
+_OF_NAMES = frozenset({"id_field", "label_field"})
+_OF_TABLES = _OF_NAMES | {"columns"}
+_OF_TEXT = frozenset({"encoding_errors", "keep"})
 _OF_LINES = _OF_TEXT | {"encoding"}  # Parquet and Arrow have their own
-_OF_FILES = _OF_LINES | {DUPLICATE_IDS}
-_OF_FIELDS = {TEXT_FIELD, ID_FIELD, LABEL_FIELD, DUPLICATE_IDS, "date_format", "missing"}
+_OF_FILES = _OF_LINES | {"duplicate_ids"}
+_OF_FIELDS = _OF_NAMES | {"text_field", "duplicate_ids", "date_format", "missing"}
 _OF_RECORDS = _OF_LINES | _OF_FIELDS
 _OF_ROWS = _OF_TEXT | _OF_FIELDS
-_FILLED = partial(places.lines, blank=False)
-_OBJECTS = partial(places.lines, blocks=object_blocks)
+_FILLED = partial(line_places, blank=False)
+_OBJECTS = partial(line_places, blocks=object_blocks)
 _OF_COUNTS = frozenset({"vocabulary_file"})
-FORMATS: dict[str, TextFormat] = {
-    "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=places.files),
-    "lines": Format(_each(read_lines), (".lines",), _OF_LINES, places=places.lines),
+FORMATS: dict[str, Format[ReadOptions, PendingBlock]] = {
+    "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=file_places),
+    "lines": Format(_each(read_lines), (".lines",), _OF_LINES, places=line_places),
     "mallet": Format(_each(read_mallet), (), _OF_FILES, places=_FILLED),
     "jsonl": Format(_each(read_jsonl), (".jsonl", ".ndjson"), _OF_RECORDS, places=_FILLED),
     "json": Format(_each(read_json), (".json",), _OF_RECORDS, places=_OBJECTS),
-    "csv": Format(_each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, places=places.records),
+    "csv": Format(_each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, places=record_places),
     "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, places=sheet_rows),
     "parquet": Format(_each(partial(read_table, parquet_pieces)), (".parquet",), _OF_ROWS),
     "arrow": Format(_each(partial(read_table, ipc_pieces)), _ARROW_SUFFIXES, _OF_ROWS),
@@ -125,9 +155,9 @@ FORMATS: dict[str, TextFormat] = {
     # Also recognised by the name docword.NAME.txt.
     UCI: Format(read_uci, (".uci",), _OF_COUNTS, uci_vocabulary_names),
 }
-VECTOR_FORMATS: dict[str, VectorFormat] = {
+VECTOR_FORMATS: dict[str, Format[VectorReadOptions, PendingVectors]] = {
     "npy": Format(_each(read_npy), (".npy",)),
-    "npz": Format(_each(read_npz), (".npz",), frozenset({"values_field", ID_FIELD, LABEL_FIELD})),
+    "npz": Format(_each(read_npz), (".npz",), _OF_NAMES | {"values_field"}),
     "csv": Format(_each(read_csv_numbers), CSV_SUFFIXES, _OF_TABLES | _OF_CSV),
     "parquet": Format(
         _each(partial(read_table_numbers, parquet_pieces)), (".parquet",), _OF_TABLES
@@ -155,7 +185,7 @@ class Collection(NamedTuple, Generic[Options, Pending]):
     def streams(self, options: Options) -> Iterator[Iterator[Pending]]:
         """The same blocks in streams that can be read at the same time: one for each file, if all
         are on this disk and the format allows it."""
-        is_by_file = not self.format.counted and self.format.places is not places.files
+        is_by_file = not self.format.counted and self.format.places is not file_places
         # Archives and some file systems of fsspec share one connection among their files.
         if is_by_file and all(isinstance(file.path, Path) for file in self.files):
             return (self.format.read([file], options) for file in self.files)
@@ -168,15 +198,12 @@ TextCollection = Collection[ReadOptions, PendingBlock]
 def place_of(number: int, collection: TextCollection, options: ReadOptions) -> str:
     """Where a document of the collection lies, counted from 0; its files are read again."""
     for file in collection.files:
-        own = collection.format.places or partial(places.rows, collection.format.read)
+        own = collection.format.places or partial(row_places, collection.format.read)
         for where in own(file, options):
             if not number:
                 return where
             number -= 1
     return "documents"  # the files have changed meanwhile
-
-
-VectorCollection = Collection[VectorReadOptions, PendingVectors]
 
 
 def find_collection(
@@ -207,7 +234,7 @@ def find_collection(
     found = _collection(files, account, options, FORMATS)
     if options.keep and not found.format.has(options.kept):
         own = f"files of format {found.format_name}"
-        raise OptionError(KEEP, f"{own} have no field {options.kept.named[0]!r}, but only text")
+        raise OptionError("keep", f"{own} have no field {options.kept.named[0]!r}, but only text")
     return found
 
 
@@ -225,7 +252,7 @@ def find_vectors(
     *,
     follow_links: bool = False,
     say: Callable[[str], None] = lambda _: None,
-) -> VectorCollection:
+) -> Collection[VectorReadOptions, PendingVectors]:
     """Find the files of vectors that ``sources`` name, as ``find_collection`` does."""
     format_of = partial(_format_of, VECTOR_FORMATS)
     table = FormatTable(VECTORS, VECTOR_FORMATS, format_of, lambda *_: [])
@@ -273,9 +300,13 @@ def kind_of_sources(
     Tables, and folders with files of both kinds, could be either; they are vectors if
     ``wants_vectors``. Raises SourceError if a source is missing, OptionError for an unknown format.
     """
+
+    def is_known(path: Place) -> bool:
+        return bool(_format_of(FORMATS, path) or _format_of(VECTOR_FORMATS, path))
+
     format_name = _OLD_NAMES.get(format_name, format_name)
     if format_name is None:
-        files = find_files(sources, _is_known, or_all=True, follow_links=follow_links).files
+        files = find_files(sources, is_known, or_all=True, follow_links=follow_links).files
         of_documents = any(_format_of(FORMATS, file.path) for file in files)
         of_vectors = any(_format_of(VECTOR_FORMATS, file.path) for file in files)
     else:
@@ -285,7 +316,3 @@ def kind_of_sources(
             raise OptionError("format", f"must be one of {names}, but is {format_name!r}")
     is_open = of_documents == of_vectors  # both, or neither: then the files will be refused
     return VECTORS if (wants_vectors if is_open else of_vectors) else DOCUMENTS
-
-
-def _is_known(path: Place) -> bool:
-    return bool(_format_of(FORMATS, path) or _format_of(VECTOR_FORMATS, path))

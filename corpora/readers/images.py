@@ -16,9 +16,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from sparsetopics.base.batches import IntArray, Vectors
 from sparsetopics.base.errors import SourceError, needing, source_errors
-from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock
+from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, rows_per_block
 from sparsetopics.corpora.readers.options import VectorReadOptions
-from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile, read_whole
+from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, read_whole
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -97,7 +97,7 @@ def _patch_blocks(
         raise SourceError(str(file.path), f"expected {expected}, but found {width} x {height}")
     stride = stride or side
     n_across = (width - side) // stride + 1
-    n_rows = max(1, BLOCK_BYTES // (n_across * side * side * grey.itemsize))
+    n_rows = rows_per_block(n_across * side * side * grey.itemsize)
     tops = np.arange(0, height - side + 1, stride)
     for start in range(0, len(tops), n_rows):
         some = tops[start : start + n_rows]

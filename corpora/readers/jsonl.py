@@ -1,10 +1,14 @@
-"""JSON lines: one object per line, one document per object."""
+"""JSON lines, and JSON as programs write it: one document per object.
+
+Programs write an array of objects, or objects one after the other, over lines.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +16,7 @@ import pyarrow.json as pj
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.sealed_files import Json
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.wording import excerpt, reason_of
 from sparsetopics.corpora.readers.blocks import (
     BETWEEN,
     Row,
@@ -23,19 +27,10 @@ from sparsetopics.corpora.readers.blocks import (
     word_lists,
 )
 from sparsetopics.corpora.readers.fields import check_number_of_fields, unkept
-from sparsetopics.corpora.readers.options import (
-    ID_FIELD,
-    KEEP,
-    LABEL_FIELD,
-    TEXT_FIELD,
-    ReadOptions,
-    fields_of,
-    kept_among,
-    missing_field,
-    no_text,
-)
+from sparsetopics.corpora.readers.options import ReadOptions, kept_among, missing_field, no_text
 from sparsetopics.corpora.readers.text_files import line_reader
-from sparsetopics.corpora.sources.byte_stream import LineBlock
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, check_length, line_blocks
+from sparsetopics.corpora.sources.encodings import Decoding
 
 # Floats as text differ between Arrow and json, but stand for the same numbers.
 _ARROW_TYPES = {
@@ -89,7 +84,7 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
         if (column := table[name].combine_chunks())
     }
     kept, _ = kept_among(list(types), options, block.source)
-    ids, labels, *texts = (columns[name] for name in fields_of(options))
+    ids, labels, *texts = (columns[name] for name in options.used)
     found = TextBlock(ids, labels, joined(texts), {name: columns[name] for name in kept})
     return checked(found, lambda row: f"{block.source}, {block.noun} {block.first_line + row}")
 
@@ -111,7 +106,7 @@ def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataTyp
         return None
     text_type = pa.list_(pa.string()) if are_lists else pa.string()
     types = dict.fromkeys(options.text_fields, text_type)
-    for field in fields_of(options)[:2]:
+    for field in options.used[:2]:
         kind = type(first.get(field))
         # Arrow refuses anything but null: odd here, or first seen in a later line.
         types[field] = _ARROW_TYPES[kind] if kind in (str, int) else pa.null()
@@ -149,10 +144,10 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
             continue
         where = f"{block.source}, {block.noun} {number}"
         record = _record(line, where, options)
-        _lift_in_place(record, (*fields_of(options), *options.kept.named))
+        _lift_in_place(record, (*options.used, *options.kept.named))
         if not rows:
-            wanted = [(name, TEXT_FIELD) for name in options.text_fields]
-            wanted += [(name, KEEP) for name in options.kept.named]
+            wanted = [(name, "text_field") for name in options.text_fields]
+            wanted += [(name, "keep") for name in options.kept.named]
             misnamed = {n: missing_field(n, list(record), where, option) for n, option in wanted}
         misnamed = {name: error for name, error in misnamed.items() if name not in record}
         twice = [name for name, value in record.items() if value is _TWICE]
@@ -216,10 +211,10 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _row(record: dict[str, Json], where: str, options: ReadOptions) -> Row:
-    for field, option in ((options.id_field, ID_FIELD), (options.label_field, LABEL_FIELD)):
+    for field, option in ((options.id_field, "id_field"), (options.label_field, "label_field")):
         if field is not None and field not in record:
             raise missing_field(field, list(record), where, option)
-    id_field, label_field, *text_fields = fields_of(options)
+    id_field, label_field, *text_fields = options.used
     texts = [_text_of(record, field, where, options) for field in text_fields]
     doc_id = _string_of(record, id_field, where, options)
     label = _string_of(record, label_field, where, options)
@@ -265,3 +260,69 @@ def _kind(value: Json) -> str:
 
 
 read_jsonl = line_reader(decode)
+
+
+# --- objects over several lines -------------------------------------------------------------------
+# Strings, which may hold braces, and braces. A string that is cut off ends where the data do.
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)
+_LONGEST_SHOWN = 40  # characters
+# What may stand before the first object, and what is expected after it.
+_EXPECTED = {b"": "an object", b"[": "a comma and an object, or the end of the array"}
+
+
+def object_blocks(path: Place, decoding: Decoding | None) -> Iterator[LineBlock]:
+    """The objects of a file that are in no other as lines of JSON, in which ``\\r`` stands for the
+    breaks of lines; SourceError for anything else beside them."""
+    rest, line, n_objects = b"", 1, 0
+    layout: bytes | None = None  # what stands before the first object
+    for block in line_blocks(path, decoding, end=b"}"):
+        data, objects, end = rest + block.data, [], 0
+        for start, stop in _objects(data):
+            between = data[end:start].strip()
+            if layout is None and between in _EXPECTED:
+                layout = between
+            elif between != (b"," if layout else layout):
+                raise _unexpected(data[end:], path, line + data.count(b"\n", 0, end), layout)
+            one_line = data[start:stop].replace(b"\r\n", b"\r").replace(b"\n", b"\r")
+            objects.append(one_line + b"\n")
+            end = stop
+        rest = data[end:]
+        line += data.count(b"\n", 0, end)
+        check_length(len(rest), path, "object")
+        if objects:
+            yield LineBlock(str(path), n_objects + 1, b"".join(objects), "object")
+        n_objects += len(objects)
+    if b"".join(rest.split()) not in ((b"", b"[]") if layout is None else (layout and b"]",)):
+        raise _unexpected(rest, path, line, layout, at_end=True)
+
+
+def _objects(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where each object that is in no other begins and ends."""
+    depth = start = 0
+    for token in _TOKEN.finditer(data):
+        if token[0] == b"{":
+            start = start if depth else token.start()
+            depth += 1
+        elif token[0] == b"}" and depth:
+            depth -= 1
+            if not depth:
+                yield start, token.end()
+
+
+def _unexpected(
+    found: bytes, path: Place, line: int, layout: bytes | None, *, at_end: bool = False
+) -> SourceError:
+    """The error for what was ``found`` after the last object, from ``line`` on."""
+    is_open = at_end and b"{" in found
+    start = found.index(b"{" if is_open else found.strip()[:1])
+    where = "{}, line {}".format(path, line + found.count(b"\n", 0, start))
+    found = found.strip()
+    if is_open or (at_end and layout != b"" and not found.strip(b"[,")):
+        problem = f"the file ends before {'an object' if is_open else 'the array'} is closed"
+        return SourceError(where, problem, "Copy or download it again.")
+    expected = "an object or an array of objects" if layout is None else _EXPECTED[layout]
+    shown = excerpt(found.decode(errors="replace"), _LONGEST_SHOWN)
+    return SourceError(where, f"expected {expected}, but found {shown!r}")
+
+
+read_json = line_reader(decode, object_blocks)

@@ -14,7 +14,6 @@ from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock
 from sparsetopics.corpora.readers.counts import (
     LARGEST_COUNT,
     bad_line,
-    read_words,
     refuse_first,
     summed,
     vocabulary_names,
@@ -34,7 +33,7 @@ def read_ldac(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     The words of ``NAME.dat`` are in ``NAME.dat.vocab``, ``NAME.vocab``, ``vocab.NAME.txt`` or
     ``vocab.txt``.
     """
-    words = read_words(options.vocabulary_file or words_beside(file.path, vocabulary_names))
+    words, _ = words_beside(file.path, options, vocabulary_names)
     return (partial(_decode, block, words) for block in line_blocks(file.path, None))
 
 

@@ -24,9 +24,8 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.counts import (
-    LineLayout,
+    Layout,
     Lines,
-    Size,
     bad_line,
     parse,
     read_triples,
@@ -130,7 +129,7 @@ def _head(layout: str, field: str, line: bytes, source: str, number: int) -> Hea
 
 def _opened(
     blocks: Iterator[LineBlock], path: Place, n_words: int, vocabulary: Place
-) -> tuple[Size, LineLayout, Iterator[Lines]]:
+) -> tuple[Layout, Iterator[Lines]]:
     """Rows are documents, unless only the number of rows is that of the words: then columns are.
 
     Files whose lines are sorted by document are streamed. If the first lines of a file are not, the
@@ -145,11 +144,10 @@ def _opened(
         found = f"{quantity(head.n_rows, 'row')} and {quantity(head.n_columns, 'column')}"
         raise SourceError(f"{path}, line {head.line}", f"expected {expected}, but found {found}")
     shape = dict(zip(names, (head.n_rows, head.n_columns), strict=True))
-    size = Size(shape["document"], shape["word"], head.n_entries)
+    sizes = shape["document"], shape["word"], head.n_entries
     columns = names if head.field == "pattern" else (*names, "count")
-    layout = LineLayout(columns, is_real=head.field == "real", least_count=0)
-    parts = (parse(block, layout) for block in rest)
-    return size, layout, _by_document(parts)
+    layout = Layout(*sizes, columns, is_real=head.field == "real", least_count=0)
+    return layout, _by_document(parse(block, layout) for block in rest)
 
 
 def _by_document(parts: Iterator[Lines]) -> Iterator[Lines]:

@@ -23,15 +23,11 @@ from sparsetopics.corpora.readers.blocks import (
     Rounded,
     VectorBlock,
     rounded_among,
+    rows_per_block,
     vector_block,
 )
 from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
-from sparsetopics.corpora.readers.options import (
-    DEFAULT_ID_FIELD,
-    DEFAULT_LABEL_FIELD,
-    VectorReadOptions,
-    listed,
-)
+from sparsetopics.corpora.readers.options import VectorReadOptions, listed
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
     Piece,
@@ -99,7 +95,7 @@ def read_table_numbers(
 
 def _number_columns(schema: pa.Schema, options: VectorReadOptions, where: str) -> Wanted:
     columns = find_numbers(schema, options, where).all
-    return Wanted(columns, max(1, BLOCK_BYTES // (8 * len(columns))))
+    return Wanted(columns, rows_per_block(8 * len(columns)))
 
 
 def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> NumberFields:
@@ -115,8 +111,8 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
     for name in (options.id_field, options.label_field, *(options.columns or ())):
         if name is not None and name not in names:
             raise SourceError(where, f"expected a column {name!r}, but found {listed(names)}")
-    item_id = options.id_field or (DEFAULT_ID_FIELD if DEFAULT_ID_FIELD in names else None)
-    label = options.label_field or (DEFAULT_LABEL_FIELD if DEFAULT_LABEL_FIELD in names else None)
+    item_id = options.id_field or ("id" if "id" in names else None)
+    label = options.label_field or ("label" if "label" in names else None)
     for name in filter(None, (item_id, label)):
         if pa.types.is_nested(kind := schema.field(name).type):
             problem = f"expected strings or numbers in column {name!r}, but found {in_words(kind)}"

@@ -30,13 +30,8 @@ from sparsetopics.corpora.sources.encodings import UTF_8, Decoding, check_encodi
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values, names_in, refuse, shown
 
-TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
-DUPLICATE_IDS = "duplicate_ids"
-DATE_FORMAT = "date-format"
 _FOR_VECTORS = "All columns hold numbers. To read them as vectors, use --kind vectors."
 _LONGEST_NAME = 40  # characters of the name of a field in messages
-DEFAULT_ID_FIELD = "id"
-DEFAULT_LABEL_FIELD = "label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +67,23 @@ class ReadOptions:
         formats, types = self.rules.date_formats, self.kept.types
         for name, how in formats.items():
             if not name or len(formats) < len(self.date_format):
-                refuse(DATE_FORMAT, "must be FIELD=FORMAT, such as date=%d/%m/%Y, once per field")
-            check_format(DATE_FORMAT, how)
+                problem = "must be FIELD=FORMAT, such as date=%d/%m/%Y, once per field"
+                refuse("date-format", problem)
+            check_format("date-format", how)
             if types.get(name) not in ("date", None):
-                refuse(DATE_FORMAT, f"{shown(name)} is kept as a {types[name]}")
+                refuse("date-format", f"{shown(name)} is kept as a {types[name]}")
         if len({*self.text_fields}) < len(self.text_fields):
-            refuse(TEXT_FIELD, f"names a field twice: {self.text_field}")
+            refuse("text_field", f"names a field twice: {self.text_field}")
 
     @property
     def text_fields(self) -> tuple[str, ...]:
         """The fields that hold the text, in the order in which they are joined."""
         return names_in(self.text_field)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The names of the fields that hold id, label and text, of which there may be several."""
+        return self.id_field or "id", self.label_field or "label", *self.text_fields
 
     @property
     def kept(self) -> Kept:
@@ -162,16 +163,16 @@ def find_fields(
     Raises SourceError if the text or a named column is missing, if two columns share a name, or if
     there are too many.
     """
-    has_vectors = set() < {*names} - {*fields_of(options)[:2]} <= {*numeric}
-    chosen = [(options.id_field, ID_FIELD), (options.label_field, LABEL_FIELD)]
-    texts = [(name, TEXT_FIELD) for name in options.text_fields]
-    for field, option in [*texts, *chosen, *((name, KEEP) for name in options.kept.named)]:
+    has_vectors = set() < {*names} - {*options.used[:2]} <= {*numeric}
+    chosen = [(options.id_field, "id_field"), (options.label_field, "label_field")]
+    texts = [(name, "text_field") for name in options.text_fields]
+    for field, option in [*texts, *chosen, *((name, "keep") for name in options.kept.named)]:
         if field is not None and field not in names:
-            hint = _FOR_VECTORS if has_vectors and option == TEXT_FIELD else ""
+            hint = _FOR_VECTORS if has_vectors and option == "text_field" else ""
             raise missing_field(field, names, where, option, hint)
     kept, left_out = kept_among(names, options, where)
     positions = {name: position for position, name in enumerate(names)}
-    doc_id, label = map(positions.get, fields_of(options)[:2])
+    doc_id, label = map(positions.get, options.used[:2])
     text = tuple(positions[name] for name in options.text_fields)
     own = {name: positions[name] for name in kept}
     return Fields(doc_id, label, text, own, left_out, len(names))
@@ -185,7 +186,7 @@ def kept_among(
 
     SourceError for too many, and if a used field occurs twice: it is unclear which is meant.
     """
-    kept, used = options.kept, fields_of(options)
+    kept, used = options.kept, options.used
     repeated = [name for name, count in Counter(names).items() if count > 1]
     chosen = [name for name in kept.named if name in names]
     left_out: dict[str, str] = {}
@@ -197,8 +198,8 @@ def kept_among(
         left_out |= {name: "has no name" for name in others if not name}
         chosen += [name for name in others if name not in left_out]
         left_out = {OTHER_TEXT if name == TEXT else name: why for name, why in left_out.items()}
-    with_options = zip_longest(used, (ID_FIELD, LABEL_FIELD), fillvalue=TEXT_FIELD)
-    for name, option in [*with_options, *((name, KEEP) for name in chosen)]:
+    with_options = zip_longest(used, ("id_field", "label_field"), fillvalue="text_field")
+    for name, option in [*with_options, *((name, "keep") for name in chosen)]:
         if name in repeated:
             hint = f"Rename one of them, or name another with {_as_typed(option)}."
             raise SourceError(where, f"two fields are called {name!r}", hint)
@@ -211,22 +212,13 @@ def kept_among(
     return chosen, left_out
 
 
-def fields_of(options: ReadOptions) -> tuple[str, ...]:
-    """The names of the fields that hold id, label and text, of which there may be several."""
-    return (
-        options.id_field or DEFAULT_ID_FIELD,
-        options.label_field or DEFAULT_LABEL_FIELD,
-        *options.text_fields,
-    )
-
-
 def missing_field(
     field: str, names: Sequence[str], where: str, option: str, hint: str = ""
 ) -> SourceError:
     """The error for a field, chosen by ``option``, that is not among ``names``."""
     hint = hint or f"Name another with {_as_typed(option)}."
     name, _, kind = field.rpartition(":")
-    if option == KEEP and name in names:
+    if option == "keep" and name in names:
         hint = f"There is no type {shown(kind)}; use number, date or string."
     elif any("," in name or name != name.strip() for name in names):
         hint += " Write names with commas, or with spaces around them, in quotes: '\"a, b\"'."

@@ -7,10 +7,9 @@ from functools import partial
 
 import pyarrow as pa
 
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, text_block
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, grouped, text_block
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources.byte_stream import (
-    BLOCK_BYTES,
     LineBlock,
     Place,
     SourceFile,
@@ -19,12 +18,11 @@ from sparsetopics.corpora.sources.byte_stream import (
     n_bytes_of,
     open_bytes,
     read_utf8,
-    reading,
 )
 from sparsetopics.corpora.sources.encodings import Decoding
 from sparsetopics.corpora.sources.source_files import bare_suffix, names_of
 
-_MOST_FILES = 4_096  # in one block
+_LEAST = 1 << 11  # bytes that a file counts for, so that a block has 4,096 at most
 _FIRST_BYTES = 1 << 20  # that are looked at for lines; a packed file may unpack without end
 _FIRST_FILES = 5  # likewise
 _MANY_LINES = 10  # more than a short document would have
@@ -34,17 +32,8 @@ _LONG_LINE = 100  # bytes: longer than lines of wrapped text
 def read_text(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     """Read each file as a document: its name is the id, the folder that it lies in the label."""
     # Workers open the files, because opening many small files takes most of the time.
-    together: list[SourceFile] = []
-    n_bytes = 0
-    for file in files:
-        together.append(file._replace(path=absolute(file.path)))
-        with reading(file.path):
-            n_bytes += n_bytes_of(file.path)
-        if n_bytes >= BLOCK_BYTES or len(together) == _MOST_FILES:
-            yield partial(_decode_files, together, options)
-            together, n_bytes = [], 0
-    if together:
-        yield partial(_decode_files, together, options)
+    sized = ((f._replace(path=absolute(f.path)), max(n_bytes_of(f.path), _LEAST)) for f in files)
+    return (partial(_decode_files, own, options) for own in grouped(sized))
 
 
 def doubts_about_text(files: Sequence[SourceFile], *, by_line: bool) -> Iterator[str]:
@@ -67,7 +56,7 @@ def doubts_about_text(files: Sequence[SourceFile], *, by_line: bool) -> Iterator
 
 
 def _first_lines(path: Place) -> list[bytes]:
-    with reading(path), open_bytes(path) as stream:
+    with open_bytes(path) as stream:
         start = stream.read(_FIRST_BYTES)
     lines = start.rstrip().split(b"\n")
     return lines[:-1] if len(start) == _FIRST_BYTES else lines  # the last may go on

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, checked, word_lists
+from sparsetopics.corpora.readers.blocks import TextBlock, checked, grouped, word_lists
 from sparsetopics.corpora.readers.fields import unkept
-from sparsetopics.corpora.readers.options import ReadOptions, fields_of, find_fields, no_text
+from sparsetopics.corpora.readers.options import ReadOptions, find_fields, no_text
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
     Piece,
@@ -22,7 +22,7 @@ from sparsetopics.corpora.sources.arrow_batches import (
     is_text,
     type_of,
 )
-from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile
+from sparsetopics.corpora.sources.byte_stream import Place, SourceFile
 
 IN_MEMORY = "table"  # for errors, instead of the name of a file
 _ROWS_AT_ONCE = 1_024
@@ -33,7 +33,7 @@ def read_table(
     pieces_of: Callable[[Place, Choose], Iterator[Piece]],  # of Parquet or Arrow IPC
     file: SourceFile,
     options: ReadOptions,
-) -> Iterator[PendingBlock]:
+) -> Iterator[Callable[[], TextBlock]]:
     """Read the rows of a file."""
     return table_blocks(partial(pieces_of, file.path), str(file.path), options)
 
@@ -44,7 +44,7 @@ def _columns_noting(
     """The columns of id, label, text and kept fields; those that ``all`` cannot keep are noted in
     ``left_out``, with the reason."""
     names = column_names(schema, where)
-    asked = dict.fromkeys([*fields_of(options), *options.kept.named])
+    asked = dict.fromkeys([*options.used, *options.kept.named])
     names += [name for name in asked if name not in names and type_of(schema, name) is not None]
     numeric = {field.name for field in schema if in_words(field.type) == "numbers"}
     found = find_fields(names, options, where, () if where == IN_MEMORY else numeric)
@@ -66,18 +66,11 @@ def table_blocks(
     columns."""
     left_out: dict[str, str] = {}
     decode = partial(_decoded, where, options, left_out)
-    together: list[pa.RecordBatch] = []
-    n_bytes = first_row = 0
-    for piece in pieces_of(partial(_columns_noting, left_out, options, where)):
-        if together and n_bytes + piece.n_bytes > BLOCK_BYTES:
-            table = pa.Table.from_batches(together)
-            yield partial(decode, table, first_row)
-            first_row += len(table)
-            together, n_bytes = [], 0
-        together.append(piece.rows)
-        n_bytes += piece.n_bytes
-    if together:
-        yield partial(decode, pa.Table.from_batches(together), first_row)
+    first_row = 0
+    for rows in grouped(pieces_of(partial(_columns_noting, left_out, options, where))):
+        table = pa.Table.from_batches(rows)
+        yield partial(decode, table, first_row)
+        first_row += len(table)
 
 
 def _decoded(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from sparsetopics.base.wording import printable, quantity
 from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, packing_of
 
-VOCABULARY = "vocabulary"  # the kind of a file with the words of counts
 MOST_NAMED = 3  # files of a kind, in messages and in JSON
 _NO_FILE = "no regular file"  # a pipe, a device or a link to nothing
 _LINK = "link"
@@ -40,6 +39,13 @@ class FileAccount(NamedTuple):
 
     read: tuple[FileGroup, ...]
     left_out: tuple[FileGroup, ...]
+
+    @classmethod
+    def of(
+        cls, read: Mapping[str, Sequence[SourceFile]], left_out: tuple[FileGroup, ...]
+    ) -> FileAccount:
+        """The account of files that are ``read``, by their kind."""
+        return cls(tuple(FileGroup.of(kind, own) for kind, own in read.items() if own), left_out)
 
     def __str__(self) -> str:
         """``Read 2 files as text (a.txt, b.txt). Left out 1 file: 1 .md (notes.md).``"""

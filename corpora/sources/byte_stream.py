@@ -54,8 +54,9 @@ def absolute(place: Place) -> Place:
 
 
 def n_bytes_of(place: Place) -> int:
-    """Its size as it is stored, which may be packed; OSError if it is gone."""
-    return place.stat().st_size if isinstance(place, Path) else place.n_bytes
+    """Its size as it is stored, which may be packed; SourceError if it is gone."""
+    with reading(place):
+        return place.stat().st_size if isinstance(place, Path) else place.n_bytes
 
 
 _NAMES = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2"}
@@ -139,19 +140,26 @@ def is_file(place: Place) -> bool:
         return place.is_file()
 
 
-def open_bytes(path: Place) -> IO[bytes]:
-    """The bytes of a file, unpacked if its name says that they are packed; reading a bomb raises
-    SourceError."""
-    if packing_of(path):
-        return io.BufferedReader(_UnpackedStream(path), _READ_AHEAD)
-    return open_place(path)
+@contextmanager
+def open_bytes(path: Place) -> Iterator[IO[bytes]]:
+    """The bytes of a file, unpacked if its name says that they are packed; SourceError for a bomb
+    and, as from ``reading``, if the file cannot be read."""
+    with reading(path), _unpacked(path) if packing_of(path) else open_place(path) as stream:
+        yield stream
+
+
+def _unpacked(path: Place) -> io.BufferedReader:
+    return io.BufferedReader(_UnpackedStream(path), _READ_AHEAD)
 
 
 @contextmanager
 def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
-    """The bytes of a file as a stream to seek in; a packed or remote file is copied to disk."""
+    """The bytes of a file as a stream to seek in; a packed or remote file is copied to disk.
+
+    Raises what ``open_bytes`` raises.
+    """
     if isinstance(path, Path) and not packing_of(path):
-        with open_place(path) as stream:
+        with open_bytes(path) as stream:
             yield stream
         return
     with TemporaryFile() as unpacked:  # not in memory, because its size is not known
@@ -169,7 +177,7 @@ def read_utf8(path: Place, decoding: Decoding | None) -> str:
 
 def read_whole(path: Place) -> bytes:
     """All bytes of a file that holds one image; SourceError if they are too many."""
-    with reading(path), open_bytes(path) as stream:
+    with open_bytes(path) as stream:
         return _joined(iter(partial(stream.read, BLOCK_BYTES), b""), path)
 
 
@@ -216,7 +224,7 @@ def _whole_lines(path: Place, decoding: Decoding | None, last: bytes) -> Iterato
 def _utf8_pieces(path: Place, decoding: Decoding | None) -> Iterator[bytes]:
     """The pieces of a text file in UTF-8, which is not checked yet, without a byte order mark."""
     given = None if decoding is None else decoding.encoding
-    with reading(path), open_bytes(path) as stream:
+    with open_bytes(path) as stream:
         start = stream.read(BLOCK_BYTES)
         pieces: Iterator[bytes] = chain([start], iter(partial(stream.read, BLOCK_BYTES), b""))
         encoding = encodings.encoding_of(start, given, str(path))

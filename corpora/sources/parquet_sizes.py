@@ -8,6 +8,7 @@ not used: it ends the process when the statistics of a file do not fit its schem
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple, TypeAlias, TypeVar
@@ -56,73 +57,64 @@ class Struct(dict[int, Value]):
         return value
 
 
-def _read_struct(data: bytes, place: int = 0, depth: int = 0) -> tuple[Struct, int]:
-    """The struct that begins at ``place``, and where it ends.
-
-    Raises IndexError where the data end, ValueError for data that are no struct.
-    """
-    fields = Struct()
-    number = 0
-    while head := data[place]:
-        place += 1
-        if head >> 4:  # the distance to the number of the previous field
-            number += head >> 4
-        else:
-            coded, place = _varint(data, place)
-            number = _signed(coded)
+def _read_struct(data: IO[bytes], depth: int = 0) -> Struct:
+    """The struct that begins here; IndexError where the data end, ValueError if it is none."""
+    fields, number = Struct(), 0
+    while head := _byte(data):
+        # The distance to the number of the previous field, or the number itself.
+        number = number + (head >> 4) if head >> 4 else _signed(_varint(data))
         kind = head & 15
         if kind in (_TRUE, _FALSE):  # the kind is the value
             fields[number] = kind == _TRUE
         else:
-            fields[number], place = _value(data, place, kind, depth)
-    return fields, place + 1
+            fields[number] = _value(data, kind, depth)
+    return fields
 
 
-def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Value, int]:
+def _value(data: IO[bytes], kind: int, depth: int) -> Value:
     require(depth <= _DEEPEST, "damaged Parquet metadata: values are nested too deeply")
     if kind in _WHOLE:
-        coded, place = _varint(data, place)
-        return _signed(coded), place
+        return _signed(_varint(data))
     if kind == _BINARY:
-        length, place = _varint(data, place)
-        if place + length > len(data):
-            raise IndexError
-        return data[place : place + length], place + length
+        return _exactly(data, _varint(data))
     if kind == _STRUCT:
-        return _read_struct(data, place, depth + 1)
+        return _read_struct(data, depth + 1)
     if kind in (_LIST, _SET):
-        return _values(data, place, depth + 1)
+        return _values(data, depth + 1)
     if kind in (_TRUE, _FALSE, _BYTE):
-        return data[place], place + 1
+        return _byte(data)
     if kind == _DOUBLE:
-        return None, place + 8
+        return _exactly(data, 8)
     raise ValueError(f"damaged Parquet metadata: a value is of unknown kind {kind}")
 
 
-def _values(data: bytes, place: int, depth: int) -> tuple[list[Value], int]:
-    n_values, kind = data[place] >> 4, data[place] & 15
-    place += 1
-    if n_values == _MANY:
-        n_values, place = _varint(data, place)
-    values = []
-    for _ in range(n_values):  # each takes a byte at least, so a false length ends with the data
-        value, place = _value(data, place, kind, depth)
-        values.append(value)
-    return values, place
+def _values(data: IO[bytes], depth: int) -> list[Value]:
+    head = _byte(data)
+    n_values = _varint(data) if head >> 4 == _MANY else head >> 4
+    # Each takes a byte at least, so a false length ends with the data.
+    return [_value(data, head & 15, depth) for _ in range(n_values)]
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def _varint(data: IO[bytes]) -> int:
     """A number of seven bits a byte, the lowest first; the eighth bit says that more follow."""
-    value = shift = 0
-    while True:
-        byte = data[place]
-        place += 1
+    value = 0
+    for shift in range(0, 64, 7):
+        byte = _byte(data)
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, place
-        shift += 7
-        if shift > 63:
-            raise ValueError("damaged Parquet metadata: a number has more than 64 bits")
+            return value
+    raise ValueError("damaged Parquet metadata: a number has more than 64 bits")
+
+
+def _byte(data: IO[bytes]) -> int:
+    return data.read(1)[0]
+
+
+def _exactly(data: IO[bytes], n_bytes: int) -> bytes:
+    found = data.read(min(n_bytes, _LARGEST))
+    if len(found) < n_bytes:
+        raise IndexError
+    return found
 
 
 def _signed(coded: int) -> int:
@@ -229,7 +221,7 @@ def row_groups(file: IO[bytes]) -> list[list[Chunk]]:
     require(tail[4:] == _MAGIC and length <= n_bytes - 8, "there is no Parquet footer")
     file.seek(n_bytes - 8 - length)
     try:
-        footer, _ = _read_struct(file.read(length))
+        footer = _read_struct(io.BytesIO(file.read(length)))
     except LookupError as error:
         raise ValueError("the Parquet footer is damaged") from error
     return [
@@ -278,14 +270,15 @@ def pages(file: IO[bytes], chunk: Chunk) -> Iterator[Page]:
 def _page_at(file: IO[bytes], place: int, codec: str | None) -> Page:
     for n_bytes in _HEAD_BYTES:
         file.seek(place)
-        data = file.read(n_bytes)
+        data = io.BytesIO(file.read(n_bytes))
         try:
-            facts, n_head = _read_struct(data)
+            facts = _read_struct(data)
         except LookupError:  # the header is longer
             continue
         n_packed, n_unpacked = facts.size(3), facts.size(2)
         heads = (facts.get(5), 2), (facts.get(8), 4)  # pages of both versions, with their encoding
         encodings = [head.get(field) for head, field in heads if isinstance(head, Struct)]
         kind = 7 in facts, _DELTA_BYTE_ARRAY in encodings
+        n_head = data.tell()
         return Page(place + n_head, n_head, n_packed, n_unpacked, *kind, codec)
     raise ValueError(f"there is no Parquet page at byte {place:,}")

@@ -12,13 +12,7 @@ from typing import NamedTuple
 from sparsetopics.base.errors import OptionError, SourceError, source_errors
 from sparsetopics.base.safe_reading import check_regular, is_utf8
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.sources.account import (
-    MOST_NAMED,
-    VOCABULARY,
-    FileAccount,
-    FileGroup,
-    groups_of_left_out,
-)
+from sparsetopics.corpora.sources.account import MOST_NAMED, FileAccount, groups_of_left_out
 from sparsetopics.corpora.sources.archives import ZipMember, zip_members
 from sparsetopics.corpora.sources.byte_stream import (
     Place,
@@ -27,7 +21,6 @@ from sparsetopics.corpora.sources.byte_stream import (
     is_file,
     open_bytes,
     packing_of,
-    reading,
 )
 from sparsetopics.corpora.sources.encodings import kind_of_other
 from sparsetopics.corpora.sources.remote import RemoteFile, find_remote, is_url
@@ -71,10 +64,6 @@ def _is_empty(source: Path) -> bool:
         return source.is_file() and not source.stat().st_size
     files, *others = _files_in(source, follow_links=False)
     return not any(others) and all(isinstance(f.path, Path) and _is_empty(f.path) for f in files)
-
-
-# Takes the files of a folder or an archive, and returns those to read.
-_Chosen = Callable[[list[SourceFile]], list[SourceFile]]
 
 
 class FormatTable(NamedTuple):
@@ -135,11 +124,9 @@ def find_of_one_format(
     found.say_skipped(say)
     vocabularies = _take_words_apart(found, format_name, table, vocabulary_file)
     name = format_name or _common_format(found.files, table)
-    read = [FileGroup.of(name, found.files)]
-    if vocabularies:
-        read.append(FileGroup.of(VOCABULARY, vocabularies))
     left_out = groups_of_left_out(found.left_out, found.skipped_links)
-    return found.files, FileAccount(tuple(read), left_out)
+    read = {name: found.files, "vocabulary": vocabularies}
+    return found.files, FileAccount.of(read, left_out)
 
 
 def _take_words_apart(
@@ -194,7 +181,7 @@ def _common_format(files: Sequence[SourceFile], table: FormatTable) -> str:
 def _known_format(path: Place, table: FormatTable) -> str:
     name = table.format_of(path)
     if name is None:
-        with reading(path), open_bytes(path) as stream:
+        with open_bytes(path) as stream:
             kind, hint = kind_of_other(stream.read(_FIRST_BYTES))
         if kind and "zip" not in kind:  # many formats are zip archives
             raise SourceError(str(path), f"the file is {kind}", hint)
@@ -223,37 +210,51 @@ def find_files(
     each of their names, and to others only with ``follow_links``. Raises SourceError for a source
     that is missing or no regular file, and for a folder without such files.
     """
-
     found = Found([], [], [])
 
-    def chosen(listed: list[SourceFile]) -> list[SourceFile]:
+    def add_listed(where: str, listed: list[SourceFile], skipped: Sequence[Path] = ()) -> None:
+        """Add those of the files of a folder or an archive that are to be read."""
         own = [file for file in listed if belongs(file.path)]
         # Settings and notes may lie beside documents and images.
         own = [file for file in own if bare_suffix(file.path) not in _BESIDE] or own
-        if or_all and not own:
-            return listed
-        taken = set(own)
+        taken = set(own or (listed if or_all else ()))
+        if not taken:
+            raise _nothing_to_read(where, listed, skipped)
+        found.files.extend(file for file in listed if file in taken)
         found.left_out.extend(file for file in listed if file not in taken)
-        return own
+
+    def add_named(path: Path | RemoteFile) -> None:
+        """Add a file, or members of an archive."""
+        if _is_archive(path):
+            members = [SourceFile(member, str(member.inside)) for member in zip_members(path)]
+            add_listed(str(path), members)
+        else:
+            found.files.append(SourceFile(path, path.name))
 
     for source in sources:
         if source == "":  # which pathlib takes for the current folder
             raise SourceError("sources", "the name of a file, folder or pattern is empty")
         if is_url(source):
-            found.files.extend(_remote_files(str(source), chosen))
+            files, folder = find_remote(str(source))
+            if folder is not None:
+                names = (file.path.removeprefix(folder).lstrip("/") for file in files)
+                add_listed(str(source), _unpacked(map(SourceFile, files, names)))
+            else:
+                for file in files:
+                    add_named(file)
             continue
         for path in _matches(Path(source), found, follow_links=follow_links):
             if path.is_dir():
                 listed, others, skipped = _files_in(path, follow_links=follow_links)
                 found.left_out.extend(others)
                 found.skipped_links.extend(skipped)
-                found.files.extend(_taken(str(path), listed, chosen, skipped))
+                add_listed(str(path), listed, skipped)
             else:
-                found.files.extend(_named(path, chosen))
+                add_named(path)
     if not found.files:
         raise SourceError("sources", "expected at least one file, folder or pattern")
-    for file in found.files:
-        _check_name(file.path)
+    for each in found.files:
+        _check_name(each.path)
     return found
 
 
@@ -266,22 +267,6 @@ def _check_name(path: Place) -> None:
     if packing in _UNREAD_PACKINGS:
         hint = "Unpack it, or pack an archive as .zip and a single file as .gz, .zst or .bz2."
         raise SourceError(str(path), f"files packed as {packing} are not read", hint)
-
-
-def _remote_files(url: str, chosen: _Chosen) -> list[SourceFile]:
-    files, folder = find_remote(url)
-    if folder is None:
-        return [named for file in files for named in _named(file, chosen)]
-    listed = [SourceFile(file, file.path.removeprefix(folder).lstrip("/")) for file in files]
-    return _taken(url, _unpacked(listed), chosen)
-
-
-def _named(path: Path | RemoteFile, chosen: _Chosen) -> list[SourceFile]:
-    """A named file, or the members of a named archive."""
-    if not _is_archive(path):
-        return [SourceFile(path, path.name)]
-    members = [SourceFile(member, str(member.inside)) for member in zip_members(path)]
-    return _taken(str(path), members, chosen)
 
 
 def _matches(source: Path, found: Found, *, follow_links: bool) -> list[Path]:
@@ -382,20 +367,15 @@ def _unpacked(listed: Iterable[SourceFile]) -> list[SourceFile]:
     return files
 
 
-def _taken(
-    source: str, files: list[SourceFile], chosen: _Chosen, skipped: Sequence[Path] = ()
-) -> list[SourceFile]:
-    """The files of a folder or an archive that are to be read; SourceError if there are none."""
-    taken = chosen(files)
-    if not taken:
-        problem, hint = "holds no files", ""
-        if files:
-            kinds = ", ".join(f"{n} {kind}" for kind, n, _ in groups_of_left_out(files, ()))
-            problem = f"none of {quantity(len(files), 'file')} has a known format ({kinds})"
-            hint = "Name the format with --format."
-        if skipped:
-            links = quantity(len(skipped), "link")
-            problem += f"; left out {links} that lead out of the folder, such as {skipped[0]}"
-            hint = "Use --follow-links to read what the links point to."
-        raise SourceError(source, problem, hint)
-    return taken
+def _nothing_to_read(source: str, files: list[SourceFile], skipped: Sequence[Path]) -> SourceError:
+    """The error for a folder or an archive without a file to read."""
+    problem, hint = "holds no files", ""
+    if files:
+        kinds = ", ".join(f"{n} {kind}" for kind, n, _ in groups_of_left_out(files, ()))
+        problem = f"none of {quantity(len(files), 'file')} has a known format ({kinds})"
+        hint = "Name the format with --format."
+    if skipped:
+        links = quantity(len(skipped), "link")
+        problem += f"; left out {links} that lead out of the folder, such as {skipped[0]}"
+        hint = "Use --follow-links to read what the links point to."
+    return SourceError(source, problem, hint)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -36,7 +36,6 @@ from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_ste
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import RowGroup, RowKind, Rows
 from sparsetopics.corpora.text.account import WordAccount
-from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
 DOCS_PER_ROW_GROUP = 8_192
@@ -116,7 +115,33 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
         }
 
     def to_json(self) -> dict[str, Json]:
-        return super().to_json() | {"tokenizer_hash": settings_hash(self.tokenizer)}
+        settings = json.dumps(self.tokenizer, sort_keys=True)
+        return super().to_json() | {"tokenizer_hash": sha256(settings.encode()).hexdigest()}
+
+    @classmethod
+    def write(
+        cls,
+        folder: Path,
+        made: Documents,
+        shards: Sequence[ShardEntry],
+        candidates: FileEntry | None = None,
+    ) -> DocumentManifest:
+        """Turn a folder with the shards into a corpus: add the vocabulary, then the manifest."""
+        vocabulary, fields = made.vocabulary, made.fields
+        manifest = cls(
+            n_words=len(vocabulary),
+            n_skipped=made.n_skipped,
+            n_unknown_tokens=made.n_unknown_tokens,
+            vocabulary=save_vocabulary(folder, vocabulary),
+            shards=tuple(DocumentKind.entry_of(s, s.groups, s.beside) for s in shards),
+            tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
+            fields=dict(fields),
+            has_ids=made.has_ids,
+            values=made.rules.settled(fields) if fields else None,
+            candidates=candidates,
+        )
+        manifest.save(folder)
+        return manifest
 
     def read_vocabulary(self, folder: Path) -> Vocabulary:
         """The listed vocabulary of the corpus ``folder``; CorpusFormatError for any other."""
@@ -133,43 +158,8 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
 
 def save_vocabulary(folder: Path, vocabulary: Vocabulary) -> VocabularyEntry:
     """Write the vocabulary of a corpus; return its entry in the manifest."""
-    vocabulary.save(folder)
-    entry = FileEntry.of(folder / VOCABULARY_FILE)
+    entry = vocabulary.save(folder)
     return VocabularyEntry(entry.file, entry.n_bytes, entry.sha256, vocabulary.fingerprint)
-
-
-def write_manifest(
-    folder: Path,
-    made: Documents,
-    shards: Sequence[ShardEntry],
-    candidates: FileEntry | None = None,
-) -> DocumentManifest:
-    """Turn a folder that holds the shards into a corpus: add the vocabulary, then the manifest."""
-    vocabulary, fields = made.vocabulary, made.fields
-    manifest = DocumentManifest(
-        n_words=len(vocabulary),
-        n_skipped=made.n_skipped,
-        n_unknown_tokens=made.n_unknown_tokens,
-        vocabulary=save_vocabulary(folder, vocabulary),
-        shards=tuple(DocumentKind.entry_of(s, s.groups, s.beside) for s in shards),
-        tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
-        fields=dict(fields),
-        has_ids=made.has_ids,
-        values=made.rules.settled(fields) if fields else None,
-        candidates=candidates,
-    )
-    manifest.save(folder)
-    return manifest
-
-
-def vocabulary_of_corpus(folder: Path) -> Vocabulary:
-    """The vocabulary of a corpus of documents; CorpusFormatError if the folder is none, or if the
-    file is missing or damaged."""
-    return DocumentManifest.load(folder).read_vocabulary(folder)
-
-
-def settings_hash(settings: Mapping[str, Setting] | None) -> str:
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 def sizes_of_batch(batch: DocumentBatch) -> Sizes:

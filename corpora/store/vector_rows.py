@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from msgspec import Meta
 
-from sparsetopics.base.batches import VectorBatch
+from sparsetopics.base.batches import VectorBatch, Vectors
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.corpora.readers.blocks import VECTORS, ValueType
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.manifest import CorpusManifest, ShardEntry, Sizes
-from sparsetopics.corpora.store.shards import RowKind
+from sparsetopics.corpora.store.shards import MemoryRowGroup, RowKind, Rows
 
 ROW_GROUP_BYTES = 4 << 20  # of values: a batch can be made of many, so that it is well mixed
 MOST_ROWS = 65_536  # in a row group, whose names are decoded at once
@@ -111,6 +111,15 @@ class VectorKind(RowKind[VectorBatch]):
         """As many items as have about ``ROW_GROUP_BYTES``."""
         n_bytes = self.n_columns * np.dtype(self.value_type).itemsize
         return min(MOST_ROWS, max(1, ROW_GROUP_BYTES // n_bytes))
+
+    def in_memory(
+        self, ids: pa.StringArray, labels: pa.StringArray, values: Vectors
+    ) -> tuple[MemoryRowGroup[VectorBatch], ...]:
+        """Items in memory, in row groups that hold views of the ``values``."""
+        step = self.rows_per_group
+        slices = (slice(start, start + step) for start in range(0, len(values), step))
+        parts = (Rows(ids[s], labels[s], VectorBatch(values[s])) for s in slices)
+        return tuple(MemoryRowGroup(Sizes.of_items(len(rows.ids)), rows) for rows in parts)
 
     def columns_of(self, batch: VectorBatch) -> list[pa.Array]:
         flat = pa.array(batch.values.reshape(-1))

@@ -63,15 +63,9 @@ class WordAccount(NamedTuple):
         _, n_stopped, n_inside, n_outside, _, _, *replaced = reading.tolist()
         left_out = {**left_out, STOPPED: left_out.get(STOPPED, 0) + n_stopped}
         left_out = {rule: number for rule, number in left_out.items() if number}
-        return cls(
-            n_kept + sum(left_out.values()),
-            n_kept,
-            left_out,
-            words,
-            n_outside / max(n_inside + n_outside, 1),
-            skipped,
-            *replaced,
-        )
+        n_read = n_kept + sum(left_out.values())
+        lost_letters = n_outside / max(n_inside + n_outside, 1)
+        return cls(n_read, n_kept, left_out, words, lost_letters, skipped, *replaced)
 
     def __str__(self) -> str:
         rules = [f"{n:,} {REASONS[rule]}" for rule, n in self.left_out.items()]

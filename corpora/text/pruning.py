@@ -20,7 +20,6 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.ingest_table import INGEST_OPTION
 from sparsetopics.options.option import check_values
 
-MIN_DF, MAX_DF = "min_df", "max_df"  # rules, as ``STOPPED``
 _COMPACT_ABOVE = 1_000_000  # rows: fewer are not worth adding up yet
 
 
@@ -125,21 +124,18 @@ def prune(
         found = f"words in {quantity(totals.n_docs, 'document')}" if totals.n_docs else "documents"
         raise SourceError("documents", f"there are no {found}", "Check the sources or texts.")
     least, most = document_limits(totals.n_with_words, options, counted=counted)
-    rules = {
-        STOPPED: are_stop_words(words, options.stop_words),
-        MIN_DF: documents < least,
-        MAX_DF: documents > most,
-    }
+    stopped = are_stop_words(words, options.stop_words)
+    rare, common = documents < least, documents > most
     is_kept, left_out = np.ones(len(words), np.bool_), {}
-    for rule, mask in rules.items():
+    for rule, mask in {STOPPED: stopped, "min_df": rare, "max_df": common}.items():
         left_out[rule] = int(terms[is_kept & mask].sum())
         is_kept &= ~mask
     kept = np.flatnonzero(is_kept)
     if not len(kept):
         problem = (
             f"none of {len(words)} words is left in {quantity(totals.n_docs, 'document')} "
-            f"({rules[MIN_DF].sum()} in fewer than {quantity(least, 'document')}, "
-            f"{rules[MAX_DF].sum()} in more than {most}, {rules[STOPPED].sum()} stop words)"
+            f"({rare.sum()} in fewer than {quantity(least, 'document')}, "
+            f"{common.sum()} in more than {most}, {stopped.sum()} stop words)"
         )
         hint = "Relax --min-df, --max-df, --stop-words or --token-pattern."
         raise SourceError("vocabulary", problem, hint)

@@ -32,6 +32,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # of multiplicative hashing (Knuth, TAO
 _HALF = np.uint64(32)
 AS_IT_IS = np.arange(256, dtype=np.uint8)
 IN_LOWER_CASE = AS_IT_IS + np.uint8(32) * ((AS_IT_IS >= 65) & (AS_IT_IS <= 90))
+FOLDS = AS_IT_IS, IN_LOWER_CASE  # without lower case, and with it
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

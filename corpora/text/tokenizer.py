@@ -20,8 +20,7 @@ from sparsetopics.base.wording import without_middle
 from sparsetopics.corpora.readers.blocks import CountedBlock, ReadingAccount, TextBlock
 from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.text.lemmas import lemmatized
-from sparsetopics.corpora.text.letters import LEAST_WEIGHT, Form, in_form, letter_weights
-from sparsetopics.corpora.text.parts import without_parts
+from sparsetopics.corpora.text.letters import LEAST_WEIGHT, UNSPACED, Form, in_form, letter_weights
 from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
 from sparsetopics.corpora.text.segmenting import SEGMENTED, with_words_divided
 from sparsetopics.corpora.text.stop_words import are_stop_words
@@ -255,10 +254,25 @@ def _stopped(words: pa.StringArray, options: TokenizerOptions) -> NDArray[np.boo
     return are_stop_words(words, options.stop_words)
 
 
+# Words of scripts without spaces may stand beside a part, and end it.
+_LETTER = rf"[\w--{UNSPACED}]"
+# Parts of texts that are no words, in the order in which they are removed, because one kind may be
+# part of another.
+_PARTS = {
+    "urls": rf"(?<!{_LETTER})(?:[A-Za-z][A-Za-z0-9+.-]{{0,20}}://|[Ww][Ww][Ww]\.)"
+    rf"[^\s<>\"{UNSPACED}[\p{{P}}--\p{{ASCII}}]]+(?<![.,;:!?)'])",
+    "emails": rf"(?<![{_LETTER}.+-])[{_LETTER}.+-]++@[{_LETTER}-]+(?:\.[{_LETTER}-]+)+",
+    "mentions": rf"(?<![{_LETTER}@])@\w+",
+    "hashtags": rf"(?<![{_LETTER}&])[#＃]\w+",
+}
+
+
 def _ready(texts: pa.StringArray, options: TokenizerOptions) -> pa.StringArray:
-    """Texts in the form that is cut into sentences and tokens."""
+    """Texts in the form that is cut into sentences and tokens, with spaces for removed parts."""
     if options.remove:
-        texts = without_parts(texts, options.remove)
+        chosen = [pattern for name, pattern in _PARTS.items() if name in options.remove]
+        part = regex.compile("|".join(chosen), regex.V1)
+        texts = pa.array([part.sub(" ", text) for text in texts.to_pylist()], pa.string())
     if options.form is not None:
         texts = in_form(texts, options.form)
     if options.language in SEGMENTED:

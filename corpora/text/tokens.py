@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import IntArray
 from sparsetopics.corpora.readers.blocks import NO_VALUES, Values
 from sparsetopics.corpora.text.letters import bytes_and_offsets, members, small_letters
-from sparsetopics.corpora.text.token_kernels import (
-    AS_IT_IS,
-    IN_LOWER_CASE,
-    find_tokens,
-    number_words,
-    weigh_texts,
-)
+from sparsetopics.corpora.text.token_kernels import FOLDS, find_tokens, number_words, weigh_texts
 
 Pattern: TypeAlias = re.Pattern[str] | regex.Pattern[str]
 Compile = Callable[[str], Pattern]
@@ -74,7 +68,7 @@ class Tokens(NamedTuple):
 
 def scan_tokens(texts: pa.StringArray, run: CharacterRun, *, lowercase: bool) -> Tokens:
     """Cut texts into the longest runs of characters, and put these in lower case if asked."""
-    fold = IN_LOWER_CASE if lowercase else AS_IT_IS
+    fold = FOLDS[lowercase]
     text, offsets = bytes_and_offsets(texts)
     starts, lengths, keys, indptr, letters = find_tokens(text, offsets, *run, fold)
     word_of, firsts = number_words(text, starts, lengths, keys, fold)
@@ -107,9 +101,7 @@ def match_tokens(texts: pa.StringArray, pattern: Pattern) -> Tokens:
 
 def tokens_of_lists(documents: Sequence[Sequence[str]] | pa.ListArray) -> Tokens:
     """Tokens from lists of strings, (n_docs,), in Python or in Arrow; none is null."""
-    lists: pa.ListArray = documents
-    if not isinstance(documents, pa.ListArray):
-        lists = pa.array(documents, pa.list_(pa.string()))
+    lists = pa.array(documents, pa.list_(pa.string()))
     encoded, lengths = lists.flatten().dictionary_encode(), pc.list_value_length(lists)
     indptr = np.concatenate(([0], np.cumsum(np.asarray(lengths), dtype=np.int64)))
     return Tokens(encoded.dictionary, indptr, np.array(encoded.indices, np.int32), NO_LETTERS)

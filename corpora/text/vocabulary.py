@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.safe_reading import parse_json
+from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.showing import html_table, shortened
 from sparsetopics.base.soundness import require
 from sparsetopics.base.wording import reason_of
@@ -87,7 +88,8 @@ class Vocabulary:
         best = np.argsort(-self.term_frequency, kind="stable")[:n_words]
         return tuple(self.shown[number] for number in best)
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path) -> FileEntry:
+        """Write ``vocabulary.parquet``; return its entry for the manifest."""
         columns = {"word": arrow_strings(self.words)}
         columns |= {name: arrow_numbers(getattr(self, name)) for name in FREQUENCIES}
         if self.forms is not None:
@@ -97,6 +99,7 @@ class Vocabulary:
             metadata[_GROWN_KEY] = json.dumps(self.grown)
         table = pa.table(columns).replace_schema_metadata(metadata)
         pq.write_table(table, folder / FILE_NAME, compression="zstd")
+        return FileEntry.of(folder / FILE_NAME)
 
     @classmethod
     def read(cls, folder: Path) -> Vocabulary:

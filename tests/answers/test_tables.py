@@ -7,7 +7,7 @@ import pytest
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.readers import text_tables
+from sparsetopics.corpora.readers import blocks
 from sparsetopics.corpora.sources import arrow_batches
 from worlds.collections_on_disk import documents_of, make_texts
 
@@ -69,9 +69,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("block_bytes", [text_tables.BLOCK_BYTES, 500])
+@pytest.mark.parametrize("block_bytes", [blocks.BLOCK_BYTES, 500])
 def test_every_table_gives_the_documents_of_its_texts(kind, block_bytes, monkeypatch):
-    monkeypatch.setattr(text_tables, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", block_bytes)
     monkeypatch.setattr(arrow_batches, "BLOCK_BYTES", block_bytes)
     expected = documents_of(Corpus.from_texts(TEXTS))
 

@@ -16,7 +16,7 @@ from sparsetopics.base.sealed_files import FileEntry, Refusal, decoded, read_sea
 from sparsetopics.corpora.corpus import Corpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.projection import Projection
-from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
+from sparsetopics.corpora.store.document_rows import DocumentManifest
 from sparsetopics.estimators.loading import load
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.model import memo
@@ -100,6 +100,10 @@ def test_json_may_be_laid_out_anew(copy_of):
     assert contents(folder) == before
 
 
+def _vocabulary_of_corpus(folder):
+    return DocumentManifest.load(folder).read_vocabulary(folder)
+
+
 @pytest.mark.parametrize("name", ["documents", "lda"])
 def test_a_vocabulary_is_read_under_its_digest(copy_of, tmp_path, name):
     folder = copy_of(name)
@@ -108,7 +112,7 @@ def test_a_vocabulary_is_read_under_its_digest(copy_of, tmp_path, name):
     lines = tmp_path / "a.lines"
     lines.write_text("owl")
     is_run = name == "lda"
-    read_vocabulary = vocabulary_of if is_run else vocabulary_of_corpus
+    read_vocabulary = vocabulary_of if is_run else _vocabulary_of_corpus
     assert read_vocabulary(folder).words
 
     data[40] ^= 1
@@ -129,7 +133,7 @@ def test_what_has_no_words_has_no_vocabulary(copy_of, name):
         SparsetopicsError,
         match=r"(found a corpus of vectors|the entry of vocabulary.parquet is missing)",
     ):
-        (vocabulary_of_corpus if name == "vectors" else vocabulary_of)(copy_of(name))
+        (_vocabulary_of_corpus if name == "vectors" else vocabulary_of)(copy_of(name))
 
 
 def test_the_file_of_an_older_release_says_what_to_do(tmp_path):

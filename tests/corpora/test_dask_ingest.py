@@ -20,7 +20,7 @@ from sparsetopics.corpora.append import append
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
 from sparsetopics.corpora.readers import arrays as read_arrays
-from sparsetopics.corpora.readers import text_files
+from sparsetopics.corpora.readers import blocks
 from sparsetopics.corpora.readers.formats import find_collection
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources import byte_stream
@@ -52,7 +52,7 @@ def there(cluster):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    for module in (byte_stream, text_files, read_arrays):
+    for module in (blocks, byte_stream):
         monkeypatch.setattr(module, "BLOCK_BYTES", BLOCK_BYTES)
 
 
@@ -385,7 +385,7 @@ def test_strips_of_an_image_travel_alone(tmp_path, monkeypatch):
     images = pytest.importorskip("PIL.Image", reason="needs Pillow")
     from sparsetopics.corpora.readers import images as read_images
 
-    monkeypatch.setattr(read_images, "BLOCK_BYTES", 16 * 1024)
+    monkeypatch.setattr("sparsetopics.corpora.readers.blocks.BLOCK_BYTES", 16 * 1024)
     images.fromarray(make_grey(300, 300)).save(tmp_path / "a.png")
     file = SourceFile(tmp_path / "a.png", "a.png")
 

@@ -29,6 +29,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
+from sparsetopics.corpora.readers import blocks as read_blocks
 from sparsetopics.corpora.readers import images as read_images
 from sparsetopics.corpora.readers import text_tables
 from sparsetopics.corpora.readers.formats import find_collection
@@ -223,6 +224,16 @@ def test_every_page_is_seen(version, compression, tmp_path):
         assert longest == {"name": 9, "label": 3, "long": 3_000}
 
 
+def test_a_list_of_doubles_that_claims_more_than_the_footer_holds_is_refused(tmp_path):
+    """It would take more memory than there is: doubles were skipped, not read."""
+    footer = b"\x49\xf7" + b"\xff" * 8 + b"\x0f" + bytes(80)
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+
+    with path.open("rb") as raw, pytest.raises(ValueError, match="footer is damaged"):
+        check_sizes(raw)
+
+
 def test_chunks_that_share_their_pages_are_refused(tmp_path, monkeypatch):
     """A short foot could have the same pages looked at for hours."""
     path = tmp_path / "a.parquet"
@@ -361,7 +372,7 @@ def test_what_repeats_is_read_in_pieces(tmp_path):
 def test_rows_that_share_a_long_string_are_read_one_by_one(tmp_path, monkeypatch):
     monkeypatch.setattr(arrow_batches, "MOST_DECODED", 1 << 20)
     monkeypatch.setattr(arrow_batches, "BLOCK_BYTES", 1 << 20)
-    monkeypatch.setattr(text_tables, "BLOCK_BYTES", 1 << 20)
+    monkeypatch.setattr(read_blocks, "BLOCK_BYTES", 1 << 20)
     text = pa.DictionaryArray.from_arrays(pa.array([0] * 90), pa.array(["owl " * 100_000]))
     pq.write_table(pa.table({"text": text}), tmp_path / "a.parquet", store_schema=False)
     before = pa.total_allocated_bytes()

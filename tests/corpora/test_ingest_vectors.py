@@ -15,7 +15,7 @@ from sparsetopics.base.errors import OptionError, OutputError, SourceError
 from sparsetopics.corpora import projection
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.readers import arrays as read_arrays
+from sparsetopics.corpora.readers import blocks
 from sparsetopics.corpora.readers.options import VectorReadOptions
 from sparsetopics.corpora.store import vector_rows
 from sparsetopics.corpora.store.shards import ShardWriter
@@ -59,7 +59,7 @@ def test_a_row_group_holds_a_few_megabytes():
 
 @pytest.mark.parametrize("pca", [None, 3])
 def test_the_result_does_not_depend_on_workers(source, tmp_path, monkeypatch, pca):
-    monkeypatch.setattr(read_arrays, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 500)
 
     for workers in (1, 3):
         ingested([source], tmp_path / f"{workers}", pca=pca, workers=workers)
@@ -253,7 +253,7 @@ def test_options_that_contradict_are_refused(options):
 
 
 def test_progress_is_told_by_stage(source, tmp_path, monkeypatch):
-    monkeypatch.setattr(read_arrays, "BLOCK_BYTES", 1_600)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1_600)
     told = []
 
     ingest_vectors([source], tmp_path / "c", VectorOptions(pca=2), told.append)

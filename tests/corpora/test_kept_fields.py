@@ -20,8 +20,8 @@ from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.append import append
 from sparsetopics.corpora.batching import hold_out
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.readers import blocks
 from sparsetopics.corpora.readers import jsonl as read_jsonl
-from sparsetopics.corpora.readers import text_files, text_tables
 from sparsetopics.corpora.readers.fields import FieldTypes, described, kept_fields, table_of_fields
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import byte_stream
@@ -108,7 +108,7 @@ def small_files(monkeypatch):
     monkeypatch.setattr(document_rows, "DOCS_PER_ROW_GROUP", 16)
     monkeypatch.setattr(document_rows.DocumentKind, "groups_per_shard", 2)
     monkeypatch.setattr(field_files, "_TEXTS_PER_GROUP", 4)
-    for module in (byte_stream, text_files, text_tables):
+    for module in (blocks, byte_stream):
         monkeypatch.setattr(module, "BLOCK_BYTES", 2_000)
 
 

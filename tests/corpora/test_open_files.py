@@ -21,7 +21,7 @@ from sparsetopics.corpora.append import append
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.readers import arrays, number_tables, text_files, text_tables
+from sparsetopics.corpora.readers import blocks, number_tables
 from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import arrow_batches, byte_stream
@@ -254,7 +254,7 @@ def test_every_format_is_here():
 @pytest.fixture(autouse=True)
 def many_blocks(monkeypatch):
     """Blocks so small that a file is not at its end when something is found in it."""
-    for module in (arrays, arrow_batches, byte_stream, number_tables, text_files, text_tables):
+    for module in (arrow_batches, blocks, byte_stream, number_tables):
         monkeypatch.setattr(module, "BLOCK_BYTES", 200)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers import arrays as read_arrays
+from sparsetopics.corpora.readers import blocks
 from worlds.vectors_on_disk import ingested, item_ids_of, labels_of, make_vectors, values_of
 
 VECTORS = make_vectors(50, 3)
@@ -33,7 +33,7 @@ def saved(path, array, **options):
     ],
 )
 def test_any_real_matrix_is_read(tmp_path, monkeypatch, array):
-    monkeypatch.setattr(read_arrays, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 100)
 
     corpus = ingested([saved(tmp_path / "a.npy", array)], tmp_path / "corpus")
 
@@ -67,7 +67,7 @@ def test_gzip_and_version_2_are_read(tmp_path):
 )
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_arrays_of_an_npz_are_found(tmp_path, monkeypatch, save, arrays, options, labels, ids):
-    monkeypatch.setattr(read_arrays, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 100)
     save(tmp_path / "a.npz", **arrays)
 
     corpus = ingested([tmp_path / "a.npz"], tmp_path / "corpus", **options)
@@ -102,7 +102,7 @@ def test_an_array_that_is_no_matrix_of_numbers_is_refused(tmp_path, array, found
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_value_that_is_not_finite_is_placed(tmp_path, monkeypatch, bad):
-    monkeypatch.setattr(read_arrays, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 100)
     array = VECTORS.astype(np.float64)
     array[33, 1] = bad
 

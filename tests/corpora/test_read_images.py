@@ -11,7 +11,7 @@ from PIL import Image
 from scipy.fft import dctn
 
 from sparsetopics.base.errors import OptionError, SourceError
-from sparsetopics.corpora.readers import images as read_images
+from sparsetopics.corpora.readers import blocks
 from sparsetopics.corpora.readers.images import read_grey
 from worlds.vectors_on_disk import ingested, item_ids_of, labels_of, make_grey, values_of
 
@@ -40,7 +40,7 @@ def plain_patches(grey, side, stride):
 
 @pytest.mark.parametrize(("side", "stride"), [(8, 3), (8, None), (5, 1), (20, 4), (2, 40)])
 def test_patches_are_those_of_a_plain_loop(tmp_path, monkeypatch, side, stride):
-    monkeypatch.setattr(read_images, "BLOCK_BYTES", 4_000)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 4_000)
     path = saved(tmp_path / "a.png", GREY)
 
     corpus = ingested([path], tmp_path / "corpus", patches=side, stride=stride)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers import number_tables
+from sparsetopics.corpora.readers import blocks, number_tables
 from worlds.vectors_on_disk import ingested, item_ids_of, labels_of, make_vectors, values_of
 
 N_ITEMS = 60
@@ -56,7 +56,8 @@ def write_arrow(path):
 
 @pytest.fixture(params=["a.csv", "a.csv.gz", "a.tsv", "a.parquet", "a.arrow"])
 def source(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(number_tables, "BLOCK_BYTES", 500)
+    for module in (blocks, number_tables):
+        monkeypatch.setattr(module, "BLOCK_BYTES", 500)
     path = tmp_path / request.param
     if ".csv" in path.name:
         return write_csv(path)
@@ -120,7 +121,8 @@ NOT_FINITE = "expected a finite number, but found"
     ],
 )
 def test_a_cell_without_a_finite_number_is_placed(tmp_path, monkeypatch, cell, found):
-    monkeypatch.setattr(number_tables, "BLOCK_BYTES", 100)
+    for module in (blocks, number_tables):
+        monkeypatch.setattr(module, "BLOCK_BYTES", 100)
     rows = [[f"{a}", f"{b}"] for a, b in VALUES]
     rows[40][1] = cell
     path = write_csv(tmp_path / "a.csv", rows, ["a", "b"])
@@ -201,7 +203,8 @@ def test_files_must_have_the_same_columns(tmp_path):
 )
 @pytest.mark.parametrize("columns", [None, ("embedding",)])
 def test_a_column_of_lists_is_a_matrix(tmp_path, monkeypatch, kind, columns):
-    monkeypatch.setattr(number_tables, "BLOCK_BYTES", 500)
+    for module in (blocks, number_tables):
+        monkeypatch.setattr(module, "BLOCK_BYTES", 500)
     lists = pa.array(VALUES.tolist(), kind)
     pq.write_table(pa.table({"id": IDS, "embedding": lists}), tmp_path / "a.parquet")
 

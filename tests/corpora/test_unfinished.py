@@ -14,11 +14,11 @@ from click.testing import CliRunner
 from sparsetopics.base.errors import CorpusFormatError, OutputError, SourceError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora import ingest as ingest_module
+from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.store import unfinished
-from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
 from sparsetopics.corpora.store.shards import ShardWriter
 from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
@@ -148,7 +148,7 @@ def test_half_a_corpus_does_not_open(source, tmp_path):
     interrupt(source, tmp_path / "corpus")
 
     with pytest.raises(CorpusFormatError):
-        vocabulary_of_corpus(tmp_path / ".corpus.sparsetopics" / "new" / "corpus")
+        Corpus.open(tmp_path / ".corpus.sparsetopics" / "new" / "corpus")
     assert not (tmp_path / "corpus").exists()
 
 

@@ -11,7 +11,7 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.store.document_rows import DocumentKind, Documents, write_manifest
+from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, Documents
 from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.corpora.validate import validate
@@ -29,7 +29,7 @@ def write_corpus(folder, indptr, word_ids, counts, terms=(3, 2, 2)):
         writer.append(Rows(names, pa.nulls(batch.n_docs, pa.string()), batch))
         shards = writer.finish()
     vocabulary = Vocabulary(("a", "b", "c"), np.ones(3, np.int64), np.array(terms))
-    write_manifest(folder, Documents(vocabulary, ()), shards)
+    DocumentManifest.write(folder, Documents(vocabulary, ()), shards)
     return folder
 
 

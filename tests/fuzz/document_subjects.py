@@ -24,7 +24,7 @@ from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
-from sparsetopics.corpora.readers.options import TEXT_FIELD, ReadOptions
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.store.document_rows import encode
 from sparsetopics.corpora.text.stop_words import read_stop_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
@@ -90,7 +90,7 @@ def _collection(
 ) -> tuple[TextCollection, ReadOptions]:
     """The files, and how they are read; all is kept, unless ``more`` names the fields."""
     collection = find_collection([folder / name], format_name)
-    is_text = TEXT_FIELD in collection.format.options
+    is_text = "text_field" in collection.format.options
     keep = ("all",) if is_text and not more else () if collection.format.counted else ("text",)
     return collection, ReadOptions(keep=keep, **more)
 
