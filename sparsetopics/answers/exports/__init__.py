@@ -30,13 +30,13 @@ RUN_TARGETS = {
     "matrix-market": RunTarget("text_formats:write_topic_matrix"),
     "csv": RunTarget("tables:write_csv", ("vectors", "spreadsheet_safe", "names")),
     "parquet": RunTarget("tables:write_parquet", ("vectors", "names")),
-    "pyldavis": RunTarget("pyldavis:write_topics", ("documents",)),
+    "pyldavis": RunTarget("text_formats:write_pyldavis", ("documents",)),
     "datamapplot": RunTarget("document_map:write_map", ("documents", "names")),
     "names": RunTarget("text_formats:write_names", ("names",)),
 }
 PATH_TARGETS = {
-    "newick": RunTarget("topic_trees:write_newick"),
-    "csv": RunTarget("topic_trees:write_csv", ("spreadsheet_safe",)),
+    "newick": RunTarget("text_formats:write_newick"),
+    "csv": RunTarget("tables:write_path_csv", ("spreadsheet_safe",)),
 }
 CORPUS_TARGETS = {  # module:function in this package; the function takes a path and a Corpus
     "gensim": "gensim_format:write_corpus",
