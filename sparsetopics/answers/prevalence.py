@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.answers.topics_in_use import TopicsInUse, refuse_mixture, topics_in_use
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import listed
@@ -33,14 +32,47 @@ from sparsetopics.measures.prevalence import (
     group_means,
     group_shares,
     sum_groups,
+    unbiased_projection,
 )
 from sparsetopics.measures.telling_words import telling_group_words
+from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown
+from sparsetopics.options.registry import MODELS
 
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
 NewKey = Callable[[GroupKey], GroupKey]
+
+
+class TopicsInUse(NamedTuple):
+    """What estimates need of the topics of a model, and where each stands in another model."""
+
+    numbers: IntArray  # (n_topics,)  in the model
+    topic_word: FloatArray  # (n_topics, n_words)
+    projection: FloatArray  # (n_words, n_topics)
+    places: IntArray  # (n_topics of the other model,)  the topic like each of its own, or −1
+
+    def placed(self, values: FloatArray) -> FloatArray:
+        """Columns of values, (n, n_topics), in the order of the other model; NaN for none."""
+        unknown = np.full((len(values), 1), np.nan)
+        return np.hstack([values, unknown])[:, self.places]
+
+
+def topics_in_use(model: Model, places: IntArray | None = None) -> TopicsInUse:
+    """Return the topics of ``model``; those of a model of its own stand where they are."""
+    numbers = np.flatnonzero(in_use(model.sizes))
+    topic_word = model.topic_word_mean[numbers]
+    projection = unbiased_projection(topic_word, model.weights[numbers])
+    own = np.arange(len(numbers)) if places is None else places
+    return TopicsInUse(numbers, topic_word, projection, own)
+
+
+def refuse_mixture(model: Model) -> None:
+    """Raise OptionError for a mixture."""
+    if MODELS[model.name].of_items:
+        hint = "`infer` writes the responsibilities of a mixture."
+        refuse("run", "must have topics, but is a mixture", hint)
 
 
 class Prevalence(NamedTuple):
