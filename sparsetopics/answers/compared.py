@@ -29,17 +29,7 @@ from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
 from sparsetopics.inference.course import Model
-from sparsetopics.measures.effects import (
-    Fit,
-    Products,
-    Spread,
-    added,
-    estimates_of,
-    fit,
-    product,
-    sum_products,
-    sum_spread,
-)
+from sparsetopics.measures import effects
 from sparsetopics.measures.estimates import Estimates
 from sparsetopics.measures.matched_topics import NONE, matched_topics
 from sparsetopics.measures.topic_correlations import PairSums, correlations, sum_pairs
@@ -190,25 +180,23 @@ def formula_effects(
     sizes = [group.n_docs for group in corpus.row_groups]
     parts = list(zip(corpus.row_groups, np.split(design.rows, np.cumsum(sizes)[:-1]), strict=True))
     task = partial(_products_of, projection=projection, workers=workers)
-    products = added(broadcast(task, parts))
+    products = effects.added(broadcast(task, parts))
     if not products.n_documents:
         raise CorpusError("the corpus", "no document with values for the formula has a known word")
     try:
-        found = fit(products)
+        found = effects.fit(products)
     except np.linalg.LinAlgError as error:
         problem = f"{design.columns[error.args[0]]} follows from the columns before it"
         hint = "Leave a field out, write + instead of *, or take a smaller df in s()."
         refuse("formula", problem, hint)
-    fits = [Fit(each, found.inverse) for each in np.split(found.coefficients, ends[:-1], axis=1)]
+    parts_of_models = np.split(found.coefficients, ends[:-1], axis=1)
+    fits = [effects.Fit(each, found.inverse) for each in parts_of_models]
     contrasts = np.vstack([np.eye(len(design.columns)), design.contrasts])
-    errors = partial(
-        _spread_part,
-        projection=own.projection, found=fits[0], contrasts=contrasts, workers=workers,
-    )  # fmt: skip
-    spread = added(broadcast(errors, parts))
+    errors = partial(_spread_part, own.projection, fits[0], contrasts, workers)
+    spread = effects.added(broadcast(errors, parts))
     pairs = zip(others, fits[1:], strict=True)
-    of_runs = [run.placed(product(contrasts.T, each.coefficients)) for run, each in pairs]
-    known = estimates_of(contrasts, fits[0], products.n_documents, spread)
+    of_runs = [run.placed(effects.product(contrasts.T, each.coefficients)) for run, each in pairs]
+    known = effects.estimates_of(contrasts, fits[0], products.n_documents, spread)
     known = known.over_runs(np.array(of_runs))
     coefficients, shares = (
         Estimates(*(each[some] for each in known))
@@ -220,16 +208,16 @@ def formula_effects(
     return Effects(design, own.numbers, shares, coefficients, n_left_out)
 
 
-def _products_of(part: Part, projection: FloatArray, workers: int) -> Products:
+def _products_of(part: Part, projection: FloatArray, workers: int) -> effects.Products:
     with open_executor(workers) as executor:
-        return sum_products(part[0].read(), part[1], projection, executor)
+        return effects.sum_products(part[0].read(), part[1], projection, executor)
 
 
 def _spread_part(
-    part: Part, projection: FloatArray, found: Fit, contrasts: FloatArray, workers: int
-) -> Spread:
+    projection: FloatArray, found: effects.Fit, contrasts: FloatArray, workers: int, part: Part
+) -> effects.Spread:
     with open_executor(workers) as executor:
-        return sum_spread(part[0].read(), part[1], projection, found, contrasts, executor)
+        return effects.sum_spread(part[0].read(), part[1], projection, found, contrasts, executor)
 
 
 # --- in pairs -------------------------------------------------------------------------------------
@@ -249,7 +237,7 @@ def topic_correlations(
     refuse_mixture(run.model)
     used = topics_in_use(run.model)
     task = partial(_pairs_part, projection=used.projection, workers=workers)
-    sums = added(broadcast(task, corpus.row_groups))
+    sums = effects.added(broadcast(task, corpus.row_groups))
     found = correlations(sums, used.projection)
     one, other = np.triu_indices(len(used.numbers), 1)
     columns = topic_columns(used.numbers[one], 1, labels)

@@ -237,8 +237,7 @@ def grouped_documents(
         fields = listed([shown(column) for column in grouping.columns.values()])
         raise CorpusError("the corpus", f"no document has a value of {fields}", hint)
     by_number = grouping.by is not None and corpus.fields.get(grouping.by) == "number"
-    order = sorted(total_of, key=partial(_order, by_number=by_number))
-    totals = {key: total_of[key] for key in order}
+    totals = {key: total_of[key] for key in sorted(total_of, key=partial(_order, by_number))}
     if grouping.over is not None:
         grouping = replace(grouping, over=replace(grouping.over, are_whole=are_whole))
     n_left_out = corpus.n_docs - sum(total.n_documents for total in totals.values())
@@ -254,7 +253,7 @@ def _sum_part(
         return keys, sum_groups(rows.read(), codes, len(keys), projection, executor), are_whole
 
 
-def _order(key: GroupKey, by_number: bool) -> tuple[float, str, Start]:
+def _order(by_number: bool, key: GroupKey) -> tuple[float, str, Start]:
     name = key.name or ""
     return float(name) if by_number else 0.0, name, 0.0 if key.start is None else key.start
 

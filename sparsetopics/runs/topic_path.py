@@ -48,7 +48,7 @@ from sparsetopics.runs.topic_path_files import (
 from sparsetopics.runs.training_folder import TrainingFolder
 
 ENOUGH_TOKENS = 20_000  # to score, in all cuts of the validation documents
-NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
+NO_RUNG = Rung(0, 0, np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
 WORSE = 0.0025  # nats per token that rounds of moves may lose together
 UNSURE = 0.05  # nats; if the standard error is larger, the higher score is all there is to go by
 # Cuts of each validation document at most, or more if they have no more pairs than are cheap.
@@ -127,26 +127,25 @@ class RungRecorder:
     scorer: RungScorer | None
     rungs: list[Rung]
     keep: KeepRung = keep_no_model
-    _lap: int = 0  # the last one
-    _n_topics: int = 0  # in it
-    _last: HeldoutScores = NO_SCORES  # of the rung that is recorded next
+    _last: Rung = NO_RUNG  # the last lap, as the rung that it may become
     _best: HeldoutScores | None = None  # of the models accepted since a rung was chosen
     _accepted: Rung | None = None  # the last of these models
 
     def score(self, info: LapInfo, snapshot: Callable[[], Model]) -> float | None:
         """The score of a lap, nats per token, if it is the last one of a rung."""
-        self._lap, self._n_topics = info.lap, info.n_topics
+        self._last = NO_RUNG._replace(n_topics=info.n_topics, laps=info.lap)
         if self.scorer is None or not is_rung(self.options, info.lap):
             return None
-        self._last = self.scorer.scores(snapshot)
-        return mean_score(self._last).mean
+        found = self.scorer.scores(snapshot)
+        self._last = Rung(info.n_topics, info.lap, *found, NO_RUNG.parents)
+        return mean_score(found).mean
 
     def reached(
         self, snapshot: Callable[[], Model], parents: IntArray, elbo_per_token: float
     ) -> None:
         """Remember a rung (``course.Judge``)."""
         self.keep(snapshot, elbo_per_token)
-        self.rungs.append(Rung(self._n_topics, self._lap, *self._last, parents))
+        self.rungs.append(self._last._replace(parents=parents))
 
     def choose(self) -> int:
         """The place of the rung that an HDP continues with."""
@@ -186,13 +185,13 @@ class RungRecorder:
     def settled(self, n_topics: int) -> None:
         """Remember the model that training continues with, beside the rungs."""
         assert self._accepted is not None, "the first is always accepted"
-        last_lap = self.rungs[-1].laps  # not ``_lap``, which a run that resumes here does not know
+        last_lap = self.rungs[-1].laps  # not that of ``_last``, which runs that resume do not know
         self.rungs.append(self._accepted._replace(n_topics=n_topics, laps=last_lap))
 
     def _scored(self, model: Model) -> Rung:
         assert self.scorer is not None, "a judge has documents"
         scores = self.scorer.scores(lambda: model)
-        return Rung(model.n_topics, 0, *scores, np.zeros(0, np.int64))
+        return Rung(model.n_topics, 0, *scores, NO_RUNG.parents)
 
     def _ranked(self) -> tuple[list[Rung], Knee]:
         """The rungs, the largest first, and where their scores stop rising.
