@@ -263,13 +263,9 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     ids = [topic.id for topic in settings.get("topics", ())]
     if "topics" in settings and not len(ids) == len(set(ids)) == model.n_topics:
         raise DAMAGE.of(f"{file}, topics", f"expected {model.n_topics:,} different ids")
-    of_topics = range(model.n_topics)
-    for key, entries in (
-        ("few_documents", settings.get("few_documents", of_topics)),
-        ("likeness_of_halves", settings.get("likeness_of_halves", of_topics)),
-        ("found_in_runs", settings.get("found_in_runs", of_topics)),
-    ):
-        if len(entries) != model.n_topics:
+    for key in ("few_documents", "likeness_of_halves", "found_in_runs"):
+        entries = content.get(key)
+        if isinstance(entries, list) and len(entries) != model.n_topics:
             raise DAMAGE.of(f"{file}, {key}", f"expected {model.n_topics:,} entries")
     if "seen" in settings:  # after its arrays, which prove the number of topics
         check_seen(settings["seen"], file, model.n_topics, DAMAGE)

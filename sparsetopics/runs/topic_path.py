@@ -332,21 +332,16 @@ def _tree_rung(
     parents: IntArray | None,
     vocabulary: Vocabulary,
 ) -> TreeRung:
-    n_topics, words = model.n_topics, vocabulary.shown
+    n_topics, shown = model.n_topics, vocabulary.shown
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
     telling = telling_words(model.topic_word_posterior, families, best, LISTED_WORDS)
-    weights = np.clip(model.weights, 0.0, 1.0)
     unigram = unigram_probabilities(vocabulary.term_frequency)
-    names = topic_names(topic_word, unigram, words)
-    topics = (
-        TreeTopic(
-            weight=float(weights[topic]),
-            name=names[topic],
-            words=tuple(words[word] for word in best[topic, :LISTED_WORDS]),
-            telling_words=tuple(words[word] for word in telling[topic]),
-            parent=None if parents is None else int(parents[topic]),
-        )
-        for topic in range(n_topics)
+    names, weights = topic_names(topic_word, unigram, shown), np.clip(model.weights, 0.0, 1.0)
+    words, apart = (
+        [tuple(shown[word] for word in own) for own in each]
+        for each in (best[:, :LISTED_WORDS], telling)
     )
+    places = [None] * n_topics if parents is None else parents.tolist()
+    topics = map(TreeTopic, weights.tolist(), names, words, apart, places)
     return TreeRung(n_topics, tuple(topics))

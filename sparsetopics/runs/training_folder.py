@@ -49,9 +49,9 @@ _MEMO, _RUNS = "memo", "runs"
 class TrainingFolder:
     """The state of a run that this process trains."""
 
-    def __init__(self, run: Path, lap: int) -> None:
+    def __init__(self, run: Path) -> None:
         self.run = run
-        self.lap = lap  # the last one that was kept
+        self.lap = 0  # the last one that was kept
         self.is_published = False
         self._state = run / STATE_FOLDER
         self.memo = self._state / _MEMO
@@ -61,7 +61,7 @@ class TrainingFolder:
 
     def member(self, number: int) -> TrainingFolder:
         """The folder of one of several runs, counted from 1; what is committed there is moved."""
-        found = TrainingFolder(self._state / _RUNS / str(number), lap=0)
+        found = TrainingFolder(self._state / _RUNS / str(number))
         found.workspace.finish()
         if not found.is_finished:
             found.memo.mkdir(parents=True, exist_ok=True)
@@ -168,13 +168,13 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
     """
     run, record = plan.out, PlanRecord.of(plan)
     check_new_run(plan)
-    folder = TrainingFolder(run, lap=0)
+    folder = TrainingFolder(run)
     is_new = not run.exists()
     with _advising(folder):
         if is_new:  # OutputError if another process was first
             output = output_folder(run, _kind_of(plan), overwrite=False)
             with written(output) as scratch, Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
-                TrainingFolder(scratch, lap=0).write_plan(record)
+                TrainingFolder(scratch).write_plan(record)
         with folder.workspace.held(_TRAINS):
             try:
                 folder.begin(record)
@@ -216,7 +216,7 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, PlanRecord]]:
     Raises RunError if there is none, and OutputError if another process trains there, or if the
     disk refuses.
     """
-    folder = TrainingFolder(run, lap=0)
+    folder = TrainingFolder(run)
     with _advising(folder):
         check_plain(run)
         folder.workspace.finish()
@@ -230,7 +230,7 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, PlanRecord]]:
 def clear_finished(run: Path) -> None:
     """Remove the state that a process left when it was killed after its run was finished."""
     state = Workspace.inside(run, STATE_FOLDER)
-    with _advising(TrainingFolder(run, lap=0)):
+    with _advising(TrainingFolder(run)):
         if state.is_left:
             check_plain(run)
             state.finish()

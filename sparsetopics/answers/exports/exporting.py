@@ -139,11 +139,9 @@ def _check(
     if has_names and kind is PATH_TARGETS.get(target):
         refuse("names", "a topic path takes no names", "Export one of its runs, which does.")
     if has_names and "names" not in kind.takes:
-        known = _takers("names")
-        refuse("names", f"is for a run and the formats {known}, not for --to {target}")
+        refuse("names", f"is for a run and the formats {_takers('names')}, not for --to {target}")
     if spreadsheet_safe and "spreadsheet_safe" not in kind.takes:
-        known = _takers("spreadsheet_safe")
-        refuse("spreadsheet-safe", f"is for {known}, not for --to {target}")
+        refuse("spreadsheet-safe", f"is for {_takers('spreadsheet_safe')}, not for --to {target}")
 
 
 def _takers(option: str) -> str:

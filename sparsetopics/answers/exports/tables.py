@@ -37,8 +37,7 @@ def write_csv(path: Path, run: AnyRun, spreadsheet_safe: bool = False) -> None:
 
     With ``spreadsheet_safe``, words that begin like a formula get an apostrophe in front.
     """
-    schema, tables = _long_table(run)
-    write_tables(path, ".csv", schema, tables, spreadsheet_safe=spreadsheet_safe)
+    write_tables(path, ".csv", *_long_table(run), spreadsheet_safe=spreadsheet_safe)
 
 
 def write_parquet(path: Path, run: AnyRun) -> None:
