@@ -19,7 +19,6 @@ import msgspec
 from msgspec import Meta
 
 from sparsetopics.base.errors import RunError
-from sparsetopics.base.safe_reading import is_utf8
 from sparsetopics.base.sealed_files import (
     VERSION_KEY,
     FileEntry,
@@ -203,7 +202,7 @@ class TopicTree(msgspec.Struct, frozen=True):
                 is_last = n_parents is None
                 if is_last != (topic.parent is None) or (topic.parent or 0) >= (n_parents or 1):
                     raise DAMAGE.of(where, f"rung {rung.n_topics} has a topic without its parent")
-                if not all(map(is_utf8, (topic.name, *topic.words, *topic.telling_words))):
+                if any(map(_has_half_a_pair, (topic.name, *topic.words, *topic.telling_words))):
                     raise DAMAGE.of(where, f"rung {rung.n_topics} has a word that is not UTF-8")
             if n_parents is not None and not all(rung.children(n_parents)):
                 raise DAMAGE.of(where, f"a topic after rung {rung.n_topics} is made of none")
@@ -219,6 +218,11 @@ class TopicPathFolder(NamedTuple):
     def run(self, n_topics: int) -> Path:
         """The run folder of a rung."""
         return self.folder / str(n_topics)
+
+
+def _has_half_a_pair(word: str) -> bool:
+    """Whether a word cannot be written as UTF-8: JSON may hold half of a surrogate pair."""
+    return any("\ud800" <= character <= "\udfff" for character in word)
 
 
 def write_topic_path(folder: Path, scores: Scores, tree: TopicTree) -> None:
