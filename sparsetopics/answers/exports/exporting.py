@@ -6,7 +6,6 @@ from pathlib import Path
 
 from sparsetopics.answers.exports import (
     CORPUS_TARGETS,
-    EXTENSIONS,
     OTHER_EXTENSIONS,
     PATH_TARGETS,
     RUN_TARGETS,
@@ -100,9 +99,11 @@ def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False
 def _output(out: Path, target: str, overwrite: bool, inputs: Inputs = ()) -> Output:
     """Where to write; refuses an extension that means another format."""
     output = output_file(out, overwrite=overwrite, inputs=inputs)
-    own, suffix = EXTENSIONS.get(target), out.suffix.lower()
-    if suffix in (*EXTENSIONS.values(), *OTHER_EXTENSIONS):  # others say nothing about the format
-        if own is None:
+    targets, suffix = RUN_TARGETS | PATH_TARGETS, out.suffix.lower()
+    own = targets[target].extension if target in targets else ""
+    known = {*OTHER_EXTENSIONS, *(kind.extension for kind in targets.values())}
+    if suffix and suffix in known:  # others say nothing about the format
+        if not own:
             refuse("out", f"must not end in {suffix} with --to {target}, but is {out.name}")
         check_extension("out", out, (own,))
     return output
