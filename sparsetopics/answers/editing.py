@@ -188,11 +188,8 @@ def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
     if sticks is None:
         concentration = _shared(old.doc_concentration, parents, parts)
     else:
-        weights, former = (
-            _shared(sticks.global_topic_weights, parents, parts),
-            sticks.concentrations,
-        )
-        of_new = former.mean()
+        weights = _shared(sticks.global_topic_weights, parents, parts)
+        former, of_new = sticks.concentrations, sticks.concentrations.mean()
         concentrations = np.array([former[of[0]] if of else of_new for of in parents])
         sticks = reweighted(weights, concentrations, sticks)
         concentration = sticks.doc_concentration * sticks.global_topic_weights

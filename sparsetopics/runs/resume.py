@@ -65,9 +65,8 @@ def resume_run(
         clear_finished(run)
         return _finished(run, laps)
     with old_training(run) as (folder, record):
-        plan = replace(record.plan, out=run, scheduler=scheduler)
-        if executor is not None:
-            plan = replace(plan, executor=executor)
+        own = executor or record.plan.executor
+        plan = replace(record.plan, out=run, scheduler=scheduler, executor=own)
         if workers is not None:
             plan = replace(plan, workers=workers)
         place = plan.workplace  # which checks its options, even if nothing is left to do
