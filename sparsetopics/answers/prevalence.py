@@ -128,16 +128,15 @@ class Prevalence(NamedTuple):
         columns = topic_columns(self.topics, len(pairs), labels)
         columns |= self._group_columns(pairs[:, 0], n_topics)
         columns |= self._group_columns(pairs[:, 1], n_topics, "other_")
-        columns |= {name: by_topic(values) for name, values in found._asdict().items()}
-        return pa.table(columns)
+        return pa.table(columns | {name: by_topic(own) for name, own in found._asdict().items()})
 
     def _pairs(self) -> IntArray:
-        numbers = range(len(self.groups))
         if self.grouping.by is None:
-            return np.array([(i, i - 1) for i in numbers[1:]], np.int64).reshape(-1, 2)
+            later = range(1, len(self.groups))
+            return np.array([(i, i - 1) for i in later], np.int64).reshape(-1, 2)
         periods: dict[Start | None, list[int]] = {}
-        for number in numbers:
-            periods.setdefault(self.groups[number].start, []).append(number)
+        for number, group in enumerate(self.groups):
+            periods.setdefault(group.start, []).append(number)
         n_pairs = sum(math.comb(len(some), 2) for some in periods.values())
         if n_pairs * len(self.topics) > MOST_COMPARISONS:
             refuse("differences", f"would have more than {MOST_COMPARISONS:,} rows")

@@ -203,8 +203,9 @@ class Decoder:
                 return _number(np.dtype(dtype), value)
             case {"type": "file", "file": str(file), "bytes": int(n_bytes), "digest": str(digest)}:
                 return self._memo.adopt(file, n_bytes, digest)
-            case {"type": "kept", "kept": dict(kept)} if all(map(_is_array, kept.values())):
-                return self._memo.keep({name: self._value(each) for name, each in kept.items()})
+            case {"type": "kept", "kept": dict(kept)}:
+                arrays = {name: self.value(each, np.ndarray) for name, each in kept.items()}
+                return self._memo.keep(arrays)
             case {"type": "mapping", "pairs": list(pairs)}:
                 return {self._value(key): self._value(each) for key, each in pairs}
             case {"type": "tuple", "items": list(items)}:
@@ -222,10 +223,6 @@ class Decoder:
         values = {name: self._value(each) for name, each in fields.items()}
         check_fields(kind, values)  # before any code of the class sees the values
         return kind(**values)
-
-
-def _is_array(node: Json) -> bool:
-    return isinstance(node, Mapping) and node.get("type") == "array"
 
 
 def _number(dtype: np.dtype[np.generic], value: float) -> np.generic:

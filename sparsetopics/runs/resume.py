@@ -131,11 +131,9 @@ def _result(run: Path) -> RunResult:
     check_folder(run)
     settings = read_settings(run)
     trace = load_trace(run, settings)
-    try:
+    with DAMAGE.reading(f"{run / TRACE_FILE}, last line"):
         runs = settings.get("found_in_runs", ())
         found = result_of(settings["model"], settings["n_topics"], trace, runs)
-    except ValueError as error:
-        raise DAMAGE.of(f"{run / TRACE_FILE}, last line", str(error)) from error
     lists = load_run(run).lists if "guide" in settings else ()
     return found._replace(smoothing=settings.get("smoothing"), lists=tuple(map(asdict, lists)))
 

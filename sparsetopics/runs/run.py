@@ -268,7 +268,7 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
         if isinstance(entries, list) and len(entries) != model.n_topics:
             raise DAMAGE.of(f"{file}, {key}", f"expected {model.n_topics:,} entries")
     if "seen" in settings:  # after its arrays, which prove the number of topics
-        check_seen(settings["seen"], file, model.n_topics, DAMAGE)
+        check_seen(settings["seen"], file, model.n_topics)
     vocabulary = None if model.n_words is None else load_words(path, settings)
     if vocabulary is not None and "topics" not in settings:  # an earlier version wrote it
         settings["topics"] = first_identities(model)
