@@ -59,7 +59,6 @@ from sparsetopics.options.training import (
 # 8: vectors measured from an origin; 9: no guide; 10: no consensus
 FORMAT_VERSION = 11
 
-Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")
 T = TypeVar("T")
 Plain = None | bool | int | float | str  # what JSON holds as it is
@@ -184,7 +183,7 @@ class Decoder:
     Trees and arrays that no encoder made raise built-in errors of many kinds.
     """
 
-    def __init__(self, arrays: Arrays, memo: Memo) -> None:
+    def __init__(self, arrays: Mapping[str, NDArray[np.generic]], memo: Memo) -> None:
         self._arrays, self._memo = arrays, memo
         self._classes = stored_classes()
 
