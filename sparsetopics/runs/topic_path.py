@@ -295,8 +295,7 @@ def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested
 
 def _rung_score(rung: Rung, difference: Estimate, gain: float) -> RungScore:
     estimates = [*mean_score(rung.scores), *difference, gain]
-    score, *others = (None if math.isnan(number) else number for number in estimates)
-    error, gap, gap_error, share = others
+    score, error, gap, gap_error, share = (None if math.isnan(n) else n for n in estimates)
     return RungScore(rung.n_topics, rung.laps, score, error, gap, gap_error, share)
 
 
