@@ -17,8 +17,8 @@ from sparsetopics.answers.prevalence import (
     TopicsInUse,
     by_topic,
     grouped_documents,
+    interval_columns,
     refuse_mixture,
-    share_columns,
     topic_columns,
     topics_in_use,
 )
@@ -137,7 +137,7 @@ class Effects(NamedTuple):
         for field in self.design.fields:
             values = [point.get(field) for point in self.design.points]
             columns[f"at_{field}"] = pa.array(values * len(self.topics))
-        return pa.table(columns | share_columns(self.estimates))
+        return pa.table(columns | interval_columns(self.estimates))
 
     def differences(self, labels: Labels) -> pa.Table:
         """Return a row for each topic and column of the formula but the intercept and curves.
@@ -238,14 +238,11 @@ def topic_correlations(
     used = topics_in_use(run.model)
     task = partial(_pairs_part, projection=used.projection, workers=workers)
     sums = effects.added(broadcast(task, corpus.row_groups))
-    found = correlations(sums, used.projection)
     one, other = np.triu_indices(len(used.numbers), 1)
     columns = topic_columns(used.numbers[one], 1, labels)
-    second = topic_columns(used.numbers[other], 1, labels)
-    columns |= {f"other_{name}": own for name, own in second.items()}
-    ends = found.interval(-1.0, 1.0)
-    named = zip(("correlation", "standard_error", "low", "high"), (*found[:2], *ends), strict=True)
-    return pa.table(columns | {name: by_topic(own[None, one, other]) for name, own in named})
+    columns |= topic_columns(used.numbers[other], 1, labels, "other_")
+    pairs = (own[None, one, other] for own in correlations(sums, used.projection))
+    return pa.table(columns | interval_columns(Estimates(*pairs), "correlation", -1.0))
 
 
 def _pairs_part(rows: RowGroup[DocumentBatch], projection: FloatArray, workers: int) -> PairSums:

@@ -107,7 +107,7 @@ class Prevalence(NamedTuple):
         n_groups, n_topics = self.means.mean.shape
         columns = topic_columns(self.topics, n_groups, labels)
         columns |= self._group_columns(np.arange(n_groups), n_topics)
-        columns |= share_columns(self.estimates)
+        columns |= interval_columns(self.estimates)
         columns["n_documents"] = arrow_numbers(np.tile(self.means.n_documents, n_topics))
         words = [group[topic] for topic in range(n_topics) for group in self.words]
         columns["words"] = pa.array(words, pa.list_(pa.string()))
@@ -257,17 +257,21 @@ def _order(by_number: bool, key: GroupKey) -> tuple[float, str, Start]:
     return float(name) if by_number else 0.0, name, 0.0 if key.start is None else key.start
 
 
-def topic_columns(topics: IntArray, n_each: int, labels: Labels) -> dict[str, pa.Array]:
+def topic_columns(
+    topics: IntArray, n_each: int, labels: Labels, prefix: str = ""
+) -> dict[str, pa.Array]:
     """The number, id and name of topics for ``n_each`` rows of each, one topic after the other."""
     numbers = arrow_numbers(np.repeat(topics, n_each))
     ids, names = (arrow_strings(own).take(numbers) for own in zip(*labels, strict=True))
-    return {"topic": numbers, "id": ids, "name": names}
+    return {f"{prefix}topic": numbers, f"{prefix}id": ids, f"{prefix}name": names}
 
 
-def share_columns(found: Estimates) -> dict[str, pa.Array]:
-    """Shares, (n, n_topics), with their errors and 95 % intervals."""
-    values = (found.value, found.standard_error, *found.interval(0.0, 1.0))
-    names = ("mean", "standard_error", "low", "high")
+def interval_columns(
+    found: Estimates, name: str = "mean", least: float = 0.0
+) -> dict[str, pa.Array]:
+    """Estimates, (n, n_topics), from ``least`` to 1, with their errors and 95 % intervals."""
+    values = (found.value, found.standard_error, *found.interval(least, 1.0))
+    names = (name, "standard_error", "low", "high")
     return {name: by_topic(own) for name, own in zip(names, values, strict=True)}
 
 
