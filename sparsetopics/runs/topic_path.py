@@ -18,11 +18,7 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.course import Model
 from sparsetopics.inference.topic_path import VISITS, is_rung
 from sparsetopics.inference.training_state import LapInfo
-from sparsetopics.measures.completion import (
-    SCORED_SHARE,
-    document_completion,
-    unigram_probabilities,
-)
+from sparsetopics.measures import completion
 from sparsetopics.measures.knee import Knee, find_knee, reading_number, settled_knee
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
 from sparsetopics.measures.relevance import topic_names
@@ -84,7 +80,7 @@ class RungScorer:
         """
         if documents is None:
             return None
-        needed = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
+        needed = math.ceil(ENOUGH_TOKENS / (completion.SCORED_SHARE * documents.n_tokens))
         cheap = max(USUAL_SPLITS, min(MOST_SPLITS, CHEAP_PAIRS // documents.n_pairs))
         n_splits = min(needed, cheap)
         number = quantity(documents.n_docs, "training document")
@@ -107,12 +103,12 @@ class RungScorer:
 
     def score_without_topics(self) -> float:
         """The score of the words' frequencies in the whole collection, nats per token."""
-        frequencies = unigram_probabilities(self.documents.vocabulary.term_frequency)
+        frequencies = completion.unigram_probabilities(self.documents.vocabulary.term_frequency)
         return mean_score(self._scores(frequencies[None], np.ones(1))).mean
 
     def _scores(self, topic_word: FloatArray, alpha: FloatArray) -> HeldoutScores:
-        unigram = unigram_probabilities(self.documents.vocabulary.term_frequency)
-        _, sums = document_completion(
+        unigram = completion.unigram_probabilities(self.documents.vocabulary.term_frequency)
+        _, sums = completion.document_completion(
             *(self.documents, topic_word, alpha, unigram),
             n_cuts=self.n_splits, workers=self.workers,
         )  # fmt: skip
@@ -335,7 +331,7 @@ def _tree_rung(
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
     telling = telling_words(model.topic_word_posterior, families, best, LISTED_WORDS)
-    unigram = unigram_probabilities(vocabulary.term_frequency)
+    unigram = completion.unigram_probabilities(vocabulary.term_frequency)
     names, weights = topic_names(topic_word, unigram, shown), np.clip(model.weights, 0.0, 1.0)
     words, apart = (
         [tuple(shown[word] for word in own) for own in each]
