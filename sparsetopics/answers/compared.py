@@ -10,18 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from sparsetopics.answers import prevalence
 from sparsetopics.answers.formula import INTERCEPT, Design, design_of, written
-from sparsetopics.answers.prevalence import (
-    Labels,
-    Prevalence,
-    TopicsInUse,
-    by_topic,
-    grouped_documents,
-    interval_columns,
-    refuse_mixture,
-    topic_columns,
-    topics_in_use,
-)
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.corpora.corpus import Corpus
@@ -55,7 +45,7 @@ def compared_shares(
     others: Sequence[AnyRun] = (),
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
-) -> Prevalence | Effects:
+) -> prevalence.Prevalence | Effects:
     """Estimate the shares of topics in groups of documents, or by a formula.
 
     Errors also count how far those of ``others`` are, if there are any. ``differences`` says
@@ -63,7 +53,7 @@ def compared_shares(
     lacks or that cannot be used so, for a formula beside groups, and for other runs that are not
     of the same words; CorpusError if no document has a value.
     """
-    refuse_mixture(run.model)
+    prevalence.refuse_mixture(run.model)
     grouping = Grouping.parse(by, over)
     if others and run.topics[0].id.startswith(THEME):
         refuse("runs", "is for topics, not for themes", "Other runs do not have the same themes.")
@@ -79,13 +69,13 @@ def compared_shares(
     if differences:
         grouping.check_comparable()
     words = run.words.shown
-    groups = grouped_documents(
+    groups = prevalence.grouped_documents(
         run.model, corpus, words, grouping, workers=workers, broadcast=broadcast
     )
     return groups.prevalence(n_words, beside)
 
 
-def topics_like(run: AnyRun, others: Sequence[AnyRun]) -> list[TopicsInUse]:
+def topics_like(run: AnyRun, others: Sequence[AnyRun]) -> list[prevalence.TopicsInUse]:
     """Return the topics of other runs, matched to those of ``run`` that are in use.
 
     They are matched as for a consensus. Raises OptionError for fewer than two runs, mixtures and
@@ -102,12 +92,12 @@ def topics_like(run: AnyRun, others: Sequence[AnyRun]) -> list[TopicsInUse]:
         matched = matched_topics(counts, 0)[1]
         rank = np.cumsum(in_use(model.sizes)) - 1
         is_there = (matched != NONE) & in_use(model.sizes)[matched]
-        found.append(topics_in_use(model, np.where(is_there, rank[matched], NONE)))
+        found.append(prevalence.topics_in_use(model, np.where(is_there, rank[matched], NONE)))
     return found
 
 
 def _topics_of(run: AnyRun) -> TopicPosterior:
-    refuse_mixture(run.model)
+    prevalence.refuse_mixture(run.model)
     assert isinstance(run.model, TopicPosterior), "mixtures are refused"
     return run.model
 
@@ -127,19 +117,19 @@ class Effects(NamedTuple):
         """The points as people write them."""
         return [" ".join(map(written, point.values())) for point in self.design.points]
 
-    def table(self, labels: Labels) -> pa.Table:
+    def table(self, labels: prevalence.Labels) -> pa.Table:
         """Return a row for each topic and point.
 
         Columns: topic, id, name; at_FIELD for each field of the formula, null where documents keep
         their own values; mean, standard_error, low and high (of the 95 % interval).
         """
-        columns = topic_columns(self.topics, len(self.design.points), labels)
+        columns = prevalence.topic_columns(self.topics, len(self.design.points), labels)
         for field in self.design.fields:
             values = [point.get(field) for point in self.design.points]
             columns[f"at_{field}"] = pa.array(values * len(self.topics))
-        return pa.table(columns | interval_columns(self.estimates))
+        return pa.table(columns | prevalence.interval_columns(self.estimates))
 
-    def differences(self, labels: Labels) -> pa.Table:
+    def differences(self, labels: prevalence.Labels) -> pa.Table:
         """Return a row for each topic and column of the formula but the intercept and curves.
 
         Columns: topic, id, name, term; difference, the coefficient: from the first value of a
@@ -151,19 +141,19 @@ class Effects(NamedTuple):
         if not chosen:
             hint = "Read the shares, without --differences."
             refuse("differences", "has only columns of curves, which mean nothing alone", hint)
-        columns = topic_columns(self.topics, len(chosen), labels)
+        columns = prevalence.topic_columns(self.topics, len(chosen), labels)
         terms = [self.design.columns[number] for number in chosen]
         columns["term"] = pa.array(terms * len(self.topics), pa.string())
         # For a unit of a number, a share may change by more than one.
         found = Estimates(*(own[chosen] for own in self.coefficients)).tested(np.inf)
-        return pa.table(columns | {name: by_topic(own) for name, own in found._asdict().items()})
+        return pa.table(columns | prevalence.difference_columns(found))
 
 
 def formula_effects(
     model: Model,
     corpus: Corpus,
     design: Design,
-    others: Sequence[TopicsInUse] = (),
+    others: Sequence[prevalence.TopicsInUse] = (),
     *,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
@@ -174,7 +164,7 @@ def formula_effects(
     The result has the same bits for any number of workers. Raises OptionError for a mixture, and
     if the columns determine each other.
     """
-    own = topics_in_use(model)
+    own = prevalence.topics_in_use(model)
     ends = np.cumsum([len(each.numbers) for each in (own, *others)])
     projection = np.hstack([each.projection for each in (own, *others)])
     sizes = [group.n_docs for group in corpus.row_groups]
@@ -224,7 +214,7 @@ def _spread_part(
 def topic_correlations(
     run: AnyRun,
     corpus: Corpus,
-    labels: Labels,
+    labels: prevalence.Labels,
     *,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
@@ -234,15 +224,15 @@ def topic_correlations(
     Columns: topic, id, name; other_topic, other_id, other_name; correlation, standard_error, low,
     high, which are null for topics whose shares do not vary. Raises OptionError for a mixture.
     """
-    refuse_mixture(run.model)
-    used = topics_in_use(run.model)
+    prevalence.refuse_mixture(run.model)
+    used = prevalence.topics_in_use(run.model)
     task = partial(_pairs_part, projection=used.projection, workers=workers)
     sums = effects.added(broadcast(task, corpus.row_groups))
     one, other = np.triu_indices(len(used.numbers), 1)
-    columns = topic_columns(used.numbers[one], 1, labels)
-    columns |= topic_columns(used.numbers[other], 1, labels, "other_")
+    columns = prevalence.topic_columns(used.numbers[one], 1, labels)
+    columns |= prevalence.topic_columns(used.numbers[other], 1, labels, "other_")
     pairs = (own[None, one, other] for own in correlations(sums, used.projection))
-    return pa.table(columns | interval_columns(Estimates(*pairs), "correlation", -1.0))
+    return pa.table(columns | prevalence.interval_columns(Estimates(*pairs), "correlation", -1.0))
 
 
 def _pairs_part(rows: RowGroup[DocumentBatch], projection: FloatArray, workers: int) -> PairSums:

@@ -23,7 +23,7 @@ from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_string
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
 from sparsetopics.inference.course import Model
-from sparsetopics.measures.estimates import Estimates
+from sparsetopics.measures.estimates import Differences, Estimates
 from sparsetopics.measures.prevalence import (
     GroupMeans,
     GroupSums,
@@ -128,7 +128,7 @@ class Prevalence(NamedTuple):
         columns = topic_columns(self.topics, len(pairs), labels)
         columns |= self._group_columns(pairs[:, 0], n_topics)
         columns |= self._group_columns(pairs[:, 1], n_topics, "other_")
-        return pa.table(columns | {name: by_topic(own) for name, own in found._asdict().items()})
+        return pa.table(columns | difference_columns(found))
 
     def _pairs(self) -> IntArray:
         if self.grouping.by is None:
@@ -273,6 +273,11 @@ def interval_columns(
     values = (found.value, found.standard_error, *found.interval(least, 1.0))
     names = (name, "standard_error", "low", "high")
     return {name: by_topic(own) for name, own in zip(names, values, strict=True)}
+
+
+def difference_columns(found: Differences) -> dict[str, pa.Array]:
+    """Differences, (n_pairs, n_topics), with their errors, intervals and tests."""
+    return {name: by_topic(own) for name, own in found._asdict().items()}
 
 
 def by_topic(values: FloatArray) -> pa.Array:
