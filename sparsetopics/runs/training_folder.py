@@ -30,16 +30,10 @@ from sparsetopics.base.outputs import FolderKind, output_folder, refuse_inputs, 
 from sparsetopics.base.own_folders import RUN, TOPIC_PATH, is_sparsetopics_json
 from sparsetopics.base.staging import put_in_place, refused, refusing, stranger_in
 from sparsetopics.base.transactions import STATE_FOLDER, Workspace
+from sparsetopics.runs import run_files
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.plan import PlanRecord, RunPlan, read_plan, write_plan
-from sparsetopics.runs.run_files import (
-    CONFIG_FILE,
-    PLAN_FILE,
-    RUN_FILES,
-    SETTINGS_FILE,
-    TRACE_FILE,
-    read_settings,
-)
+from sparsetopics.runs.run_files import PLAN_FILE, SETTINGS_FILE
 from sparsetopics.runs.topic_path_files import PATH_FILE
 
 CHECKPOINT_FILE = "checkpoint.npz"
@@ -93,9 +87,9 @@ class TrainingFolder:
 
         Training that resumes may repeat laps that the file has already.
         """
-        new = trace[-1:] if self._has_told else trace
-        with (self._state / TRACE_FILE).open("a" if self._has_told else "w", encoding="utf-8") as f:
-            f.writelines(json.dumps(entry) + "\n" for entry in new)
+        new, mode = (trace[-1:], "a") if self._has_told else (trace, "w")
+        with (self._state / run_files.TRACE_FILE).open(mode, encoding="utf-8") as file:
+            file.writelines(json.dumps(entry) + "\n" for entry in new)
         self._has_told = True
 
     def _replace(self, name: str, write: Callable[[Path], None]) -> None:
@@ -199,9 +193,9 @@ def _check_rungs(folder: Path, rungs: Iterable[str]) -> None:
 def _remove_others(run: Path, plan: RunPlan) -> None:
     """Remove the files of an earlier run, or the runs of an earlier topic path, of another kind."""
     if not plan.options.is_topic_path:
-        entries = read_settings(run)["files"]
-        own = {SETTINGS_FILE, CONFIG_FILE, *(entry.file for entry in entries)}
-        for name in set(RUN_FILES) - own:
+        entries = run_files.read_settings(run)["files"]
+        own = {SETTINGS_FILE, run_files.CONFIG_FILE, *(entry.file for entry in entries)}
+        for name in set(run_files.RUN_FILES) - own:
             (run / name).unlink(missing_ok=True)
         return
     for path in run.iterdir():
