@@ -19,10 +19,9 @@ from scipy.sparse import csr_array
 
 from benchmarks.prevalence import draw_documents
 from sparsetopics import LDA
-from sparsetopics.answers.effects import formula_effects
+from sparsetopics.answers.compared import formula_effects, topics_like
 from sparsetopics.answers.formula import design_of, natural_spline
 from sparsetopics.answers.prevalence import grouped_documents
-from sparsetopics.answers.topics_in_use import topics_like
 from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sparsetopics.answers.effects import Effects
+    from sparsetopics.answers.compared import Effects
     from sparsetopics.answers.prevalence import Labels, Prevalence
 
 TOPIC, HEAD = 20, 14  # characters of a topic's name where there is no room for more; of a group's

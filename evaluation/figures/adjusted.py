@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparsetopics.answers.compared import compared_shares
-from sparsetopics.answers.effects import Effects
+from sparsetopics.answers.compared import Effects, compared_shares
 from sparsetopics.answers.formula import written
 from sparsetopics.base.wording import listed, quantity
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus

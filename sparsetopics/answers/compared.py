@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.answers.effects import Effects, formula_effects
-from sparsetopics.answers.formula import design_of
-from sparsetopics.answers.prevalence import (
-    Labels,
-    Prevalence,
-    by_topic,
-    grouped_documents,
-    topic_columns,
-)
-from sparsetopics.answers.topics_in_use import refuse_mixture, topics_in_use, topics_like
-from sparsetopics.base.batches import DocumentBatch, FloatArray
+from sparsetopics.answers import prevalence
+from sparsetopics.answers.formula import INTERCEPT, Design, design_of, written
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.errors import CorpusError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
-from sparsetopics.measures.effects import added
+from sparsetopics.inference.course import Model
+from sparsetopics.measures import effects
+from sparsetopics.measures.estimates import Estimates
+from sparsetopics.measures.matched_topics import NONE, matched_topics
 from sparsetopics.measures.topic_correlations import PairSums, correlations, sum_pairs
+from sparsetopics.model.statistics import in_use
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import refuse
 from sparsetopics.runs.run import AnyRun
 from sparsetopics.runs.topic_identity import THEME
+
+CURVES = re.compile(r"\b(s|bs|cr|poly)\(")  # whose columns mean nothing one by one
+Part = tuple[RowGroup[DocumentBatch], FloatArray]  # documents, and their rows of the design
 
 
 def compared_shares(
@@ -42,7 +45,7 @@ def compared_shares(
     others: Sequence[AnyRun] = (),
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
-) -> Prevalence | Effects:
+) -> prevalence.Prevalence | Effects:
     """Estimate the shares of topics in groups of documents, or by a formula.
 
     Errors also count how far those of ``others`` are, if there are any. ``differences`` says
@@ -50,7 +53,7 @@ def compared_shares(
     lacks or that cannot be used so, for a formula beside groups, and for other runs that are not
     of the same words; CorpusError if no document has a value.
     """
-    refuse_mixture(run.model)
+    prevalence.refuse_mixture(run.model)
     grouping = Grouping.parse(by, over)
     if others and run.topics[0].id.startswith(THEME):
         refuse("runs", "is for topics, not for themes", "Other runs do not have the same themes.")
@@ -66,16 +69,152 @@ def compared_shares(
     if differences:
         grouping.check_comparable()
     words = run.words.shown
-    groups = grouped_documents(
+    groups = prevalence.grouped_documents(
         run.model, corpus, words, grouping, workers=workers, broadcast=broadcast
     )
     return groups.prevalence(n_words, beside)
 
 
+def topics_like(run: AnyRun, others: Sequence[AnyRun]) -> list[prevalence.TopicsInUse]:
+    """Return the topics of other runs, matched to those of ``run`` that are in use.
+
+    They are matched as for a consensus. Raises OptionError for fewer than two runs, mixtures and
+    runs with other words.
+    """
+    if len(others) < 2:
+        refuse("runs", f"needs at least 2 runs, but there are {len(others)}")
+    own, *models = (_topics_of(each) for each in (run, *others))
+    numbers, found = np.flatnonzero(in_use(own.sizes)), []
+    for other, model in zip(others, models, strict=True):
+        if other.words.words != run.words.words:
+            refuse("runs", f"{other.path} has other words than {run.path}")
+        counts = [own.exact_counts[numbers], model.exact_counts]
+        matched = matched_topics(counts, 0)[1]
+        rank = np.cumsum(in_use(model.sizes)) - 1
+        is_there = (matched != NONE) & in_use(model.sizes)[matched]
+        found.append(prevalence.topics_in_use(model, np.where(is_there, rank[matched], NONE)))
+    return found
+
+
+def _topics_of(run: AnyRun) -> TopicPosterior:
+    prevalence.refuse_mixture(run.model)
+    assert isinstance(run.model, TopicPosterior), "mixtures are refused"
+    return run.model
+
+
+# --- by a formula ---------------------------------------------------------------------------------
+class Effects(NamedTuple):
+    """Least squares of the shares of topics on the columns of a formula."""
+
+    design: Design
+    topics: IntArray  # (n_topics,)  numbers in the model of the topics that have any token
+    estimates: Estimates  # (n_points, n_topics)  shares
+    coefficients: Estimates  # (n_columns, n_topics)
+    n_left_out: int  # documents without a value or without a word
+
+    @property
+    def heads(self) -> list[str]:
+        """The points as people write them."""
+        return [" ".join(map(written, point.values())) for point in self.design.points]
+
+    def table(self, labels: prevalence.Labels) -> pa.Table:
+        """Return a row for each topic and point.
+
+        Columns: topic, id, name; at_FIELD for each field of the formula, null where documents keep
+        their own values; mean, standard_error, low and high (of the 95 % interval).
+        """
+        columns = prevalence.topic_columns(self.topics, len(self.design.points), labels)
+        for field in self.design.fields:
+            values = [point.get(field) for point in self.design.points]
+            columns[f"at_{field}"] = pa.array(values * len(self.topics))
+        return pa.table(columns | prevalence.interval_columns(self.estimates))
+
+    def differences(self, labels: prevalence.Labels) -> pa.Table:
+        """Return a row for each topic and column of the formula but the intercept and curves.
+
+        Columns: topic, id, name, term; difference, the coefficient: from the first value of a
+        field, or for each unit of a number; standard_error, low, high, t, p_value,
+        adjusted_p_value (Holm, over all rows). Raises OptionError if there are only curves.
+        """
+        names = enumerate(self.design.columns)
+        chosen = [n for n, name in names if name != INTERCEPT and not CURVES.search(name)]
+        if not chosen:
+            hint = "Read the shares, without --differences."
+            refuse("differences", "has only columns of curves, which mean nothing alone", hint)
+        columns = prevalence.topic_columns(self.topics, len(chosen), labels)
+        terms = [self.design.columns[number] for number in chosen]
+        columns["term"] = pa.array(terms * len(self.topics), pa.string())
+        # For a unit of a number, a share may change by more than one.
+        found = Estimates(*(own[chosen] for own in self.coefficients)).tested(np.inf)
+        return pa.table(columns | prevalence.difference_columns(found))
+
+
+def formula_effects(
+    model: Model,
+    corpus: Corpus,
+    design: Design,
+    others: Sequence[prevalence.TopicsInUse] = (),
+    *,
+    workers: int = 1,
+    broadcast: OrderedMap = broadcast_map_here,
+) -> Effects:
+    """Estimate by least squares how the shares of topics depend on the columns of a design.
+
+    Errors also count how far the estimates of ``others`` are from these. Documents are read twice.
+    The result has the same bits for any number of workers. Raises OptionError for a mixture, and
+    if the columns determine each other.
+    """
+    own = prevalence.topics_in_use(model)
+    ends = np.cumsum([len(each.numbers) for each in (own, *others)])
+    projection = np.hstack([each.projection for each in (own, *others)])
+    sizes = [group.n_docs for group in corpus.row_groups]
+    parts = list(zip(corpus.row_groups, np.split(design.rows, np.cumsum(sizes)[:-1]), strict=True))
+    task = partial(_products_of, projection=projection, workers=workers)
+    products = effects.added(broadcast(task, parts))
+    if not products.n_documents:
+        raise CorpusError("the corpus", "no document with values for the formula has a known word")
+    try:
+        found = effects.fit(products)
+    except np.linalg.LinAlgError as error:
+        problem = f"{design.columns[error.args[0]]} follows from the columns before it"
+        hint = "Leave a field out, write + instead of *, or take a smaller df in s()."
+        refuse("formula", problem, hint)
+    parts_of_models = np.split(found.coefficients, ends[:-1], axis=1)
+    fits = [effects.Fit(each, found.inverse) for each in parts_of_models]
+    contrasts = np.vstack([np.eye(len(design.columns)), design.contrasts])
+    errors = partial(_spread_part, own.projection, fits[0], contrasts, workers)
+    spread = effects.added(broadcast(errors, parts))
+    pairs = zip(others, fits[1:], strict=True)
+    of_runs = [run.placed(effects.product(contrasts.T, each.coefficients)) for run, each in pairs]
+    known = effects.estimates_of(contrasts, fits[0], products.n_documents, spread)
+    known = known.over_runs(np.array(of_runs))
+    coefficients, shares = (
+        Estimates(*(each[some] for each in known))
+        for some in (slice(len(design.columns)), slice(len(design.columns), None))
+    )
+    # Nothing else keeps least squares from shares that cannot be.
+    shares = shares._replace(value=np.clip(shares.value, 0.0, 1.0))
+    n_left_out = corpus.n_docs - products.n_documents
+    return Effects(design, own.numbers, shares, coefficients, n_left_out)
+
+
+def _products_of(part: Part, projection: FloatArray, workers: int) -> effects.Products:
+    with open_executor(workers) as executor:
+        return effects.sum_products(part[0].read(), part[1], projection, executor)
+
+
+def _spread_part(
+    projection: FloatArray, found: effects.Fit, contrasts: FloatArray, workers: int, part: Part
+) -> effects.Spread:
+    with open_executor(workers) as executor:
+        return effects.sum_spread(part[0].read(), part[1], projection, found, contrasts, executor)
+
+
+# --- in pairs -------------------------------------------------------------------------------------
 def topic_correlations(
     run: AnyRun,
     corpus: Corpus,
-    labels: Labels,
+    labels: prevalence.Labels,
     *,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
@@ -85,18 +224,15 @@ def topic_correlations(
     Columns: topic, id, name; other_topic, other_id, other_name; correlation, standard_error, low,
     high, which are null for topics whose shares do not vary. Raises OptionError for a mixture.
     """
-    refuse_mixture(run.model)
-    used = topics_in_use(run.model)
+    prevalence.refuse_mixture(run.model)
+    used = prevalence.topics_in_use(run.model)
     task = partial(_pairs_part, projection=used.projection, workers=workers)
-    sums = added(broadcast(task, corpus.row_groups))
-    found = correlations(sums, used.projection)
+    sums = effects.added(broadcast(task, corpus.row_groups))
     one, other = np.triu_indices(len(used.numbers), 1)
-    columns = topic_columns(used.numbers[one], 1, labels)
-    second = topic_columns(used.numbers[other], 1, labels)
-    columns |= {f"other_{name}": own for name, own in second.items()}
-    ends = found.interval(-1.0, 1.0)
-    named = zip(("correlation", "standard_error", "low", "high"), (*found[:2], *ends), strict=True)
-    return pa.table(columns | {name: by_topic(own[None, one, other]) for name, own in named})
+    columns = prevalence.topic_columns(used.numbers[one], 1, labels)
+    columns |= prevalence.topic_columns(used.numbers[other], 1, labels, "other_")
+    pairs = (own[None, one, other] for own in correlations(sums, used.projection))
+    return pa.table(columns | prevalence.interval_columns(Estimates(*pairs), "correlation", -1.0))
 
 
 def _pairs_part(rows: RowGroup[DocumentBatch], projection: FloatArray, workers: int) -> PairSums:

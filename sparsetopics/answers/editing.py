@@ -143,10 +143,8 @@ def joined_to_themes(run: TopicRun, groups: IntArray) -> TopicRun:
 def with_new_topics(run: TopicRun, counts: FloatArray) -> TopicRun:
     """The run with more topics, which have these ``counts``, (n_new_topics, n_words), and a share
     of the weight that is their share of the tokens."""
-    parents: Parents = [[topic] for topic in range(run.model.n_topics)]
-    return _edited(
-        run, np.vstack([run.model.exact_counts, counts]), [*parents, *([] for _ in counts)]
-    )
+    parents: Parents = [[topic] for topic in range(run.model.n_topics)] + [[] for _ in counts]
+    return _edited(run, np.vstack([run.model.exact_counts, counts]), parents)
 
 
 def with_divided_topic(run: TopicRun, topic: int, shares: FloatArray) -> TopicRun:
@@ -188,11 +186,8 @@ def _edited(run: TopicRun, counts: FloatArray, parents: Parents) -> TopicRun:
     if sticks is None:
         concentration = _shared(old.doc_concentration, parents, parts)
     else:
-        weights, former = (
-            _shared(sticks.global_topic_weights, parents, parts),
-            sticks.concentrations,
-        )
-        of_new = former.mean()
+        weights = _shared(sticks.global_topic_weights, parents, parts)
+        former, of_new = sticks.concentrations, sticks.concentrations.mean()
         concentrations = np.array([former[of[0]] if of else of_new for of in parents])
         sticks = reweighted(weights, concentrations, sticks)
         concentration = sticks.doc_concentration * sticks.global_topic_weights

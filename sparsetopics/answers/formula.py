@@ -179,14 +179,12 @@ def _check_fields(fields: Sequence[str], corpus: Corpus) -> None:
 
 def _frame(fields: Sequence[str], corpus: Corpus) -> pd.DataFrame:
     """The values of fields, a row for each document."""
-    import pandas as pd
-
     columns = {
         field: pa.concat_arrays([_values(read_column(rows, field)) for rows in corpus.row_groups])
         for field in fields
     }
-    index = pd.RangeIndex(corpus.n_docs)
-    return pd.DataFrame({name: own.to_pandas() for name, own in columns.items()}, index)
+    frame: pd.DataFrame = pa.table(columns).to_pandas()
+    return frame
 
 
 def _values(values: pa.Array) -> pa.Array:

@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaincc, ndtri
 
-from sparsetopics.answers.novelty import (
-    DOCUMENTS_PER_LENGTH,
-    LEAST_NOVELTY,
-    MOST_KNOWN,
-    UsualScores,
-    explained,
-)
+from sparsetopics.answers import novelty
 from sparsetopics.answers.quick_topics import QuickTopics, documents_of, summed
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
@@ -62,7 +56,7 @@ class NewDocuments(NamedTuple):
     @property
     def is_novel(self) -> NDArray[np.bool_]:
         """Whether no topic of the run fits each of ``new``, (n_new,)."""
-        return self.novelty >= LEAST_NOVELTY
+        return self.novelty >= novelty.LEAST_NOVELTY
 
 
 def new_documents(run: TopicRun, corpus: Corpus, where: str, workers: int) -> NewDocuments | None:
@@ -79,13 +73,13 @@ def new_documents(run: TopicRun, corpus: Corpus, where: str, workers: int) -> Ne
     rows = spread_evenly(corpus.n_docs - later.n_docs, MOST_SAMPLED)
     old = documents_at(corpus.row_groups, rows)
     topics = QuickTopics.of(known.model, workers)
-    novelty, novel_share = np.full(new.n_docs, np.nan), 0.0
-    if old.n_docs >= DOCUMENTS_PER_LENGTH:
-        some = old[spread_evenly(old.n_docs, MOST_KNOWN)]
-        usual = UsualScores.of(explained(topics, some, are_known=True))
-        novelty = usual.novelty(explained(topics, new, are_known=False))
+    novelties, novel_share = np.full(new.n_docs, np.nan), 0.0
+    if old.n_docs >= novelty.DOCUMENTS_PER_LENGTH:
+        some = old[spread_evenly(old.n_docs, novelty.MOST_KNOWN)]
+        usual = novelty.UsualScores.of(novelty.explained(topics, some, are_known=True))
+        novelties = usual.novelty(novelty.explained(topics, new, are_known=False))
         novel_share = usual.novel_share
-    return NewDocuments(known, topics, later, places, new, old, novelty, novel_share)
+    return NewDocuments(known, topics, later, places, new, old, novelties, novel_share)
 
 
 def documents_after(run: TopicRun, corpus: Corpus, where: str) -> Corpus:

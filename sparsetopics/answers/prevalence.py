@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.answers.topics_in_use import TopicsInUse, refuse_mixture, topics_in_use
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import listed
@@ -24,7 +23,7 @@ from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_string
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
 from sparsetopics.inference.course import Model
-from sparsetopics.measures.estimates import Estimates
+from sparsetopics.measures.estimates import Differences, Estimates
 from sparsetopics.measures.prevalence import (
     GroupMeans,
     GroupSums,
@@ -33,14 +32,47 @@ from sparsetopics.measures.prevalence import (
     group_means,
     group_shares,
     sum_groups,
+    unbiased_projection,
 )
 from sparsetopics.measures.telling_words import telling_group_words
+from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown
+from sparsetopics.options.registry import MODELS
 
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
 NewKey = Callable[[GroupKey], GroupKey]
+
+
+class TopicsInUse(NamedTuple):
+    """What estimates need of the topics of a model, and where each stands in another model."""
+
+    numbers: IntArray  # (n_topics,)  in the model
+    topic_word: FloatArray  # (n_topics, n_words)
+    projection: FloatArray  # (n_words, n_topics)
+    places: IntArray  # (n_topics of the other model,)  the topic like each of its own, or −1
+
+    def placed(self, values: FloatArray) -> FloatArray:
+        """Columns of values, (n, n_topics), in the order of the other model; NaN for none."""
+        unknown = np.full((len(values), 1), np.nan)
+        return np.hstack([values, unknown])[:, self.places]
+
+
+def topics_in_use(model: Model, places: IntArray | None = None) -> TopicsInUse:
+    """Return the topics of ``model``; those of a model of its own stand where they are."""
+    numbers = np.flatnonzero(in_use(model.sizes))
+    topic_word = model.topic_word_mean[numbers]
+    projection = unbiased_projection(topic_word, model.weights[numbers])
+    own = np.arange(len(numbers)) if places is None else places
+    return TopicsInUse(numbers, topic_word, projection, own)
+
+
+def refuse_mixture(model: Model) -> None:
+    """Raise OptionError for a mixture."""
+    if MODELS[model.name].of_items:
+        hint = "`infer` writes the responsibilities of a mixture."
+        refuse("run", "must have topics, but is a mixture", hint)
 
 
 class Prevalence(NamedTuple):
@@ -75,7 +107,7 @@ class Prevalence(NamedTuple):
         n_groups, n_topics = self.means.mean.shape
         columns = topic_columns(self.topics, n_groups, labels)
         columns |= self._group_columns(np.arange(n_groups), n_topics)
-        columns |= share_columns(self.estimates)
+        columns |= interval_columns(self.estimates)
         columns["n_documents"] = arrow_numbers(np.tile(self.means.n_documents, n_topics))
         words = [group[topic] for topic in range(n_topics) for group in self.words]
         columns["words"] = pa.array(words, pa.list_(pa.string()))
@@ -96,16 +128,15 @@ class Prevalence(NamedTuple):
         columns = topic_columns(self.topics, len(pairs), labels)
         columns |= self._group_columns(pairs[:, 0], n_topics)
         columns |= self._group_columns(pairs[:, 1], n_topics, "other_")
-        columns |= {name: by_topic(values) for name, values in found._asdict().items()}
-        return pa.table(columns)
+        return pa.table(columns | difference_columns(found))
 
     def _pairs(self) -> IntArray:
-        numbers = range(len(self.groups))
         if self.grouping.by is None:
-            return np.array([(i, i - 1) for i in numbers[1:]], np.int64).reshape(-1, 2)
+            later = range(1, len(self.groups))
+            return np.array([(i, i - 1) for i in later], np.int64).reshape(-1, 2)
         periods: dict[Start | None, list[int]] = {}
-        for number in numbers:
-            periods.setdefault(self.groups[number].start, []).append(number)
+        for number, group in enumerate(self.groups):
+            periods.setdefault(group.start, []).append(number)
         n_pairs = sum(math.comb(len(some), 2) for some in periods.values())
         if n_pairs * len(self.topics) > MOST_COMPARISONS:
             refuse("differences", f"would have more than {MOST_COMPARISONS:,} rows")
@@ -205,8 +236,7 @@ def grouped_documents(
         fields = listed([shown(column) for column in grouping.columns.values()])
         raise CorpusError("the corpus", f"no document has a value of {fields}", hint)
     by_number = grouping.by is not None and corpus.fields.get(grouping.by) == "number"
-    order = sorted(total_of, key=partial(_order, by_number=by_number))
-    totals = {key: total_of[key] for key in order}
+    totals = {key: total_of[key] for key in sorted(total_of, key=partial(_order, by_number))}
     if grouping.over is not None:
         grouping = replace(grouping, over=replace(grouping.over, are_whole=are_whole))
     n_left_out = corpus.n_docs - sum(total.n_documents for total in totals.values())
@@ -222,23 +252,32 @@ def _sum_part(
         return keys, sum_groups(rows.read(), codes, len(keys), projection, executor), are_whole
 
 
-def _order(key: GroupKey, by_number: bool) -> tuple[float, str, Start]:
+def _order(by_number: bool, key: GroupKey) -> tuple[float, str, Start]:
     name = key.name or ""
     return float(name) if by_number else 0.0, name, 0.0 if key.start is None else key.start
 
 
-def topic_columns(topics: IntArray, n_each: int, labels: Labels) -> dict[str, pa.Array]:
+def topic_columns(
+    topics: IntArray, n_each: int, labels: Labels, prefix: str = ""
+) -> dict[str, pa.Array]:
     """The number, id and name of topics for ``n_each`` rows of each, one topic after the other."""
     numbers = arrow_numbers(np.repeat(topics, n_each))
     ids, names = (arrow_strings(own).take(numbers) for own in zip(*labels, strict=True))
-    return {"topic": numbers, "id": ids, "name": names}
+    return {f"{prefix}topic": numbers, f"{prefix}id": ids, f"{prefix}name": names}
 
 
-def share_columns(found: Estimates) -> dict[str, pa.Array]:
-    """Shares, (n, n_topics), with their errors and 95 % intervals."""
-    values = (found.value, found.standard_error, *found.interval(0.0, 1.0))
-    names = ("mean", "standard_error", "low", "high")
+def interval_columns(
+    found: Estimates, name: str = "mean", least: float = 0.0
+) -> dict[str, pa.Array]:
+    """Estimates, (n, n_topics), from ``least`` to 1, with their errors and 95 % intervals."""
+    values = (found.value, found.standard_error, *found.interval(least, 1.0))
+    names = (name, "standard_error", "low", "high")
     return {name: by_topic(own) for name, own in zip(names, values, strict=True)}
+
+
+def difference_columns(found: Differences) -> dict[str, pa.Array]:
+    """Differences, (n_pairs, n_topics), with their errors, intervals and tests."""
+    return {name: by_topic(own) for name, own in found._asdict().items()}
 
 
 def by_topic(values: FloatArray) -> pa.Array:

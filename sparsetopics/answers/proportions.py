@@ -114,25 +114,23 @@ class ShareColumns(NamedTuple):
     topic. A text without a known word has one row, with nulls.
     """
 
-    row_id: str  # doc_id, or item_id for vectors
     share: str  # proportion, or responsibility for mixtures
     prior: FloatArray  # (n_topics,)  tokens that a share has without any data
     top: int | None
-    labels: Sequence[tuple[str, str]] = ()  # (n_topics,)  id and name; none for vectors
+    labels: Sequence[tuple[str, str]]  # (n_topics,)  id and name; none for vectors
 
     @classmethod
     def of(cls, run: AnyRun, top: int | None) -> ShareColumns:
         """The columns for the data of ``run``."""
         model, labels = run.model, () if run.vocabulary is None else labels_of(run)
-        row_id = "doc_id" if labels else "item_id"
         no_prior = np.zeros(model.n_topics)
         prior = model.doc_concentration if isinstance(model, TopicPosterior) else no_prior
-        return cls(row_id, MODELS[model.name].share, prior, top, labels)
+        return cls(MODELS[model.name].share, prior, top, labels)
 
     @property
     def schema(self) -> pa.Schema:
         """Names and types of the columns."""
-        row_id = (self.row_id, pa.string())
+        row_id = ("doc_id" if self.labels else "item_id", pa.string())
         if self.top is None:
             return pa.schema([row_id, (self.values_name, pa.list_(pa.float32(), len(self.prior)))])
         topic, share = self.values_type.value_type

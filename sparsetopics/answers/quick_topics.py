@@ -42,12 +42,6 @@ class QuickTopics(NamedTuple):
         sums: FloatArray = self.counts.sum(axis=0) + len(self.counts) * self.smoothing
         return sums
 
-    @property
-    def probabilities(self) -> FloatArray:
-        """φ, (n_words, n_topics)."""
-        probabilities: FloatArray = (self.counts + self.smoothing) / self.weight_sums
-        return probabilities
-
     def tokens(self, batch: DocumentBatch) -> csr_array:
         """The tokens of each topic in each document-word pair, (n_pairs, n_topics)."""
         counts = WordCounts(self.counts, within=self.counts.sum(axis=0))

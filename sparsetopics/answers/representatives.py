@@ -200,10 +200,6 @@ def _described(
     for each, row in zip(chosen, shares, strict=True):
         ids = leading_words(each.words, row, topics.topic_word, topic, core, N_WORDS)
         words, own = [topics.words[word] for word in ids.tolist()], names[each.place]
-        documents.append(
-            RepresentativeDocument(
-                str(own["id"]), own["label"], each.group, each.share, each.words.n_tokens, words,
-                own.get(TEXT),
-            )
-        )  # fmt: skip
+        facts = str(own["id"]), own["label"], each.group, each.share, each.words.n_tokens
+        documents.append(RepresentativeDocument(*facts, words, own.get(TEXT)))
     return documents

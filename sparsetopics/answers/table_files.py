@@ -67,11 +67,10 @@ def write_tables(
     front; numbers stay as they are.
     """
     if suffix == ".csv":
-        tables = map(_rounded, tables)
         schema = _flat(schema.empty_table()).schema
-        tables = (
-            _without_formulas(_flat(each)) if spreadsheet_safe else _flat(each) for each in tables
-        )
+        tables = map(_flat, map(_rounded, tables))
+        if spreadsheet_safe:
+            tables = map(_without_formulas, tables)
     if suffix == ".parquet":
         schema = _with_any_size(schema.empty_table()).schema
         tables = map(_with_any_size, tables)

@@ -135,12 +135,11 @@ def with_names(run: Run[P], given: GivenNames, named_by: str | None = None) -> R
     for topic, name in given.items():
         place = place_of(run, topic, "names", or_theme=True)
         check_name("names", name)
+        own = topics[place]
         if is_theme(run, topic):
-            topics[place] = replace(topics[place], theme_name=str(name))
+            topics[place] = replace(own, theme_name=str(name))
         else:
-            topics[place] = replace(
-                topics[place], name=str(name), words=words[place], named_by=named_by
-            )
+            topics[place] = replace(own, name=str(name), words=words[place], named_by=named_by)
     return run.with_topics(topics)
 
 

@@ -138,7 +138,9 @@ def _gains(
 
 def _completion(topics: QuickTopics, batch: DocumentBatch) -> FloatArray:
     """The log probability of each document's words given its others, in nats, (n_docs,)."""
-    sums, word_topic = np.zeros(batch.n_docs), topics.probabilities
+    # (n_words, n_topics)  φ
+    word_topic = (topics.counts + topics.smoothing) / topics.weight_sums
+    sums = np.zeros(batch.n_docs)
     is_scored = np.diff(batch.indptr) >= 2  # as in ``split_by_type``
     for fold in range(N_FOLDS):
         observed, scored = split_by_type(batch, np.random.default_rng(0), fold)

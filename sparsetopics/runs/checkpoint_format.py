@@ -23,16 +23,10 @@ from sparsetopics.base.soundness import check_fields, declared_types
 from sparsetopics.inference.growth.grower import GrowerRecord
 from sparsetopics.inference.local_step import Globals, Parameters
 from sparsetopics.inference.mover import MoverRecord
-from sparsetopics.inference.moves.ledger import Failure, Ledger
-from sparsetopics.inference.moves.rival import Rival, RivalRules
-from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.inference.moves import ledger, rival, standing
 from sparsetopics.inference.training_state import LapInfo, PathMemory, TrainingState
 from sparsetopics.measures.paired import HeldoutScores
-from sparsetopics.model.allocations.hdp import HDPAllocation
-from sparsetopics.model.allocations.lda import LDAAllocation
-from sparsetopics.model.allocations.mixture import ItemTerms
-from sparsetopics.model.allocations.mixture_weights import DPMixture, DPModes, FiniteMixture
-from sparsetopics.model.allocations.nested import NestedAllocation
+from sparsetopics.model.allocations import hdp, lda, mixture, mixture_weights, nested
 from sparsetopics.model.assignments import Patch, TopicChange
 from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.document_counts import DocumentCounts
@@ -44,22 +38,14 @@ from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import Sticks
 from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.options import training
 from sparsetopics.options.guide import WordList
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, imported
-from sparsetopics.options.training import (
-    GradientOptions,
-    LocalOptions,
-    MoveOptions,
-    StepSizes,
-    TopicPrior,
-    TrainingOptions,
-)
 
 # 3: a move of LDA; 4: no topic paths; 5: none of an HDP; 6: no own counts; 7: no purpose;
 # 8: vectors measured from an origin; 9: no guide; 10: no consensus
 FORMAT_VERSION = 11
 
-Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")
 T = TypeVar("T")
 Plain = None | bool | int | float | str  # what JSON holds as it is
@@ -91,19 +77,20 @@ class Kept(NamedTuple):
 # To add a class, give it a new name. A name never changes and is never used for another class.
 CLASSES: Mapping[str, type] = {
     **{"kept": Kept, "rung": Rung, "progress": TrainingState, "lap": LapInfo},
-    **{"prior": Parameters, "globals": Globals, "path": PathMemory},
-    **{"mover": MoverRecord, "tally": MoveTally, "rival": Rival, "course": RivalRules},
-    **{"ledger": Ledger, "failure": Failure, "topic-change": TopicChange, "patch": Patch},
-    **{"grower": GrowerRecord, "nodes": NodeRecord},
+    **{"prior": Parameters, "globals": Globals, "path": PathMemory, "mover": MoverRecord},
+    **{"tally": standing.MoveTally, "rival": rival.Rival, "course": rival.RivalRules},
+    **{"ledger": ledger.Ledger, "failure": ledger.Failure, "grower": GrowerRecord},
+    **{"topic-change": TopicChange, "patch": Patch, "nodes": NodeRecord},
     **{"responsibilities": Responsibilities, "statistics": Statistics, "words": Words},
     **{"word-counts": WordCounts, "moments": Moments, "coordinates": Coordinates},
     **{"document-counts": DocumentCounts, "document-terms": DocumentTerms},
-    **{"document-lengths": DocumentLengths, "item-terms": ItemTerms},
-    **{"lda": LDAAllocation, "hdp": HDPAllocation, "sticks": Sticks},
-    **{"nested": NestedAllocation, "dp-mixture": DPMixture, "dp-modes": DPModes},
-    **{"finite-mixture": FiniteMixture, "topic-prior": TopicPrior, "step-sizes": StepSizes},
-    **{"training-options": TrainingOptions, "local-options": LocalOptions},
-    **{"move-options": MoveOptions, "gradient-options": GradientOptions, "word-list": WordList},
+    **{"document-lengths": DocumentLengths, "item-terms": mixture.ItemTerms, "sticks": Sticks},
+    **{"lda": lda.LDAAllocation, "hdp": hdp.HDPAllocation, "nested": nested.NestedAllocation},
+    **{"dp-mixture": mixture_weights.DPMixture, "dp-modes": mixture_weights.DPModes},
+    **{"finite-mixture": mixture_weights.FiniteMixture, "word-list": WordList},
+    **{"topic-prior": training.TopicPrior, "training-options": training.TrainingOptions},
+    **{"step-sizes": training.StepSizes, "local-options": training.LocalOptions},
+    **{"move-options": training.MoveOptions, "gradient-options": training.GradientOptions},
 }
 
 
@@ -184,7 +171,7 @@ class Decoder:
     Trees and arrays that no encoder made raise built-in errors of many kinds.
     """
 
-    def __init__(self, arrays: Arrays, memo: Memo) -> None:
+    def __init__(self, arrays: Mapping[str, NDArray[np.generic]], memo: Memo) -> None:
         self._arrays, self._memo = arrays, memo
         self._classes = stored_classes()
 
@@ -203,8 +190,9 @@ class Decoder:
                 return _number(np.dtype(dtype), value)
             case {"type": "file", "file": str(file), "bytes": int(n_bytes), "digest": str(digest)}:
                 return self._memo.adopt(file, n_bytes, digest)
-            case {"type": "kept", "kept": dict(kept)} if all(map(_is_array, kept.values())):
-                return self._memo.keep({name: self._value(each) for name, each in kept.items()})
+            case {"type": "kept", "kept": dict(kept)}:
+                arrays = {name: self.value(each, np.ndarray) for name, each in kept.items()}
+                return self._memo.keep(arrays)
             case {"type": "mapping", "pairs": list(pairs)}:
                 return {self._value(key): self._value(each) for key, each in pairs}
             case {"type": "tuple", "items": list(items)}:
@@ -222,10 +210,6 @@ class Decoder:
         values = {name: self._value(each) for name, each in fields.items()}
         check_fields(kind, values)  # before any code of the class sees the values
         return kind(**values)
-
-
-def _is_array(node: Json) -> bool:
-    return isinstance(node, Mapping) and node.get("type") == "array"
 
 
 def _number(dtype: np.dtype[np.generic], value: float) -> np.generic:

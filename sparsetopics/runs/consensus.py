@@ -6,6 +6,7 @@ models differ less than two runs, and predict better than each of them.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -54,12 +55,7 @@ def each_run(
     n_at_once = min(n_runs, workers)
     n_last = n_runs % n_at_once or n_at_once  # at once in the end
     calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
-
-    def call(tell: Callable[[], None]) -> None:
-        if n_at_once == 1:
-            tell()
-        else:
-            calls.put(tell)
+    call: Callable[[Callable[[], None]], None] = operator.call if n_at_once == 1 else calls.put
 
     def one(number: int) -> Member:
         def on_lap(entry: Mapping[str, float | None]) -> None:

@@ -45,7 +45,6 @@ TREE = "tree.json"
 MAPPED_BYTES = 1 << 20  # larger arrays are mapped instead of read
 
 AnyGlobals = Globals[AnyComponents, BatchSums, Terms]
-Task = tuple[int, Former]  # a batch, and what its last visit left
 
 
 class WorkerRun(NamedTuple):
@@ -91,9 +90,10 @@ def open_dask_steps(
 
 
 def fit_batch(
-    task: Task, options: LocalOptions, run: WorkerRun, version: Path
+    task: tuple[int, Former], options: LocalOptions, run: WorkerRun, version: Path
 ) -> LocalResult[BatchSums, Terms]:
-    """In a worker: the local step of a batch."""
+    """In a worker: the local step of a batch; ``task`` has its number, and what its last visit
+    left."""
     batch_id, (topics, own) = task
     # For read-only arrays, as Dask sends, numba would compile kernels anew.
     if topics is not None:

@@ -14,13 +14,7 @@ from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.batching import (
-    TrainingData,
-    default_n_batches,
-    divide,
-    plan_batches,
-    plan_vector_batches,
-)
+from sparsetopics.corpora import batching
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.split import check_alike
@@ -59,7 +53,7 @@ def corpus_of(plan: RunPlan) -> AnyCorpus:
     return Corpus.open(path) if plan.options.counts_words else VectorCorpus.open(path)
 
 
-def data_of(plan: RunPlan, corpus: AnyCorpus, rng: np.random.Generator) -> TrainingData:
+def data_of(plan: RunPlan, corpus: AnyCorpus, rng: np.random.Generator) -> batching.TrainingData:
     """Divide the training data of a plan. ``rng`` must be new, with the seed of the plan."""
     return divided(
         corpus, plan.options, plan.validation_share, plan.n_batches, rng,
@@ -75,7 +69,7 @@ def divided(
     rng: np.random.Generator,
     *,
     resident_pairs: int = RESIDENT_PAIRS,
-) -> TrainingData:
+) -> batching.TrainingData:
     """The corpus in batches; a ``share`` of the documents is kept out if there are rungs to score.
 
     Raises OptionError for too many batches and for a share that leaves one part empty.
@@ -85,12 +79,12 @@ def divided(
         # Those of an HDP are the same for every seed, so that the number of topics does not hang on
         # the seed more than it must. Others are drawn by the generator of the run.
         drawn_by = np.random.default_rng(VALIDATION_SEED) if options.is_validated else None
-        return divide(
+        return batching.divide(
             corpus, n_batches, share, rng, chosen_by=drawn_by, resident_pairs=resident_pairs
         )
     source = source_of(corpus, options, n_batches, rng, resident_pairs=resident_pairs)
     corpora = (corpus,) if isinstance(corpus, Corpus) else ()
-    return TrainingData(source, source, None, corpora)
+    return batching.TrainingData(source, source, None, corpora)
 
 
 def source_of(
@@ -108,9 +102,9 @@ def source_of(
     """
     if isinstance(corpus, VectorCorpus):
         if n_batches is None and options.learner_kind.at_modes:
-            usual = default_n_batches(corpus.n_items)
+            usual = batching.default_n_batches(corpus.n_items)
             n_batches = max(1, min(usual, corpus.n_items // FEWEST_ITEMS))
-        batches = plan_vector_batches(corpus, n_batches, rng)
+        batches = batching.plan_vector_batches(corpus, n_batches, rng)
         if coordinates is not None:
             return StandardSource(batches, coordinates, rng)
         kind = imported(LIKELIHOODS[options.likelihood_name].where)
@@ -119,7 +113,7 @@ def source_of(
             return standard_source(
                 batches, kind.coordinates_for, names, rng, has_steps=kind.has_steps
             )
-    source = plan_batches(corpus, n_batches, rng, resident_pairs=resident_pairs)
+    source = batching.plan_batches(corpus, n_batches, rng, resident_pairs=resident_pairs)
     return DocumentItemSource(source) if options.model_kind.of_items else source
 
 

@@ -85,14 +85,10 @@ def _look_up(text: str, search: WordSearch) -> GuideWord:
     similar = [near for word in unknown for near in search.near(word)]
     if not is_pattern and (unknown or len(ids) > 1):  # words of a phrase alone mean something else
         similar, ids = similar or [vocabulary.shown[word] for word in ids], []
-    return GuideWord(
-        text,
-        tuple(ids),
-        words=tuple(vocabulary.shown[word] for word in ids),
-        n_documents=int(vocabulary.document_frequency[ids].max(initial=0)),
-        n_tokens=int(vocabulary.term_frequency[ids].sum()),
-        similar=tuple(similar),
-    )
+    words = tuple(vocabulary.shown[word] for word in ids)
+    n_documents = int(vocabulary.document_frequency[ids].max(initial=0))
+    n_tokens = int(vocabulary.term_frequency[ids].sum())
+    return GuideWord(text, tuple(ids), words, n_documents, n_tokens, tuple(similar))
 
 
 def lists_for(options: TrainingOptions, corpus: AnyCorpus) -> list[GuideList]:

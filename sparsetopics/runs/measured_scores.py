@@ -11,15 +11,9 @@ from msgspec.structs import replace
 
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.inference.theme_tree import Merge
+from sparsetopics.measures import topic_quality
 from sparsetopics.measures.knee import reading_number
 from sparsetopics.measures.top_words import top_words
-from sparsetopics.measures.topic_quality import (
-    COHERENT_WORDS,
-    DISTINCT_WORDS,
-    BestWords,
-    Measures,
-    measure_topics,
-)
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.topic_path_files import Scores
 
@@ -38,7 +32,7 @@ def rung_to_read(numbers: Sequence[int], shares: Sequence[float]) -> int:
     return min(numbers, key=lambda number: abs(math.log(number / found)))
 
 
-def path_scores(scores: Scores, measures: Sequence[Measures]) -> Scores:
+def path_scores(scores: Scores, measures: Sequence[topic_quality.Measures]) -> Scores:
     """The scores of a path with the measures of each rung.
 
     Numbers with empty topics are not recommended if one of those that predict as well has none.
@@ -69,16 +63,18 @@ def themed_scores(
     Numbers above that of its topics have none.
     """
     numbers = [rung.n_topics for rung in scores.rungs if rung.n_topics <= model.n_topics]
-    measures = measure_topics(_cuts(model, themes, numbers), batches) if numbers else []
+    cuts = _cuts(model, themes, numbers)
+    measures = topic_quality.measure_topics(cuts, batches) if numbers else []
     return _with_entries(scores, [{}] * (len(scores.rungs) - len(numbers)) + measures)
 
 
 def _cuts(
     model: TopicPosterior, themes: Sequence[Merge], numbers: Sequence[int]
-) -> Iterator[BestWords]:
+) -> Iterator[topic_quality.BestWords]:
     """The best words of themes for each number of them; only new themes have others."""
     counts, merges = model.exact_counts, iter(themes)
-    sizes, of_all, best = counts.sum(axis=1), counts.sum(axis=0), top_words(counts, DISTINCT_WORDS)
+    sizes, of_all = counts.sum(axis=1), counts.sum(axis=0)
+    best = top_words(counts, topic_quality.DISTINCT_WORDS)
     left = np.arange(model.n_topics)
     for number in numbers:
         made = [merge[:2] for merge in islice(merges, len(left) - number)]
@@ -88,11 +84,11 @@ def _cuts(
         changed = np.array(made, np.int64).reshape(-1, 2)
         left = np.setdiff1d(left, changed[:, 1])
         new = np.intersect1d(left, changed[:, 0])
-        best[new] = top_words(counts[new], DISTINCT_WORDS)
-        own = counts[left[:, None], best[left, :COHERENT_WORDS]]
-        yield BestWords(sizes[left], best[left], own, of_all)
+        best[new] = top_words(counts[new], topic_quality.DISTINCT_WORDS)
+        own = counts[left[:, None], best[left, : topic_quality.COHERENT_WORDS]]
+        yield topic_quality.BestWords(sizes[left], best[left], own, of_all)
 
 
-def _with_entries(scores: Scores, entries: Sequence[Measures]) -> Scores:
+def _with_entries(scores: Scores, entries: Sequence[topic_quality.Measures]) -> Scores:
     own = zip(scores.rungs, entries, strict=True)
     return replace(scores, rungs=tuple(replace(rung, **each) for rung, each in own))

@@ -65,9 +65,8 @@ def resume_run(
         clear_finished(run)
         return _finished(run, laps)
     with old_training(run) as (folder, record):
-        plan = replace(record.plan, out=run, scheduler=scheduler)
-        if executor is not None:
-            plan = replace(plan, executor=executor)
+        own = executor or record.plan.executor
+        plan = replace(record.plan, out=run, scheduler=scheduler, executor=own)
         if workers is not None:
             plan = replace(plan, workers=workers)
         place = plan.workplace  # which checks its options, even if nothing is left to do
@@ -132,11 +131,9 @@ def _result(run: Path) -> RunResult:
     check_folder(run)
     settings = read_settings(run)
     trace = load_trace(run, settings)
-    try:
+    with DAMAGE.reading(f"{run / TRACE_FILE}, last line"):
         runs = settings.get("found_in_runs", ())
         found = result_of(settings["model"], settings["n_topics"], trace, runs)
-    except ValueError as error:
-        raise DAMAGE.of(f"{run / TRACE_FILE}, last line", str(error)) from error
     lists = load_run(run).lists if "guide" in settings else ()
     return found._replace(smoothing=settings.get("smoothing"), lists=tuple(map(asdict, lists)))
 

@@ -28,25 +28,10 @@ from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs import run_files
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.guidance import GuideList, families_of, look_up, with_topics
-from sparsetopics.runs.run_files import (
-    ARRAYS_FILE,
-    DAMAGE,
-    PLAN_FILE,
-    SETTINGS_FILE,
-    THEMES_FILE,
-    Nested,
-    Provenance,
-    RunSettings,
-    check_file,
-    load_trace,
-    read_content,
-    read_themes,
-    run_record,
-    write_run,
-    write_themes,
-)
+from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE, Provenance
 from sparsetopics.runs.seen_documents import check_seen
 from sparsetopics.runs.topic_identity import TopicIdentity, first_identities, heirs, inherited
 from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
@@ -65,7 +50,7 @@ class Run(Generic[P_co]):
     path: Path
     model: P_co
     vocabulary: Vocabulary | None  # None for a mixture of vectors
-    settings: RunSettings
+    settings: run_files.RunSettings
     trace: Trace
 
     def __repr__(self) -> str:
@@ -205,15 +190,19 @@ def save_run(
         topics = facts["topics"] = facts.get("topics") or first_identities(model)
         if isinstance(model, TopicPosterior) and model.n_topics > 1 and merges != NO_THEMES:
             lists = [] if merges else look_up(facts.get("guide", ()), vocabulary)
-            write_themes(folder, topics, merges or tree_of(model, with_topics(lists, model)))
-    write_run(folder, stored, facts, trace)
+            run_files.write_themes(
+                folder, topics, merges or tree_of(model, with_topics(lists, model))
+            )
+    run_files.write_run(folder, stored, facts, trace)
 
 
 def run_in_memory(
     name: str, model: Model, vocabulary: Vocabulary | None, provenance: Provenance, trace: Trace
 ) -> AnyRun:
     """Return the run that ``load_run`` would read after ``save_run``; ``name`` is its path."""
-    settings = decoded(run_record(model.stored(), provenance), RunSettings, name, DAMAGE)
+    settings = decoded(
+        run_files.run_record(model.stored(), provenance), run_files.RunSettings, name, DAMAGE
+    )
     return Run(Path(name), model, vocabulary, settings, trace)
 
 
@@ -244,8 +233,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     RunError names the first thing that is missing, damaged or refused.
     """
     check_folder(path)
-    file, content = path / SETTINGS_FILE, read_content(path)
-    settings = decoded(content, RunSettings, str(file), DAMAGE)
+    file, content = path / SETTINGS_FILE, run_files.read_content(path)
+    settings = decoded(content, run_files.RunSettings, str(file), DAMAGE)
     settings.pop("themes", None)  # a tree that is not in its file is not checked
     if "number_of_topics" in settings:
         settings["number_of_topics"].check(file, DAMAGE)
@@ -257,28 +246,24 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     if name not in known:
         problem = f"the model must be one of {', '.join(known)}, but is {name!r}"
         raise RunError(str(file), problem)
-    arrays = check_file(path, settings, ARRAYS_FILE)
+    arrays = run_files.check_file(path, settings, run_files.ARRAYS_FILE)
     reader = StoredReader(file, content, settings, arrays, DAMAGE)
     model = posteriors[name].from_stored(name, reader)
     ids = [topic.id for topic in settings.get("topics", ())]
     if "topics" in settings and not len(ids) == len(set(ids)) == model.n_topics:
         raise DAMAGE.of(f"{file}, topics", f"expected {model.n_topics:,} different ids")
-    of_topics = range(model.n_topics)
-    for key, entries in (
-        ("few_documents", settings.get("few_documents", of_topics)),
-        ("likeness_of_halves", settings.get("likeness_of_halves", of_topics)),
-        ("found_in_runs", settings.get("found_in_runs", of_topics)),
-    ):
-        if len(entries) != model.n_topics:
+    for key in ("few_documents", "likeness_of_halves", "found_in_runs"):
+        entries = content.get(key)
+        if isinstance(entries, list) and len(entries) != model.n_topics:
             raise DAMAGE.of(f"{file}, {key}", f"expected {model.n_topics:,} entries")
     if "seen" in settings:  # after its arrays, which prove the number of topics
-        check_seen(settings["seen"], file, model.n_topics, DAMAGE)
+        check_seen(settings["seen"], file, model.n_topics)
     vocabulary = None if model.n_words is None else load_words(path, settings)
     if vocabulary is not None and "topics" not in settings:  # an earlier version wrote it
         settings["topics"] = first_identities(model)
-    if any(entry.file == THEMES_FILE for entry in settings["files"]):
-        settings["themes"] = read_themes(path, settings)
-    return Run(path, model, vocabulary, settings, load_trace(path, settings))
+    if any(entry.file == run_files.THEMES_FILE for entry in settings["files"]):
+        settings["themes"] = run_files.read_themes(path, settings)
+    return Run(path, model, vocabulary, settings, run_files.load_trace(path, settings))
 
 
 def tree_of(model: TopicPosterior, lists: Sequence[GuideList]) -> tuple[Merge, ...]:
@@ -288,7 +273,7 @@ def tree_of(model: TopicPosterior, lists: Sequence[GuideList]) -> tuple[Merge, .
     return tuple(theme_tree(counts, model.word_concentration, families))
 
 
-def option_record(options: TrainingOptions) -> Nested:
+def option_record(options: TrainingOptions) -> run_files.Nested:
     """Options as model.json keeps them, with the defaults that depend on the model filled in."""
     record = asdict(options.filled())
     del record["lower_rungs"]  # each run of a topic path is a model of its own
@@ -302,7 +287,7 @@ def recorded_options(run: Run[Model]) -> TrainingOptions:
     Raises RunError unless they are options of training.
     """
     name, where = run.model.name, f"{run.path / SETTINGS_FILE}, options"
-    record: Nested = {"n_topics": run.model.n_topics, **run.settings.get("options", {})}
+    record: run_files.Nested = {"n_topics": run.model.n_topics, **run.settings.get("options", {})}
     if not MODELS[name].of_items:  # for which the other defaults are
         record["model"] = name
     if not MODELS[name].learns_number:
@@ -310,9 +295,9 @@ def recorded_options(run: Run[Model]) -> TrainingOptions:
     return decoded(record, TrainingOptions, where, DAMAGE)
 
 
-def load_words(folder: Path, settings: RunSettings) -> Vocabulary:
+def load_words(folder: Path, settings: run_files.RunSettings) -> Vocabulary:
     """Read the vocabulary of a run; RunError unless it is that of the training."""
-    path = check_file(folder, settings, VOCABULARY_FILE)
+    path = run_files.check_file(folder, settings, VOCABULARY_FILE)
     if "n_documents" not in settings["corpus"]:
         raise DAMAGE.of(f"{folder / SETTINGS_FILE}, corpus", "n_documents is missing")
     try:
@@ -345,7 +330,7 @@ def check_folder(path: Path) -> None:
     found, hint = absence(path / SETTINGS_FILE), "Train one with `sparsetopics train`."
     if not found:
         return
-    if os.path.lexists(path / STATE_FOLDER / PLAN_FILE):
+    if os.path.lexists(path / STATE_FOLDER / run_files.PLAN_FILE):
         found = "training that is not finished"
         hint = f"Continue it with `sparsetopics resume {path}`."
     elif os.path.lexists(path / PATH_FILE):

@@ -37,10 +37,10 @@ from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stor
 from sparsetopics.options.guide import WordList
 from sparsetopics.options.registry import MOVE_COUNTS
 from sparsetopics.runs.callbacks import LapEntry
-from sparsetopics.runs.few_documents import FewDocuments
 from sparsetopics.runs.found_in_runs import FoundInRuns
 from sparsetopics.runs.topic_identity import TopicId, TopicIdentity
 from sparsetopics.runs.topic_path_files import Scores
+from sparsetopics.runs.topics_in_documents import FewDocuments
 
 FORMAT_VERSION = 3  # 1 held no digests; 2 had other readers for topics than for mixtures
 SETTINGS_FILE = "model.json"

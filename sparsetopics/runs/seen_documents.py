@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from sparsetopics.base.sealed_files import Refusal
 from sparsetopics.inference.topics import falling
 from sparsetopics.model.allocations.allocation import Allocation
 from sparsetopics.model.allocations.hdp import HDPAllocation
@@ -24,7 +23,7 @@ from sparsetopics.model.statistics import (
     T,
     check_terms,
 )
-from sparsetopics.runs.run_files import KeptEntries, SeenDocuments
+from sparsetopics.runs.run_files import DAMAGE, KeptEntries, SeenDocuments
 
 SUMS = DocumentTerms._fields[2:]
 
@@ -73,9 +72,9 @@ def lengths_of(seen: SeenDocuments) -> DocumentLengths | None:
     return None if seen.lengths is None else DocumentLengths(*map(np.array, seen.lengths))
 
 
-def check_seen(seen: SeenDocuments, where: Path, n_topics: int, damage: Refusal) -> None:
-    """RunError, as ``damage`` words it, for numbers that no documents give ``n_topics`` topics."""
-    with damage.reading(f"{where}, seen"):
+def check_seen(seen: SeenDocuments, where: Path, n_topics: int) -> None:
+    """RunError for numbers that no documents give ``n_topics`` topics."""
+    with DAMAGE.reading(f"{where}, seen"):
         check_terms(terms_of(seen), DocumentTerms.zeros(n_topics))
         if (lengths := lengths_of(seen)) is not None:
             lengths.check()

@@ -27,14 +27,13 @@ from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptio
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
-from sparsetopics.runs.few_documents import few_documents
 from sparsetopics.runs.guidance import GuideList, guidance_of, warn_of_lost, with_topics
-from sparsetopics.runs.halves import likeness_of_halves
 from sparsetopics.runs.measured_scores import themed_scores
 from sparsetopics.runs.run import tree_of
 from sparsetopics.runs.run_files import KeptEntries
 from sparsetopics.runs.seen_documents import seen_in
 from sparsetopics.runs.topic_path import KeepRung, RungRecorder, RungScorer, keep_no_model
+from sparsetopics.runs.topics_in_documents import few_documents, likeness_of_halves
 
 Steps = LocalSteps[AnyComponents, BatchSums, Terms, StoredBatch]
 End = tuple[Statistics[AnyComponents, Terms], Parameters[AnyComponents, BatchSums, Terms]]

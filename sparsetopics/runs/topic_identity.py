@@ -20,12 +20,8 @@ from msgspec.structs import replace
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.wording import printable
 from sparsetopics.inference.course import Model
+from sparsetopics.measures import similar_topics
 from sparsetopics.measures.relevance import LONGEST_NAME
-from sparsetopics.measures.similar_topics import (
-    ROUNDING,
-    jensen_shannon_similarity,
-    shared_probability,
-)
 
 ID_LENGTH = 8
 # Without digits no program takes an id for a number, and without vowels nobody for a word.
@@ -96,7 +92,7 @@ def heirs(old: FloatArray, new: FloatArray, likely: Iterable[int] = ()) -> list[
     """
     parents, taken = [list[int]() for _ in new], set[int]()
     for j, k in enumerate(likely):
-        if shared_probability(old[k], new[j]) >= LEAST_KEPT:
+        if similar_topics.shared_probability(old[k], new[j]) >= LEAST_KEPT:
             parents[j].append(k)
             taken.add(k)
     left = np.array([k for k in range(len(old)) if k not in taken], int)
@@ -118,15 +114,15 @@ def _most_alike(
     """The pairs of old topics that are ``left`` and new ones that share half of their probability,
     the most similar first, except those that are not wanted by then."""
     # Smoothing alone makes most pairs of small topics alike, so few are compared.
-    bounds = np.sqrt(old[left]) @ np.sqrt(new).T + ROUNDING  # as in ``similarities``
+    bounds = np.sqrt(old[left]) @ np.sqrt(new).T + similar_topics.ROUNDING  # as in ``similarities``
     pairs = np.argwhere(bounds >= LEAST_KEPT)
     highest, pairs[:, 0] = bounds[tuple(pairs.T)], left[pairs[:, 0]]
     order, compared = np.argsort(-highest, kind="stable"), list[tuple[float, int, int]]()
     for (k, j), bound in zip(pairs[order].tolist(), highest[order].tolist(), strict=True):
         while compared and -compared[0][0] > bound:
             yield heappop(compared)[1:]
-        if is_wanted(k, j) and shared_probability(old[k], new[j]) >= LEAST_KEPT:
-            heappush(compared, (-jensen_shannon_similarity(old[k], new[j]), k, j))
+        if is_wanted(k, j) and similar_topics.shared_probability(old[k], new[j]) >= LEAST_KEPT:
+            heappush(compared, (-similar_topics.jensen_shannon_similarity(old[k], new[j]), k, j))
     while compared:
         yield heappop(compared)[1:]
 

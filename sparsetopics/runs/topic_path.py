@@ -18,11 +18,7 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.course import Model
 from sparsetopics.inference.topic_path import VISITS, is_rung
 from sparsetopics.inference.training_state import LapInfo
-from sparsetopics.measures.completion import (
-    SCORED_SHARE,
-    document_completion,
-    unigram_probabilities,
-)
+from sparsetopics.measures import completion
 from sparsetopics.measures.knee import Knee, find_knee, reading_number, settled_knee
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
 from sparsetopics.measures.relevance import topic_names
@@ -48,7 +44,7 @@ from sparsetopics.runs.topic_path_files import (
 from sparsetopics.runs.training_folder import TrainingFolder
 
 ENOUGH_TOKENS = 20_000  # to score, in all cuts of the validation documents
-NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
+NO_RUNG = Rung(0, 0, np.zeros(0), np.zeros(0), np.zeros(0, np.int64))
 WORSE = 0.0025  # nats per token that rounds of moves may lose together
 UNSURE = 0.05  # nats; if the standard error is larger, the higher score is all there is to go by
 # Cuts of each validation document at most, or more if they have no more pairs than are cheap.
@@ -84,7 +80,7 @@ class RungScorer:
         """
         if documents is None:
             return None
-        needed = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
+        needed = math.ceil(ENOUGH_TOKENS / (completion.SCORED_SHARE * documents.n_tokens))
         cheap = max(USUAL_SPLITS, min(MOST_SPLITS, CHEAP_PAIRS // documents.n_pairs))
         n_splits = min(needed, cheap)
         number = quantity(documents.n_docs, "training document")
@@ -107,12 +103,12 @@ class RungScorer:
 
     def score_without_topics(self) -> float:
         """The score of the words' frequencies in the whole collection, nats per token."""
-        frequencies = unigram_probabilities(self.documents.vocabulary.term_frequency)
+        frequencies = completion.unigram_probabilities(self.documents.vocabulary.term_frequency)
         return mean_score(self._scores(frequencies[None], np.ones(1))).mean
 
     def _scores(self, topic_word: FloatArray, alpha: FloatArray) -> HeldoutScores:
-        unigram = unigram_probabilities(self.documents.vocabulary.term_frequency)
-        _, sums = document_completion(
+        unigram = completion.unigram_probabilities(self.documents.vocabulary.term_frequency)
+        _, sums = completion.document_completion(
             *(self.documents, topic_word, alpha, unigram),
             n_cuts=self.n_splits, workers=self.workers,
         )  # fmt: skip
@@ -127,26 +123,25 @@ class RungRecorder:
     scorer: RungScorer | None
     rungs: list[Rung]
     keep: KeepRung = keep_no_model
-    _lap: int = 0  # the last one
-    _n_topics: int = 0  # in it
-    _last: HeldoutScores = NO_SCORES  # of the rung that is recorded next
+    _last: Rung = NO_RUNG  # the last lap, as the rung that it may become
     _best: HeldoutScores | None = None  # of the models accepted since a rung was chosen
     _accepted: Rung | None = None  # the last of these models
 
     def score(self, info: LapInfo, snapshot: Callable[[], Model]) -> float | None:
         """The score of a lap, nats per token, if it is the last one of a rung."""
-        self._lap, self._n_topics = info.lap, info.n_topics
+        self._last = NO_RUNG._replace(n_topics=info.n_topics, laps=info.lap)
         if self.scorer is None or not is_rung(self.options, info.lap):
             return None
-        self._last = self.scorer.scores(snapshot)
-        return mean_score(self._last).mean
+        found = self.scorer.scores(snapshot)
+        self._last = Rung(info.n_topics, info.lap, *found, NO_RUNG.parents)
+        return mean_score(found).mean
 
     def reached(
         self, snapshot: Callable[[], Model], parents: IntArray, elbo_per_token: float
     ) -> None:
         """Remember a rung (``course.Judge``)."""
         self.keep(snapshot, elbo_per_token)
-        self.rungs.append(Rung(self._n_topics, self._lap, *self._last, parents))
+        self.rungs.append(self._last._replace(parents=parents))
 
     def choose(self) -> int:
         """The place of the rung that an HDP continues with."""
@@ -186,13 +181,13 @@ class RungRecorder:
     def settled(self, n_topics: int) -> None:
         """Remember the model that training continues with, beside the rungs."""
         assert self._accepted is not None, "the first is always accepted"
-        last_lap = self.rungs[-1].laps  # not ``_lap``, which a run that resumes here does not know
+        last_lap = self.rungs[-1].laps  # not that of ``_last``, which runs that resume do not know
         self.rungs.append(self._accepted._replace(n_topics=n_topics, laps=last_lap))
 
     def _scored(self, model: Model) -> Rung:
         assert self.scorer is not None, "a judge has documents"
         scores = self.scorer.scores(lambda: model)
-        return Rung(model.n_topics, 0, *scores, np.zeros(0, np.int64))
+        return Rung(model.n_topics, 0, *scores, NO_RUNG.parents)
 
     def _ranked(self) -> tuple[list[Rung], Knee]:
         """The rungs, the largest first, and where their scores stop rising.
@@ -296,8 +291,7 @@ def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested
 
 def _rung_score(rung: Rung, difference: Estimate, gain: float) -> RungScore:
     estimates = [*mean_score(rung.scores), *difference, gain]
-    score, *others = (None if math.isnan(number) else number for number in estimates)
-    error, gap, gap_error, share = others
+    score, error, gap, gap_error, share = (None if math.isnan(n) else n for n in estimates)
     return RungScore(rung.n_topics, rung.laps, score, error, gap, gap_error, share)
 
 
@@ -333,21 +327,16 @@ def _tree_rung(
     parents: IntArray | None,
     vocabulary: Vocabulary,
 ) -> TreeRung:
-    n_topics, words = model.n_topics, vocabulary.shown
+    n_topics, shown = model.n_topics, vocabulary.shown
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
     telling = telling_words(model.topic_word_posterior, families, best, LISTED_WORDS)
-    weights = np.clip(model.weights, 0.0, 1.0)
-    unigram = unigram_probabilities(vocabulary.term_frequency)
-    names = topic_names(topic_word, unigram, words)
-    topics = (
-        TreeTopic(
-            weight=float(weights[topic]),
-            name=names[topic],
-            words=tuple(words[word] for word in best[topic, :LISTED_WORDS]),
-            telling_words=tuple(words[word] for word in telling[topic]),
-            parent=None if parents is None else int(parents[topic]),
-        )
-        for topic in range(n_topics)
+    unigram = completion.unigram_probabilities(vocabulary.term_frequency)
+    names, weights = topic_names(topic_word, unigram, shown), np.clip(model.weights, 0.0, 1.0)
+    words, apart = (
+        [tuple(shown[word] for word in own) for own in each]
+        for each in (best[:, :LISTED_WORDS], telling)
     )
+    places = [None] * n_topics if parents is None else parents.tolist()
+    topics = map(TreeTopic, weights.tolist(), names, words, apart, places)
     return TreeRung(n_topics, tuple(topics))

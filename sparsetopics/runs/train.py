@@ -19,7 +19,6 @@ from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
-from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.training import Start
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -93,10 +92,6 @@ class Task(NamedTuple):
     provenance: Provenance
     start: TopicRun | None  # whose topics are the first ones
     before: AnyRun | None  # whose topics these continue
-
-    @property
-    def vocabulary(self) -> Vocabulary | None:
-        return self.corpus.vocabulary if isinstance(self.corpus, Corpus) else None
 
 
 def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa: B008
@@ -183,9 +178,10 @@ def finish_training(
             writer.write(result, scores)
         else:
             facts: Provenance = {**task.provenance, **found.kept}
-            if task.before is not None and task.vocabulary is not None:
+            words = task.corpus.vocabulary if isinstance(task.corpus, Corpus) else None
+            if task.before is not None and words is not None:
                 facts["topics"] = task.before.carried(model)
-            save_run(result, model, task.vocabulary, facts, trace)
+            save_run(result, model, words, facts, trace)
         write_config(result / CONFIG_FILE, plan)
 
     folder.publish(write, plan.rung_names)

@@ -30,16 +30,10 @@ from sparsetopics.base.outputs import FolderKind, output_folder, refuse_inputs, 
 from sparsetopics.base.own_folders import RUN, TOPIC_PATH, is_sparsetopics_json
 from sparsetopics.base.staging import put_in_place, refused, refusing, stranger_in
 from sparsetopics.base.transactions import STATE_FOLDER, Workspace
+from sparsetopics.runs import run_files
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.plan import PlanRecord, RunPlan, read_plan, write_plan
-from sparsetopics.runs.run_files import (
-    CONFIG_FILE,
-    PLAN_FILE,
-    RUN_FILES,
-    SETTINGS_FILE,
-    TRACE_FILE,
-    read_settings,
-)
+from sparsetopics.runs.run_files import PLAN_FILE, SETTINGS_FILE
 from sparsetopics.runs.topic_path_files import PATH_FILE
 
 CHECKPOINT_FILE = "checkpoint.npz"
@@ -49,9 +43,9 @@ _MEMO, _RUNS = "memo", "runs"
 class TrainingFolder:
     """The state of a run that this process trains."""
 
-    def __init__(self, run: Path, lap: int) -> None:
+    def __init__(self, run: Path) -> None:
         self.run = run
-        self.lap = lap  # the last one that was kept
+        self.lap = 0  # the last one that was kept
         self.is_published = False
         self._state = run / STATE_FOLDER
         self.memo = self._state / _MEMO
@@ -61,7 +55,7 @@ class TrainingFolder:
 
     def member(self, number: int) -> TrainingFolder:
         """The folder of one of several runs, counted from 1; what is committed there is moved."""
-        found = TrainingFolder(self._state / _RUNS / str(number), lap=0)
+        found = TrainingFolder(self._state / _RUNS / str(number))
         found.workspace.finish()
         if not found.is_finished:
             found.memo.mkdir(parents=True, exist_ok=True)
@@ -93,9 +87,9 @@ class TrainingFolder:
 
         Training that resumes may repeat laps that the file has already.
         """
-        new = trace[-1:] if self._has_told else trace
-        with (self._state / TRACE_FILE).open("a" if self._has_told else "w", encoding="utf-8") as f:
-            f.writelines(json.dumps(entry) + "\n" for entry in new)
+        new, mode = (trace[-1:], "a") if self._has_told else (trace, "w")
+        with (self._state / run_files.TRACE_FILE).open(mode, encoding="utf-8") as file:
+            file.writelines(json.dumps(entry) + "\n" for entry in new)
         self._has_told = True
 
     def _replace(self, name: str, write: Callable[[Path], None]) -> None:
@@ -168,13 +162,13 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
     """
     run, record = plan.out, PlanRecord.of(plan)
     check_new_run(plan)
-    folder = TrainingFolder(run, lap=0)
+    folder = TrainingFolder(run)
     is_new = not run.exists()
     with _advising(folder):
         if is_new:  # OutputError if another process was first
             output = output_folder(run, _kind_of(plan), overwrite=False)
             with written(output) as scratch, Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
-                TrainingFolder(scratch, lap=0).write_plan(record)
+                TrainingFolder(scratch).write_plan(record)
         with folder.workspace.held(_TRAINS):
             try:
                 folder.begin(record)
@@ -199,9 +193,9 @@ def _check_rungs(folder: Path, rungs: Iterable[str]) -> None:
 def _remove_others(run: Path, plan: RunPlan) -> None:
     """Remove the files of an earlier run, or the runs of an earlier topic path, of another kind."""
     if not plan.options.is_topic_path:
-        entries = read_settings(run)["files"]
-        own = {SETTINGS_FILE, CONFIG_FILE, *(entry.file for entry in entries)}
-        for name in set(RUN_FILES) - own:
+        entries = run_files.read_settings(run)["files"]
+        own = {SETTINGS_FILE, run_files.CONFIG_FILE, *(entry.file for entry in entries)}
+        for name in set(run_files.RUN_FILES) - own:
             (run / name).unlink(missing_ok=True)
         return
     for path in run.iterdir():
@@ -216,7 +210,7 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, PlanRecord]]:
     Raises RunError if there is none, and OutputError if another process trains there, or if the
     disk refuses.
     """
-    folder = TrainingFolder(run, lap=0)
+    folder = TrainingFolder(run)
     with _advising(folder):
         check_plain(run)
         folder.workspace.finish()
@@ -230,7 +224,7 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, PlanRecord]]:
 def clear_finished(run: Path) -> None:
     """Remove the state that a process left when it was killed after its run was finished."""
     state = Workspace.inside(run, STATE_FOLDER)
-    with _advising(TrainingFolder(run, lap=0)):
+    with _advising(TrainingFolder(run)):
         if state.is_left:
             check_plain(run)
             state.finish()

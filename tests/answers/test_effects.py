@@ -10,11 +10,14 @@ import pyarrow as pa
 import pytest
 
 import reference_prevalence as reference
-from sparsetopics.answers.compared import compared_shares, topic_correlations
-from sparsetopics.answers.effects import formula_effects
+from sparsetopics.answers.compared import (
+    compared_shares,
+    formula_effects,
+    topic_correlations,
+    topics_like,
+)
 from sparsetopics.answers.formula import design_of
-from sparsetopics.answers.prevalence import grouped_documents
-from sparsetopics.answers.topics_in_use import topics_in_use, topics_like
+from sparsetopics.answers.prevalence import grouped_documents, topics_in_use
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus

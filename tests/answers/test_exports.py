@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from resealing import edit_json
 from sparsetopics import LDA
-from sparsetopics.answers.exports import RUN_TARGETS, pyldavis, text_formats, writer
+from sparsetopics.answers.exports import RUN_TARGETS, text_formats, writer
 from sparsetopics.answers.exports.exporting import export_run
 from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.errors import OptionError, OutputError
@@ -94,7 +94,7 @@ def test_mallet_files_hold_smoothing_plus_counts_and_the_best_words(
 def test_pyldavis_prepares_what_was_written(tmp_path, run_folder, model, documents, vocabulary):
     tool = pytest.importorskip("pyLDAvis", reason="pyLDAvis is not installed")
 
-    pyldavis.write_topics(tmp_path / "vis.json", load_run(run_folder), documents)
+    text_formats.write_pyldavis(tmp_path / "vis.json", load_run(run_folder), documents)
 
     prepared = tool.prepare(**json.loads((tmp_path / "vis.json").read_text()), n_jobs=1)
     assert prepared.topic_order == prepared.to_dict()["topic.order"] == [0, 1, 2, 3]
@@ -128,7 +128,7 @@ def test_pyldavis_refuses_a_single_topic(tmp_path, documents):
 def test_pyldavis_input_describes_the_documents(
     tmp_path, run_folder, model, training_batch, documents, vocabulary
 ):
-    pyldavis.write_topics(tmp_path / "vis.json", load_run(run_folder), documents)
+    text_formats.write_pyldavis(tmp_path / "vis.json", load_run(run_folder), documents)
 
     found = json.loads((tmp_path / "vis.json").read_text())
     assert list(found) == [
@@ -168,7 +168,7 @@ def test_a_mixture_of_documents_shows_its_weights_and_responsibilities(
 ):
     mixture = load_run(document_mixture_folder)
 
-    pyldavis.write_topics(tmp_path / "vis.json", mixture, documents)
+    text_formats.write_pyldavis(tmp_path / "vis.json", mixture, documents)
     text_formats.write_mallet(tmp_path / "weights", mixture)
 
     found = json.loads((tmp_path / "vis.json").read_text())

@@ -145,7 +145,8 @@ def test_top_keeps_the_largest_topics_in_long_form(
 
 
 def test_ties_go_to_the_lower_topic_and_top_may_be_more_than_there_are():
-    columns = ShareColumns("doc_id", "proportion", np.zeros(4), top=9)
+    labels = [(f"id{topic}", f"topic {topic}") for topic in range(4)]
+    columns = ShareColumns("proportion", np.zeros(4), 9, labels)
     shares = np.array([[0.25, 0.25, 0.25, 0.25], [0, 0.4, 0.2, 0.4], [0.1, 0.2, 0.3, 0.4]])
 
     table = columns.table(["a", "b", "c"], shares, np.array([1.0, 1.0, 0.0]))

@@ -15,7 +15,7 @@ from resealing import edit_json, reseal_file
 from run_contents import make_placeholder_runs
 from sparsetopics.answers.exports import PATH_TARGETS, RUN_TARGETS, writer
 from sparsetopics.answers.exports.exporting import export_run
-from sparsetopics.answers.exports.topic_trees import newick
+from sparsetopics.answers.exports.text_formats import newick
 from sparsetopics.base.errors import OptionError, OutputError, RunError
 from sparsetopics.cli.main import main
 from sparsetopics.runs.topic_path_files import (

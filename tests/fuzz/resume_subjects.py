@@ -177,7 +177,7 @@ class Training:
 
     def run(self, folder: Path, n_laps: int) -> None:
         """Until so many laps are done, of more: with few laps left moves would not begin."""
-        keeper = StoppingKeeper(TrainingFolder(folder, lap=0), n_laps)
+        keeper = StoppingKeeper(TrainingFolder(folder), n_laps)
         with suppress(Stopped):
             training.train(
                 self.source,

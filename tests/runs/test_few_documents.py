@@ -18,9 +18,9 @@ from sparsetopics.corpora.batching import TrainingData, divide, plan_batches
 from sparsetopics.corpora.store.shards import MemoryRowGroup
 from sparsetopics.measures.top_words import TopicRow
 from sparsetopics.model.assignments import Assignments
-from sparsetopics.runs import few_documents as few
-from sparsetopics.runs.few_documents import FewDocuments, few_documents
+from sparsetopics.runs import topics_in_documents as few
 from sparsetopics.runs.run import load_run
+from sparsetopics.runs.topics_in_documents import FewDocuments, few_documents
 from worlds.dense_responsibilities import sparse_of
 
 N_TOPICS = 4

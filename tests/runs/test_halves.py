@@ -14,7 +14,7 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.model import word_counts
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.runs import session
-from sparsetopics.runs.halves import likeness_of_halves
+from sparsetopics.runs.topics_in_documents import likeness_of_halves
 from worlds.dense_responsibilities import dense_of, sparse_of
 
 ONE = 2**10  # shares are multiples of 1 / ONE, so that their sums are exact

@@ -22,35 +22,29 @@ class RunTarget(NamedTuple):
     # What else the function takes: "documents" (a Corpus, which it needs), "spreadsheet_safe",
     # and "vectors" (their mixtures, not only runs over words); "names" if it shows those of topics.
     takes: tuple[str, ...] = ()
+    extension: str = ""  # that programs open the file by
 
 
 RUN_TARGETS = {
     "gensim": RunTarget("gensim_format:write_topics"),
     "mallet": RunTarget("text_formats:write_mallet"),
     "matrix-market": RunTarget("text_formats:write_topic_matrix"),
-    "csv": RunTarget("tables:write_csv", ("vectors", "spreadsheet_safe", "names")),
-    "parquet": RunTarget("tables:write_parquet", ("vectors", "names")),
-    "pyldavis": RunTarget("pyldavis:write_topics", ("documents",)),
-    "datamapplot": RunTarget("document_map:write_map", ("documents", "names")),
-    "names": RunTarget("text_formats:write_names", ("names",)),
+    "csv": RunTarget("tables:write_csv", ("vectors", "spreadsheet_safe", "names"), ".csv"),
+    "parquet": RunTarget("tables:write_parquet", ("vectors", "names"), ".parquet"),
+    "pyldavis": RunTarget("text_formats:write_pyldavis", ("documents",), ".json"),
+    "datamapplot": RunTarget("document_map:write_map", ("documents", "names"), ".parquet"),
+    "names": RunTarget("text_formats:write_names", ("names",), ".toml"),
 }
 PATH_TARGETS = {
-    "newick": RunTarget("topic_trees:write_newick"),
-    "csv": RunTarget("topic_trees:write_csv", ("spreadsheet_safe",)),
+    "newick": RunTarget("text_formats:write_newick", extension=".nwk"),
+    "csv": RunTarget("tables:write_path_csv", ("spreadsheet_safe",), ".csv"),
 }
 CORPUS_TARGETS = {  # module:function in this package; the function takes a path and a Corpus
     "gensim": "gensim_format:write_corpus",
     "matrix-market": "text_formats:write_count_matrix",
     "lda-c": "text_formats:write_lda_c",
 }
-EXTENSIONS = {  # programs open by these
-    "csv": ".csv",
-    "parquet": ".parquet",
-    "pyldavis": ".json",
-    "datamapplot": ".parquet",
-    "newick": ".nwk",
-    "names": ".toml",
-}
+# Of formats that are not in these tables
 OTHER_EXTENSIONS = (".arrow", ".htm", ".html", ".jsonl", ".npy", ".npz", ".pdf", ".xlsx")
 
 

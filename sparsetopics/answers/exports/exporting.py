@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sparsetopics.answers.exports import (
-    CORPUS_TARGETS,
-    EXTENSIONS,
-    OTHER_EXTENSIONS,
-    PATH_TARGETS,
-    RUN_TARGETS,
-    Facts,
-    RunTarget,
-    writer,
-)
+from sparsetopics.answers import exports
 from sparsetopics.answers.themes import ONE_OF_PATH, opened
 from sparsetopics.base.outputs import Inputs, Output, output_file, written
 from sparsetopics.base.sealed_files import absence
@@ -34,7 +25,7 @@ def export_run(
     names: Path | None = None,
     n_themes: int | None = None,
     overwrite: bool = False,
-) -> Facts:
+) -> exports.Facts:
     """Write the run or topic path at ``path`` as ``target``.
 
     The target is a key of ``RUN_TARGETS`` or, for a topic path, of ``PATH_TARGETS``. ``documents``
@@ -46,7 +37,7 @@ def export_run(
     _output(out, target, overwrite, [path, documents])
     kind = _target_for(path, target)
     _check(target, kind, documents, spreadsheet_safe, names is not None)
-    is_path = kind is PATH_TARGETS.get(target)
+    is_path = kind is exports.PATH_TARGETS.get(target)
     if is_path and n_themes is not None:
         refuse("themes", f"is for one run, but {path} is a topic path", ONE_OF_PATH)
     model = load_topic_path(path) if is_path else opened(path, names, n_themes)
@@ -67,13 +58,14 @@ def export_model(
     spreadsheet_safe: bool = False,
     has_names: bool = False,
     overwrite: bool = False,
-) -> Facts:
+) -> exports.Facts:
     """Write a run or a topic path that is in memory, as ``export_run`` writes one on disk.
 
     Raises OptionError for a mixture of vectors if the format is for words.
     """
     output = _output(out, target, overwrite)
-    kind = (PATH_TARGETS if isinstance(model, TopicPathFolder) else RUN_TARGETS)[target]
+    targets = exports.PATH_TARGETS if isinstance(model, TopicPathFolder) else exports.RUN_TARGETS
+    kind = targets[target]
     _check(target, kind, documents, spreadsheet_safe, has_names)
     if not (isinstance(model, TopicPathFolder) or model.vocabulary or "vectors" in kind.takes):
         problem = f"{target} is for words, but {model.path} is a mixture of vectors"
@@ -82,7 +74,7 @@ def export_model(
     given = {"documents": documents, "spreadsheet_safe": spreadsheet_safe}
     own = {name: value for name, value in given.items() if name in kind.takes}
     with written(output) as aside:
-        return writer(kind.where)(aside, model, **own)
+        return exports.writer(kind.where)(aside, model, **own)
 
 
 def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False) -> None:
@@ -94,36 +86,38 @@ def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False
     refuse_run(path)
     corpus = Corpus.open(path)
     with written(output) as aside:
-        writer(CORPUS_TARGETS[target])(aside, corpus)
+        exports.writer(exports.CORPUS_TARGETS[target])(aside, corpus)
 
 
 def _output(out: Path, target: str, overwrite: bool, inputs: Inputs = ()) -> Output:
     """Where to write; refuses an extension that means another format."""
     output = output_file(out, overwrite=overwrite, inputs=inputs)
-    own, suffix = EXTENSIONS.get(target), out.suffix.lower()
-    if suffix in (*EXTENSIONS.values(), *OTHER_EXTENSIONS):  # others say nothing about the format
-        if own is None:
+    targets, suffix = exports.RUN_TARGETS | exports.PATH_TARGETS, out.suffix.lower()
+    own = targets[target].extension if target in targets else ""
+    known = {*exports.OTHER_EXTENSIONS, *(kind.extension for kind in targets.values())}
+    if suffix and suffix in known:  # others say nothing about the format
+        if not own:
             refuse("out", f"must not end in {suffix} with --to {target}, but is {out.name}")
         check_extension("out", out, (own,))
     return output
 
 
-def _target_for(path: Path, target: str) -> RunTarget:
+def _target_for(path: Path, target: str) -> exports.RunTarget:
     """Return the format for what is at ``path``; refuse a format of the other table."""
-    if target in PATH_TARGETS and is_topic_path(path):
-        return PATH_TARGETS[target]
-    if target in RUN_TARGETS:
+    if target in exports.PATH_TARGETS and is_topic_path(path):
+        return exports.PATH_TARGETS[target]
+    if target in exports.RUN_TARGETS:
         check_folder(path)  # its error names a run of a topic path
-        return RUN_TARGETS[target]
+        return exports.RUN_TARGETS[target]
     if not absence(path / SETTINGS_FILE):
         problem = f"{target} is for topic paths, but {path} is a single run"
         refuse("to", problem, "Train a topic path with `sparsetopics path`.")
-    return PATH_TARGETS[target]
+    return exports.PATH_TARGETS[target]
 
 
 def _check(
     target: str,
-    kind: RunTarget,
+    kind: exports.RunTarget,
     documents: Path | AnyCorpus | None,
     spreadsheet_safe: bool,
     has_names: bool,
@@ -136,16 +130,14 @@ def _check(
     if documents is not None and "documents" not in kind.takes:
         problem = f"{target} takes no corpus, but {documents} is given"
         refuse("corpus", problem, f"Only {_takers('documents')} take one.")
-    if has_names and kind is PATH_TARGETS.get(target):
+    if has_names and kind is exports.PATH_TARGETS.get(target):
         refuse("names", "a topic path takes no names", "Export one of its runs, which does.")
     if has_names and "names" not in kind.takes:
-        known = _takers("names")
-        refuse("names", f"is for a run and the formats {known}, not for --to {target}")
+        refuse("names", f"is for a run and the formats {_takers('names')}, not for --to {target}")
     if spreadsheet_safe and "spreadsheet_safe" not in kind.takes:
-        known = _takers("spreadsheet_safe")
-        refuse("spreadsheet-safe", f"is for {known}, not for --to {target}")
+        refuse("spreadsheet-safe", f"is for {_takers('spreadsheet_safe')}, not for --to {target}")
 
 
 def _takers(option: str) -> str:
     """The names of those formats of a run that take ``option``."""
-    return ", ".join(name for name, kind in RUN_TARGETS.items() if option in kind.takes)
+    return ", ".join(name for name, kind in exports.RUN_TARGETS.items() if option in kind.takes)

@@ -1,4 +1,7 @@
-"""CSV and Parquet: topics or the components of a mixture as long tables, one number per row."""
+"""CSV and Parquet: topics or the components of a mixture as long tables, one number per row.
+
+Those of a topic path are a table with a row for each topic.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import asdict
 
 from sparsetopics.answers.table_files import LABELS, write_tables
 from sparsetopics.answers.topic_names import labels_of
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.runs.run import AnyRun
+from sparsetopics.runs.topic_path_files import TopicPathFolder, TreeRung
 
 WORDS = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
 TOPICS = pa.schema(WORDS | LABELS)
@@ -20,6 +25,11 @@ TOPICS = pa.schema(WORDS | LABELS)
 # column.
 PLACES = {"component": pa.int64(), "parameter": pa.string(), "row": pa.int64()}
 NORMALS = pa.schema(PLACES | {"column": pa.int64(), "value": pa.float64()})
+NUMBERS = ("n_topics", "topic", "parent_n_topics", "parent_topic")  # the last rung has no parents
+WORD_LISTS = dict.fromkeys(("words", "telling_words"), pa.list_(pa.string()))
+RUNG_TOPICS = pa.schema(
+    dict.fromkeys(NUMBERS, pa.int64()) | {"weight": pa.float64(), "name": pa.string()} | WORD_LISTS
+)
 
 
 def write_csv(path: Path, run: AnyRun, spreadsheet_safe: bool = False) -> None:
@@ -27,8 +37,7 @@ def write_csv(path: Path, run: AnyRun, spreadsheet_safe: bool = False) -> None:
 
     With ``spreadsheet_safe``, words that begin like a formula get an apostrophe in front.
     """
-    schema, tables = _long_table(run)
-    write_tables(path, ".csv", schema, tables, spreadsheet_safe=spreadsheet_safe)
+    write_tables(path, ".csv", *_long_table(run), spreadsheet_safe=spreadsheet_safe)
 
 
 def write_parquet(path: Path, run: AnyRun) -> None:
@@ -78,3 +87,25 @@ def _parameter(
     places = [pa.nulls(len(values)) if place is None else place for place in (rows, columns)]
     own = [np.full(len(values), component), pa.repeat(name, len(values)), *places, values]
     return pa.table(own, schema=NORMALS)
+
+
+# --- topic paths ----------------------------------------------------------------------------------
+def write_path_csv(path: Path, topic_path: TopicPathFolder, spreadsheet_safe: bool = False) -> None:
+    """Write one row for each topic of each rung, the largest rung first.
+
+    Words are separated by spaces. With ``spreadsheet_safe``, words that begin like a formula get an
+    apostrophe in front.
+    """
+    sizes = [rung.n_topics for rung in topic_path.tree.rungs]
+    tables = map(_rung_rows, topic_path.tree.rungs, [*sizes[1:], None])
+    write_tables(path, ".csv", RUNG_TOPICS, tables, spreadsheet_safe=spreadsheet_safe)
+
+
+def _rung_rows(rung: TreeRung, n_parents: int | None) -> pa.Table:
+    """Return the topics of a rung; ``n_parents`` is the size of the next one, None for the last."""
+    own = {"n_topics": rung.n_topics, "parent_n_topics": n_parents}
+    rows = [
+        {**own, "topic": number, "parent_topic": topic.parent, **asdict(topic)}
+        for number, topic in enumerate(rung.topics)
+    ]
+    return pa.Table.from_pylist(rows, RUNG_TOPICS)

@@ -1,10 +1,14 @@
-"""Text formats: MALLET, Matrix Market and names in TOML for topics, others for documents."""
+"""Text formats: MALLET, Matrix Market, names in TOML, JSON for pyLDAvis and trees in Newick for
+topics, others for documents."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -12,15 +16,21 @@ from pyarrow.csv import WriteOptions, write_csv
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
+from sparsetopics.answers.proportions import shares_of
 from sparsetopics.answers.topic_names import labels_of, words_of_names
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import OutputError
+from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.measures.relevance import LONGEST_NAME
 from sparsetopics.measures.top_words import top_words
+from sparsetopics.model.statistics import tokens_of_documents
+from sparsetopics.options.option import refuse
 from sparsetopics.runs.plan import toml
 from sparsetopics.runs.run import AnyRun
+from sparsetopics.runs.topic_path_files import TopicPathFolder, TopicTree, TreeRung
 
 VOCABULARY_SUFFIX = ".vocab"  # as gensim names it
 KEYS_SUFFIX = ".keys"
@@ -29,6 +39,10 @@ EXACT_DIGITS = 17  # enough to tell any two float64 apart
 # Several readers of word counts, gensim's among them, accept no other header.
 BANNER = "%%MatrixMarket matrix coordinate real general"
 ENTRIES = WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
+LABEL_WORDS = 5  # of a topic in Newick
+APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+# What is below a node, in Newick, without the length of the edge above; and the size of its rung.
+Node = tuple[str, int]
 
 
 def write_mallet(path: Path, run: AnyRun) -> None:
@@ -76,6 +90,97 @@ def write_names(path: Path, run: AnyRun) -> None:
     path.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
+def write_pyldavis(path: Path, run: AnyRun, documents: Corpus) -> None:
+    """Write one object: the arguments of ``pyLDAvis.prepare``.
+
+    The documents are those of ``documents``, in their order, with the proportions that ``infer``
+    finds. Rows are streamed, so memory does not grow with their number here; pyLDAvis itself holds
+    them all. Raises OptionError for a single topic, which pyLDAvis cannot place on its map.
+    """
+    if run.model.n_topics == 1:
+        refuse("to", f"pyldavis needs two topics or more, but {run.path} has one")
+    doc_lengths: list[float] = []
+    term_frequency = np.zeros(len(run.words))
+    shares_in = shares_of(run.model)
+
+    def counted_shares() -> Iterator[FloatArray]:
+        for batch in documents.batches():
+            doc_lengths.extend(tokens_of_documents(batch).tolist())
+            own = np.bincount(batch.word_ids, batch.weights, len(term_frequency))
+            np.add(term_frequency, own, out=term_frequency)
+            yield from shares_in(batch)
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write('{"topic_term_dists": ')
+        _write_rows(file, run.model.topic_word_mean)
+        file.write(',\n"doc_topic_dists": ')
+        _write_rows(file, counted_shares())
+        # Documents are read once: all were counted when their proportions were written.
+        rest: dict[str, Json] = {
+            "doc_lengths": doc_lengths,
+            "vocab": run.words.words,
+            "term_frequency": term_frequency.tolist(),
+            "sort_topics": False,  # topics keep their numbers
+            "start_index": 0,
+        }
+        file.writelines(f',\n"{name}": {json.dumps(values)}' for name, values in rest.items())
+        file.write("}\n")
+
+
+def _write_rows(file: TextIO, rows: Iterable[FloatArray]) -> None:
+    """Write a list of lists, one per line."""
+    file.write("[")
+    for number, row in enumerate(rows):
+        separator = ",\n" if number else ""
+        file.write(f"{separator}{json.dumps(row.tolist())}")
+    file.write("]")
+
+
+def write_newick(path: Path, topic_path: TopicPathFolder) -> None:
+    """Write the tree that ``newick`` returns."""
+    path.write_text(f"{newick(topic_path.tree)}\n", encoding="utf-8", newline="")
+
+
+def newick(tree: TopicTree) -> str:
+    """Return the tree of topics in the Newick format, with edges of ln(K_child / K_parent).
+
+    Leaves are the topics of the largest rung, and inner nodes those that others were merged to. The
+    topics of the rung of K topics lie ln K below the root, so a cut at this distance gives the
+    rung. A topic that is not merged on the way to a smaller rung has one node, that of the larger
+    rung, because some programs refuse nodes with a single child. If the last rung has several
+    topics, a root without a label joins them.
+    """
+    first = tree.rungs[0]
+    nodes = [(_label(first, topic), first.n_topics) for topic in range(first.n_topics)]
+    for rung, fewer in pairwise(tree.rungs):
+        parts = rung.children(fewer.n_topics)
+        families = [[nodes[part] for part in family] for family in parts]
+        nodes = [
+            family[0] if len(family) == 1 else _joined(family, fewer.n_topics, _label(fewer, topic))
+            for topic, family in enumerate(families)
+        ]
+    root, _ = nodes[0] if len(nodes) == 1 else _joined(nodes, 1, "")
+    return f"{root};"
+
+
+def _joined(nodes: Sequence[Node], n_topics: int, label: str) -> Node:
+    """Return the node of a rung that others were merged to."""
+    edges = (f"{below}:{math.log(size / n_topics)!r}" for below, size in nodes)
+    return f"({','.join(edges)}){label}", n_topics
+
+
+def _label(rung: TreeRung, topic: int) -> str:
+    """Return ``'50-3 space nasa …'``: the rung, the topic and its best words, in quotes.
+
+    Line breaks and other control characters become spaces: some programs read line by line.
+    """
+    words = " ".join(rung.topics[topic].words[:LABEL_WORDS])
+    # The standard doubles a quote inside quotes, but ape 5.7 and ete3 3.1 cannot read that.
+    plain = "".join(c if c.isprintable() else " " for c in words).replace("'", APOSTROPHE)
+    return f"'{rung.n_topics}-{topic} {plain}'"
+
+
+# --- documents ------------------------------------------------------------------------------------
 def write_count_matrix(path: Path, corpus: Corpus) -> None:
     """Write word counts (documents by words) as Matrix Market, and the words to ``path.vocab``."""
     _write_vocabulary(path, corpus.vocabulary.words)

@@ -1,7 +1,8 @@
-"""Topics of few documents: how many hold half of a topic, and whether one author wrote them.
+"""What training documents tell of topics: how few hold half of one, how alike it is in two halves.
 
-Such a topic is often a person's signature or a single thread. It is found in what the memoized
-learner keeps of each batch. Of each topic only the documents with most of it are remembered.
+It is found in what the memoized learner keeps of each batch. A topic of few documents is often a
+person's signature or a single thread; of each topic only the documents with most of it are
+remembered. What differs less than a topic does between two halves may be chance.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 from msgspec import Meta
+from scipy.sparse import coo_array
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.errors import SparsetopicsError, warn_user
@@ -23,10 +25,12 @@ from sparsetopics.inference.course import Kept
 from sparsetopics.inference.moves.standing import TopicUse
 from sparsetopics.inference.topics import falling
 from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.word_counts import cut_rows
 
 MOST = 50  # documents of a topic that are remembered
 LEAST_SHARE = 0.5  # of these documents' tokens in the topic, of which a value must have more
 LEAST_WITH_VALUE = 2  # documents; the title of a long one says nothing about others
+TINY = 1e-300  # tokens of a topic that one half of the documents does not have
 
 Columns = dict[str, list[str | None]]  # by name of the field
 Largest = tuple[IntArray, IntArray, FloatArray]  # topics, rows of documents, N_dk: by falling N_dk
@@ -120,3 +124,25 @@ def _described(places: IntArray, masses: FloatArray, columns: Columns) -> FewDoc
             if share > LEAST_SHARE and (own == value).sum() >= LEAST_WITH_VALUE:
                 return FewDocuments(len(places), name, value, share)
     return FewDocuments(len(places))
+
+
+def likeness_of_halves(counts: FloatArray, n_batches: int, kept: Kept) -> tuple[float, ...]:
+    """The probability that each topic, the largest first, shares with itself between two halves.
+
+    ``counts`` are the tokens, (n_words, n_topics), and one half is every second batch. Empty if the
+    learner keeps nothing of batches; 0 for a topic that one half does not have.
+    """
+    half = np.zeros(counts.shape)
+    for batch_id in range(0, n_batches, 2):
+        if (part := kept(batch_id)) is None:
+            return ()
+        batch, found = part
+        lengths = np.diff(found.starts)
+        tokens = found.shares * np.repeat(batch.weights, lengths)
+        half += coo_array((tokens, (np.repeat(batch.word_ids, lengths), found.topics)), half.shape)
+    shared, sizes = np.zeros(counts.shape[1]), np.maximum(half.sum(axis=0), TINY)
+    of_others = np.maximum(counts.sum(axis=0) - half.sum(axis=0), TINY)
+    for rows in cut_rows(len(counts)):
+        others = np.maximum(counts[rows] - half[rows], 0.0)
+        shared += np.minimum(half[rows] / sizes, others / of_others).sum(axis=0)
+    return tuple(shared[falling(counts.sum(axis=0))].tolist())
