@@ -46,7 +46,7 @@ def assign(
 
     def assign_block(low: int) -> None:
         block = slice(low, low + BLOCK_ITEMS)
-        logs = scorer.log_densities(values[block])
+        logs = scorer(values[block])
         logs += log_weights
         item_kernels.share_items(logs, topics[block], shares[block], log_totals[block])
 
@@ -92,10 +92,10 @@ def assign_to_pairs(
     def score(pair: int) -> None:
         own, both = slice(starts[pair], starts[pair + 1]), slice(2 * pair, 2 * pair + 2)
         if isinstance(batch, NodeBatch):
-            found: FloatArray | Float32Array = of_nodes.take(both).log_densities(batch.values[own])
+            found: FloatArray | Float32Array = of_nodes.take(both)(batch.values[own])
         else:
             scorer = likelihood.prepare(pairs.take(np.arange(both.start, both.stop)))
-            found = scorer.log_densities(batch.values[own])
+            found = scorer(batch.values[own])
         logs[own] = found + log_weights[pair]
 
     if isinstance(batch, NodeBatch):

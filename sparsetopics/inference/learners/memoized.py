@@ -19,8 +19,8 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.inference.local_step import Globals, batch_bound
 from sparsetopics.model.assignments import Assignments, TopicChange, documents_in
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo, StoredArrays
+from sparsetopics.model.responsibilities import DocumentTopics
 from sparsetopics.model.statistics import (
     B,
     C,
