@@ -9,11 +9,11 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
+from sparsetopics.model.kd_tree import NodeBatch
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.scorers import Scorer, V
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
-from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import C, P
 

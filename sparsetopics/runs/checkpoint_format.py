@@ -31,15 +31,19 @@ from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemTerms
-from sparsetopics.model.allocations.mixture_weights import DPMixture, DPModes, FiniteMixture
-from sparsetopics.model.allocations.nested import NestedAllocation
+from sparsetopics.model.allocations.mixture_weights import (
+    DPMixture,
+    DPModes,
+    FiniteMixture,
+    NestedAllocation,
+)
 from sparsetopics.model.assignments import Patch, TopicChange
 from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.document_counts import DocumentCounts
+from sparsetopics.model.kd_tree import NodeRecord
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import InMemory, Memo, OnDisk
-from sparsetopics.model.node_batches import NodeRecord
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import Sticks

@@ -32,9 +32,8 @@ from sparsetopics.inference.local_step import Globals, Parameters, elbo
 from sparsetopics.inference.training import train
 from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture import sum_item_terms
-from sparsetopics.model.allocations.nested import NestedAllocation
-from sparsetopics.model.kd_tree import KdTree
-from sparsetopics.model.node_batches import LeafSource, NodeSource
+from sparsetopics.model.allocations.mixture_weights import NestedAllocation
+from sparsetopics.model.kd_tree import KdTree, LeafSource, NodeSource
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from worlds.gaussian_worlds import (

@@ -51,9 +51,6 @@ class Evidence(Protocol[B, C]):
     def likeness(self) -> FloatArray:
         """How alike topics are, (n_topics, n_topics), larger for topics that are more alike."""
 
-    def pair_gains(self, pairs: IntArray) -> FloatArray:
-        """log M(s_a + s_b) − log M(s_a) − log M(s_b), (n_pairs,)."""
-
     def families(
         self, samples: Mapping[int, Assignments[B]], n_children: int, rng: np.random.Generator
     ) -> tuple[C, IntArray]:

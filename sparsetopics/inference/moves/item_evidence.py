@@ -66,9 +66,6 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
         """The cosine of the components' features."""
         return cosines(self.components.features)
 
-    def pair_gains(self, pairs: IntArray) -> FloatArray:
-        return self.likelihood.merge_gains(self.components, pairs)
-
     def families(
         self,
         samples: Mapping[int, Assignments[ItemBatch[V]]],

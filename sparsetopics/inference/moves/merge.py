@@ -6,8 +6,8 @@ chosen so that no topic is in two of them; one pass over the assignments gives t
 all. Accept: pairs are tested one after the other, each against the state that the earlier ones
 left, with sticks optimised again (HDP15, MEMO13).
 
-The gain has two parts: that of the data comes from the evidence (``DirichletPrior.merge_gains``,
-``item_evidence``), that of the weights from ``allocations.pair_gains``.
+The gain has two parts: that of the data comes from the likelihood (``merge_gains``), that of the
+weights from ``allocations.pair_gains``.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def pair_gains(standing: Standing[B, C, P, T]) -> FloatArray:
     gains, together = standing.allocation.pair_gains(batches, standing.terms, standing.reference)
     pairs = _neighbours(standing.evidence.likeness(), together)
     of_data = np.full((n_topics, n_topics), -np.inf)
-    of_data[pairs[:, 0], pairs[:, 1]] = standing.evidence.pair_gains(pairs)
+    gained = standing.likelihood.merge_gains(standing.evidence.components, pairs)
+    of_data[pairs[:, 0], pairs[:, 1]] = gained
     return of_data + gains
 
 

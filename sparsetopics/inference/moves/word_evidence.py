@@ -87,9 +87,6 @@ class WordEvidence(NamedTuple):
         """The cosine of the square roots of counts."""
         return cosines(np.sqrt(self.table.T.astype(np.float32)))
 
-    def pair_gains(self, pairs: IntArray) -> FloatArray:
-        return self.likelihood.merge_gains(self.components, pairs)
-
     def families(
         self,
         samples: Mapping[int, Assignments[DocumentBatch]],

@@ -21,7 +21,7 @@ from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.coordinates import LARGEST_SCORED, Coordinates
-from sparsetopics.model.node_batches import NodeRows
+from sparsetopics.model.kd_tree import NodeRows
 
 SLICE_COLUMNS = 16  # rows of A_k in one product: at 64 columns this saves a third of the work
 PRODUCT_ENTRIES = 2**20  # entries of one product, which is squared while it is in the cache
@@ -64,20 +64,17 @@ class TriangularScorer(NamedTuple):
         n_rows = max(PRODUCT_ENTRIES // widest, FEWEST_ROWS)
         buffer = np.empty(min(n_rows, len(values)) * widest, np.float32)
         for low in range(0, len(values), n_rows):
-            self._add_squares(values[low : low + n_rows], buffer, out[low : low + n_rows])
+            rows = np.asarray(values[low : low + n_rows], np.float32)
+            for factors, offsets in zip(self.slices, self.offsets, strict=True):
+                products = buffer[: len(rows) * len(offsets)].reshape(len(rows), -1)
+                if self.is_steady:
+                    item_kernels.multiply(rows, factors, products)
+                else:
+                    np.matmul(rows[:, : len(factors)], factors, out=products)
+                item_kernels.add_squares(products, offsets, out[low : low + n_rows])
         out *= np.float32(-0.5)
         out += self.constants
         return out
-
-    def _add_squares(self, values: Vectors, buffer: Float32Array, out: Float32Array) -> None:
-        values = np.asarray(values, np.float32)
-        for factors, offsets in zip(self.slices, self.offsets, strict=True):
-            products = buffer[: len(values) * len(offsets)].reshape(len(values), -1)
-            if self.is_steady:
-                item_kernels.multiply(values, factors, products)
-            else:
-                np.matmul(values[:, : len(factors)], factors, out=products)
-            item_kernels.add_squares(products, offsets, out)
 
 
 class SphereScorer(NamedTuple):
