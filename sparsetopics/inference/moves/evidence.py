@@ -104,6 +104,17 @@ def numbered(topics: IntArray, n_topics: int) -> IntArray:
     return numbers
 
 
+def merged_numbers(pairs: IntArray, n_topics: int) -> tuple[IntArray, IntArray]:
+    """The topics that are left when the second of each of ``pairs`` joins the first, rising.
+
+    Also returns the new number of each of ``n_topics``. The pairs (n_pairs, 2) share no topic.
+    """
+    left = np.setdiff1d(np.arange(n_topics), pairs[:, 1])
+    numbers = numbered(left, n_topics)
+    numbers[pairs[:, 1]] = numbers[pairs[:, 0]]
+    return left, numbers
+
+
 def cosines(features: FloatArray | Float32Array) -> FloatArray:
     """The cosine of any two rows of ``features``, which are scaled in place."""
     features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-30)

@@ -18,7 +18,7 @@ from typing import Generic, NamedTuple, Self
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.inference.moves.evidence import Evidence, numbered
+from sparsetopics.inference.moves.evidence import Evidence, merged_numbers
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Tools
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
@@ -124,9 +124,7 @@ class _Merged(NamedTuple, Generic[B, C, P, T]):
         columns = self.terms.by_topic  # sums over documents stay as they are
         columns[:, kept] = column
         terms = self.terms.with_topics(np.delete(columns, absorbed, axis=1))
-        left = np.delete(np.arange(len(self.by_topic)), absorbed)
-        new_topics = numbered(left, len(self.by_topic))
-        new_topics[absorbed] = new_topics[kept]
+        left, new_topics = merged_numbers(np.array([[kept, absorbed]]), len(self.by_topic))
         allocation = self.allocation.joined(new_topics, len(left))
         score = self.tools.score(by_topic, allocation, terms)
         if self.score - 2.0 * HOPE < score <= self.score:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.inference.moves.evidence import Focus, cosines, numbered
+from sparsetopics.inference.moves.evidence import Focus, cosines, merged_numbers, numbered
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import variances as variance_kernels
 from sparsetopics.kernels import words as word_kernels
@@ -75,9 +75,8 @@ class WordEvidence(NamedTuple):
         return WordCounts(self.table[:, pairs[:, 0]] + self.table[:, pairs[:, 1]])
 
     def merged(self, pairs: IntArray, joint: WordEvidence) -> WordEvidence:
-        left = np.setdiff1d(np.arange(self.table.shape[1]), pairs[:, 1])
-        places = np.searchsorted(left, pairs[:, 0])
-        after = self.take(left)
+        left, numbers = merged_numbers(pairs, self.table.shape[1])
+        after, places = self.take(left), numbers[pairs[:, 0]]
         after.table[:, places] = joint.table
         if after.spread is not None and joint.spread is not None:
             after.spread.put(places, joint.spread)

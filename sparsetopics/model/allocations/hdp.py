@@ -201,11 +201,7 @@ def reweighted(weights: FloatArray, concentrations: FloatArray, like: Sticks) ->
     The weights add up to less than one.
     """
     left = 1.0 - np.concatenate(([0.0], np.cumsum(weights[:-1])))
-    means = np.clip(
-        weights / np.maximum(left, SMALLEST),
-        SMALLEST,
-        1.0 - SMALLEST,
-    )
+    means = np.clip(weights / np.maximum(left, SMALLEST), SMALLEST, 1.0 - SMALLEST)
     return like._replace(means=means, concentrations=concentrations)
 
 
