@@ -113,7 +113,7 @@ class Setting(NamedTuple, Generic[S, D, C, P, T]):
     hooks: Hooks[C, P, T]
     steps: LocalSteps[C, P, T, D] | None = None  # None: made in this process
     judge: Judge | None = None  # of a run with rungs
-    guidance: Guidance | None = None  # words of lists, for topics to begin with
+    guidance: Guidance = ()  # words of lists, for topics to begin with
 
     def learner(
         self, parameters: Parameters[C, P, T], options: TrainingOptions | None = None

@@ -47,7 +47,7 @@ def train(
     steps: LocalSteps[C, P, T, D] | None = None,
     whole: Source[D] | None = None,
     judge: Judge | None = None,
-    guidance: Guidance | None = None,
+    guidance: Guidance = (),
 ) -> Model:
     """Learn topics or components; the same bits for the same ``source``, ``options`` and ``rng``.
 
