@@ -382,7 +382,9 @@ def _check_sparsity(options: TrainingOptions) -> None:
 
 
 def _check_growth(options: TrainingOptions) -> None:
-    """Refuse what the accelerated learner cannot do."""
+    """Refuse what the accelerated learner cannot do, and its options elsewhere."""
+    if options.tree_tolerance is not None:
+        OPTION["tree-tolerance"].check_learner(options.learner)
     if not options.learner_kind.grows:
         return
     able = [name for name, kind in LIKELIHOODS.items() if kind.grows]
@@ -397,6 +399,8 @@ def _check_growth(options: TrainingOptions) -> None:
 def _check_points(options: TrainingOptions) -> None:
     """Refuse what learners and likelihoods of points cannot do, and their options elsewhere."""
     learner = f"--learner {options.learner}"
+    if options.gradient is not None:
+        OPTION["gradient"].check_learner(options.learner)
     points = [name for name, kind in LIKELIHOODS.items() if kind.at_modes]
     may_be_points = options.model_kind.of_items and options.likelihood_name in points
     if options.variance is not None and not may_be_points:

@@ -161,7 +161,7 @@ REFUSED = [
         "tree-tolerance: must be at least 0 nats, but is -1.0.",
     ),
     (
-        lambda: resolve("dp-mixture", {"tree-tolerance": 0.1}),
+        lambda: TrainingOptions(1, model="dp-mixture", local=MEAN_FIELD, tree_tolerance=0.1),
         "tree-tolerance: needs --learner accelerated, but found --learner memoized.",
     ),
     (
