@@ -126,7 +126,7 @@ def main(
     product, densities, local, summary, ready = medians(
         [
             bare_product(values, factors),
-            lambda: scorer.log_densities(values),
+            lambda: scorer(values),
             lambda: assign(values, scorer, log_weights, sparsity, serial),
             lambda: moments.sum_items(values, found, serial),
             lambda: likelihood.prepare(moments),

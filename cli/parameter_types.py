@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.options.guide_file import guide
+from sparsetopics.options.guide import guide
 from sparsetopics.options.option import Interval, OneOf, Option, refuse, shown
 
 CONFIG = "sparsetopics.config"  # of a context: the path of its config file

@@ -80,7 +80,7 @@ def timed_mixture_step(
     found, _ = assign(values, scorer, logs, n_slots, serial)
     densities, local, summary = medians(
         [
-            lambda: scorer.log_densities(values),
+            lambda: scorer(values),
             lambda: assign(values, scorer, logs, n_slots, serial),
             lambda: likelihood.zeros(model.n_topics).sum_items(values, found, serial),
         ],

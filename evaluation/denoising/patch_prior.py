@@ -86,7 +86,7 @@ class NoisyPatches(NamedTuple):
         centred = patches - means
         # The most probable component is argmax_k log w_k + log N(z | 0, Σ_k + variance · I).
         # Scorers take single precision, which decides between components well enough.
-        logs = self.scorer.log_densities(centred.astype(np.float32))
+        logs = self.scorer(centred.astype(np.float32))
         logs += self.log_weights.astype(np.float32)
         topics = logs.argmax(axis=1)
         # Sorted by component, the patches of each are filtered in one matrix product.

@@ -212,7 +212,7 @@ def _nearness(values: Vectors, model: MixturePosterior) -> FloatArray:
     """How near each item is to its most probable component, (n_items, n_components); −∞ for the
     others."""
     log_weights = np.log(np.maximum(model.weights, np.finfo(float).tiny))
-    densities = model.scorer.log_densities(values).astype(np.float64)
+    densities = model.scorer(values).astype(np.float64)
     joint = densities + log_weights
     owners = joint.argmax(axis=1)
     rows = np.arange(len(joint))

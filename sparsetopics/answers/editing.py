@@ -30,8 +30,8 @@ from sparsetopics.inference.moves.word_evidence import words_of_topic
 from sparsetopics.inference.theme_tree import groups_at
 from sparsetopics.inference.topics import falling
 from sparsetopics.inference.training import train
+from sparsetopics.model.allocations.hdp import reweighted
 from sparsetopics.model.allocations.lda import LDAAllocation
-from sparsetopics.model.allocations.sticks import reweighted
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.topic_posterior import TopicPosterior

@@ -1,4 +1,7 @@
-"""What training reads: batches of documents as three arrays, batches of vectors as one array."""
+"""What training reads: batches of documents as three arrays, batches of vectors as one array.
+
+Mixtures read documents as items: each is one, however many words it has.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ Vectors = NDArray[np.float32] | NDArray[np.float64]  # training reads float32 al
 WordCounts = NDArray[np.uint32] | NDArray[np.float32]
 AnyArray = NDArray[Any]  # a file may hold numbers of any type, which are checked before use
 Arrays = Mapping[str, AnyArray]
+ITEM_PREFIX = "item_"  # before the names of the arrays of documents that are items
 BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 
 
@@ -239,6 +243,42 @@ class VectorBatch(PlainItems):
     def joined(cls, parts: Sequence[VectorBatch]) -> VectorBatch:
         """The rows of at least one batch, one batch after the other."""
         return parts[0] if len(parts) == 1 else cls(np.concatenate([p.values for p in parts]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentItems(PlainItems):
+    """A batch of documents with one row of responsibilities each, instead of one for each word."""
+
+    values: DocumentBatch
+
+    def to_arrays(self) -> Arrays:
+        return {ITEM_PREFIX + name: array for name, array in self.values.to_arrays().items()}
+
+    def check(self, n_columns: int) -> None:
+        """ValueError unless a file's arrays are what ingest writes, with so many words."""
+        self.values.check(n_columns)
+
+    def take(self, items: IntArray) -> DocumentItems:
+        """The chosen items, in the given order."""
+        return DocumentItems(self.values.take(items))
+
+    @classmethod
+    def joined(cls, parts: Sequence[DocumentItems]) -> DocumentItems:
+        """At least one, one after the other."""
+        return cls(DocumentBatch.joined([part.values for part in parts]))
+
+
+class DocumentItemSource:
+    """The batches of a source of documents, as items; ``n_tokens`` still counts tokens."""
+
+    def __init__(self, documents: Source[DocumentBatch]) -> None:
+        self.documents = documents
+        self.n_batches, self.is_resident = documents.n_batches, documents.is_resident
+        self.n_docs, self.n_tokens = documents.n_docs, documents.n_tokens
+        self.n_columns = documents.n_columns
+
+    def read(self, batch_id: int) -> DocumentItems:
+        return DocumentItems(self.documents.read(batch_id))
 
 
 VectorSource = Source[VectorBatch]

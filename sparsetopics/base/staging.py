@@ -84,8 +84,11 @@ def exclusive_lock(output: Path, lock: Path, doing: str) -> Iterator[None]:
     """
     with lock.open("a+b") as file:
         if not _take(file, lock):
+            file.seek(0)
+            pid = file.read(_LONGEST_PID)
+            holder = f" ({pid.decode()})" if pid.isdigit() else ""  # its id, if it is known
             hint = "Wait until it is done, or stop it."
-            raise OutputError(str(output), f"another process{_holder(file)} {doing}", hint)
+            raise OutputError(str(output), f"another process{holder} {doing}", hint)
         file.truncate(0)
         file.write(str(os.getpid()).encode())
         file.flush()
@@ -104,10 +107,3 @@ def _take(file: BinaryIO, path: Path) -> bool:
     # Another process may have removed the file since it was opened here; a lock on a file without
     # a name keeps nobody out.
     return path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
-
-
-def _holder(file: BinaryIO) -> str:
-    """Return the id of the process that holds the lock, as a phrase; "" if it is unknown."""
-    file.seek(0)
-    pid = file.read(_LONGEST_PID)
-    return f" ({pid.decode()})" if pid.isdigit() else ""

@@ -23,7 +23,12 @@ from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.smoothing import LEFT_OUT, learned_smoothing, smoothing_of
-from sparsetopics.inference.training_state import LapInfo, PathMemory, TrainingState
+from sparsetopics.inference.training_state import (
+    LapInfo,
+    PathMemory,
+    TrainingState,
+    check_training_state,
+)
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.responsibilities import Responsibilities
@@ -108,7 +113,7 @@ class Setting(NamedTuple, Generic[S, D, C, P, T]):
     hooks: Hooks[C, P, T]
     steps: LocalSteps[C, P, T, D] | None = None  # None: made in this process
     judge: Judge | None = None  # of a run with rungs
-    guidance: Guidance | None = None  # words of lists, for topics to begin with
+    guidance: Guidance = ()  # words of lists, for topics to begin with
 
     def learner(
         self, parameters: Parameters[C, P, T], options: TrainingOptions | None = None
@@ -141,6 +146,12 @@ class Course(Generic[S, D, C, P, T]):
     def source_of(self, lap: int) -> Source[D]:
         """The documents or items that a lap visits."""
         return self.setting.source
+
+    def check_state(self, kept: TrainingState) -> None:
+        """ValueError, or another built-in error, unless training can continue from a checkpoint."""
+        learner, source = self.setting.learner(kept.parameters), self.source_of(len(kept.laps))
+        check_training_state(kept, learner, source, self.options, self.setting.rng)
+        self.check(kept)
 
     def check(self, kept: TrainingState) -> None:
         """ValueError, or another built-in error, unless the course can resume from its record.

@@ -19,9 +19,8 @@ from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Lists, Schedule, SparseShares, Weights
 from sparsetopics.model.allocations.allocation import DocumentAllocation, is_of_documents
 from sparsetopics.model.allocations.documents import sum_terms
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.responsibilities import DocumentTopics, Responsibilities
 from sparsetopics.model.statistics import DocumentTerms, Summary
 from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows, number_rows
 from sparsetopics.options.table import OWN_SHARES, LocalUpdate

@@ -24,8 +24,9 @@ import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.wording import quantity
+from sparsetopics.inference import guided_start
 from sparsetopics.inference.course import Course
-from sparsetopics.inference.guided_start import NO_LIST, Guidance, are_apart
+from sparsetopics.inference.guided_start import Guidance
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.merging import Merging, merged_counts
 from sparsetopics.inference.moves.merge import disjoint_pairs
@@ -74,9 +75,9 @@ class GradualStart(Course[WordState, DocumentBatch, WordCounts, PairCounts, Docu
         return first
 
     def begin(self, first: WordStatistics, parameters: TopicParameters) -> None:
-        if self.setting.guidance is not None:
-            table, setting = first.components.table, self.setting
-            self.setting.guidance.begin_in_place(table, setting.source, setting.rng)
+        setting, table = self.setting, first.components.table
+        if setting.guidance:
+            guided_start.begin_in_place(setting.guidance, table, setting.source, setting.rng)
         super().begin(first, parameters)
 
     def before_lap(self, lap: int) -> None:
@@ -148,20 +149,20 @@ def narrowed(
 
 
 def merged_topics(
-    counts: FloatArray, n_topics: int, word_concentration: float, guidance: Guidance | None = None
+    counts: FloatArray, n_topics: int, word_concentration: float, guidance: Guidance = ()
 ) -> IntArray:
     """The new number of each topic of ``counts`` (n_words, n_old) after merges to ``n_topics``.
 
     Topics of two lists of the ``guidance`` stay apart unless there are more lists than topics.
     """
     merging = Merging.of(counts, word_concentration)
-    lists = None if guidance is None else guidance.lists_of(counts)
-    if lists is not None and len({*lists.tolist()} - {NO_LIST}) > n_topics:
+    lists = guided_start.lists_of(guidance, counts) if guidance else None
+    if lists is not None and len({*lists.tolist()} - {guided_start.NO_LIST}) > n_topics:
         lists = None
     while (surplus := merging.n_groups - n_topics) > 0:
         n_pairs = surplus if surplus <= LAST_ROUND else math.ceil(ROUND_SHARE * surplus)
         gains = merging.gains
         if lists is not None:
-            gains[are_apart(lists, merging.groups)] = -math.inf
+            gains[guided_start.are_apart(lists, merging.groups)] = -math.inf
         merging = merging.joined(disjoint_pairs(gains, most=n_pairs))
     return merging.groups

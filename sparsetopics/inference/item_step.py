@@ -17,9 +17,9 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import NOTHING, Former, Globals, LocalInfo, LocalResult
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms, sum_item_terms
 from sparsetopics.model.item_assignment import assign, assign_batch
+from sparsetopics.model.kd_tree import NodeBatch
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V, V_contra
-from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import B_contra, C, Components, P, Summary
 from sparsetopics.options.training import LocalOptions

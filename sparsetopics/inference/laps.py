@@ -39,7 +39,6 @@ class LapTally:
 
     local: LocalInfo = field(default_factory=LocalInfo)
     kept_old: int = 0  # steps that kept the former responsibilities
-    n_docs: int = 0
     lengths: DocumentLengths = field(default_factory=lambda: DocumentLengths.of([]))
 
 
@@ -96,9 +95,8 @@ class Laps(Generic[S, D, C, P, T]):
         for batch_id, (documents, found) in zip(batch_ids.tolist(), fitted, strict=True):
             summary, responsibilities, info, doc_topics = found
             tally.local = LocalInfo(*map(add, tally.local, info))
-            tally.n_docs += documents.n_docs
             tally.lengths = tally.lengths.plus(DocumentLengths.of([documents]))
-            self.on_documents(tally.n_docs, self.source.n_docs)
+            self.on_documents(tally.lengths.n_docs.sum(), self.source.n_docs)
             yield Visit(batch_id, summary, documents, responsibilities, is_resident, doc_topics)
 
 

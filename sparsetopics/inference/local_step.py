@@ -15,9 +15,8 @@ from typing import Generic, NamedTuple, Self, TypeVar
 
 from sparsetopics.base.batches import Batch, IntArray
 from sparsetopics.model.allocations.allocation import Allocation
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.likelihood import Likelihood
-from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.responsibilities import DocumentTopics, Responsibilities
 from sparsetopics.model.statistics import C, DocumentLengths, P, Statistics, Summary, T
 from sparsetopics.options.training import LocalOptions
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.inference.moves.evidence import merged_numbers
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels.types import SparseShares
@@ -56,9 +57,7 @@ class Merging(NamedTuple):
 
     def joined(self, pairs: IntArray) -> Merging:
         """The groups after disjoint ``pairs`` a < b, (n_pairs, 2), have become one each."""
-        left = np.setdiff1d(np.arange(self.n_groups), pairs[:, 1])
-        number = np.searchsorted(left, np.arange(self.n_groups))
-        number[pairs[:, 1]] = number[pairs[:, 0]]
+        left, number = merged_numbers(pairs, self.n_groups)
         rows = SparseShares(*summary_kernels.renumber(self.rows, number))
         sizes = np.bincount(number, self.sizes).astype(np.float64)
         of_words, is_new = self.of_words[np.ix_(left, left)], np.isin(left, pairs[:, 0])

@@ -12,8 +12,7 @@ from sparsetopics.inference.item_step import K, components_of, sample_items
 from sparsetopics.inference.local_step import Globals, Parameters
 from sparsetopics.inference.room import check_room
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
-from sparsetopics.model.allocations.mixture_weights import sharing_of
-from sparsetopics.model.allocations.nested import NestedAllocation
+from sparsetopics.model.allocations.mixture_weights import NestedAllocation, sharing_of
 from sparsetopics.model.likelihoods.diagonal_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V
@@ -59,15 +58,14 @@ def begin_mixture(
         # If few items differ, there are fewer seeds; then arbitrary items fill up.
         spare = np.setdiff1d(np.arange(len(values)), seeds)
         seeds = np.concatenate([seeds, spare[: n_seeds - len(seeds)]])
-    n_rounds = KMEANS_ROUNDS if options.learner_kind.at_modes else 1
+    learner = options.learner_kind
+    n_rounds = KMEANS_ROUNDS if learner.at_modes else 1
     components = components_of(values, seeds, likelihood.seeding(), n_rounds)
     components = components.scaled(source.n_docs / components.sizes.sum())
-    if options.learner_kind.grows:
+    if learner.grows:
         components = components.joined([components, components.zeros_like()])  # and a tail
-        nested = NestedAllocation(components.sizes, options.prior.gamma)
-        return Statistics(components, nested.zero_terms()), Parameters(nested, likelihood)
-    kind = sharing_of(options.model, at_modes=options.learner_kind.at_modes)
-    allocation = kind(components.sizes, options.prior.gamma)
+    sharing = sharing_of(options.model, at_modes=learner.at_modes, grows=learner.grows)
+    allocation = sharing(components.sizes, options.prior.gamma)
     return Statistics(components, allocation.zero_terms()), Parameters(allocation, likelihood)
 
 

@@ -19,12 +19,7 @@ from sparsetopics.inference.learners.learner import S
 from sparsetopics.inference.local_step import D, LocalSteps, Parameters, elbo
 from sparsetopics.inference.mixtures import warn_of_one_component
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.training_state import (
-    Keeper,
-    LapInfo,
-    TrainingState,
-    check_training_state,
-)
+from sparsetopics.inference.training_state import Keeper, LapInfo
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import C, P, Statistics, T, in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -52,7 +47,7 @@ def train(
     steps: LocalSteps[C, P, T, D] | None = None,
     whole: Source[D] | None = None,
     judge: Judge | None = None,
-    guidance: Guidance | None = None,
+    guidance: Guidance = (),
 ) -> Model:
     """Learn topics or components; the same bits for the same ``source``, ``options`` and ``rng``.
 
@@ -75,8 +70,8 @@ def train(
 def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> Model:
     """Run laps until the course is over."""
     setting, options, rng = course.setting, course.options, course.setting.rng
-    hooks, check = setting.hooks, partial(_check, course)
-    kept = None if keeper is None else keeper.resume(setting.whole, setting.memo, check)
+    hooks, memo = setting.hooks, setting.memo
+    kept = keeper.resume(setting.whole, memo, course.check_state) if keeper else None
     infos: list[LapInfo] = []
     if kept is None:
         begin: Begin[D, C, T, P] = imported(MODELS[options.model].begin)
@@ -102,7 +97,7 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
         if is_over:
             hooks.on_last_lap()
         if keeper is not None:
-            keeper.keep(course.kept(infos), setting.memo)
+            keeper.keep(course.kept(infos), memo)
     terms = course.laps.learner.terms(course.state)
     assert terms is not None, "after a lap"
     kept_of = partial(course.laps.learner.kept, course.state)
@@ -110,14 +105,6 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
     if options.learner_kind.at_modes:
         warn_of_one_component(course.current)
     return course.model(len(infos))
-
-
-def _check(course: Course[S, D, C, P, T], kept: TrainingState) -> None:
-    """ValueError, or another built-in error, unless training can continue from a checkpoint."""
-    setting, source = course.setting, course.source_of(len(kept.laps))
-    learner = setting.learner(kept.parameters)
-    check_training_state(kept, learner, source, setting.options, setting.rng)
-    course.check(kept)
 
 
 def _report(

@@ -20,7 +20,6 @@ from sparsetopics.inference.local_step import D, Parameters, elbo
 from sparsetopics.inference.moves.rival_plans import MOST_BORN
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.model.allocations.mixture_weights import sharing_of
-from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, coordinates_of
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo, StoredArrays
@@ -205,8 +204,8 @@ def _check_parameters(
         require(likelihood.coordinates.equals(own), "items in other coordinates")
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")
-    ours: type = sharing_of(options.model, at_modes=options.learner_kind.at_modes)
-    ours = NestedAllocation if options.learner_kind.grows else ours
+    learner = options.learner_kind
+    ours: type = sharing_of(options.model, at_modes=learner.at_modes, grows=learner.grows)
     require(type(allocation) is ours, "the weights of another model")
     allocation.check()
     n_topics = allocation.n_topics

@@ -85,7 +85,7 @@ class ValidatedNumber(Path):
         cold = self.setting.learner(self.parameters, replace(self.options, cold_every=1))
         laps = replace(self.laps, learner=cold, on_documents=lambda n_done, n_docs: None)
         counts = self.memory.counts(self.judge.choose(), laps.source.n_columns)
-        if self.setting.guidance is None:
+        if not self.setting.guidance:
             for step in (self.polished, self.challenged, self.without_shared):
                 counts = step(laps, counts)
         else:  # these steps could lose what a list asks for; the judge still sees the choice

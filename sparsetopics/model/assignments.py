@@ -12,9 +12,16 @@ from typing import Generic, NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import Arrays, DocumentBatch, IntArray, StoredBatch, VectorBatch
+from sparsetopics.base.batches import (
+    ITEM_PREFIX,
+    Arrays,
+    DocumentBatch,
+    DocumentItems,
+    IntArray,
+    StoredBatch,
+    VectorBatch,
+)
 from sparsetopics.base.soundness import check_ids, require
-from sparsetopics.model.document_items import PREFIX, DocumentItems
 from sparsetopics.model.responsibilities import Responsibilities, pairs_of
 from sparsetopics.model.statistics import B
 
@@ -80,7 +87,7 @@ def documents_in(arrays: Arrays) -> StoredBatch:
     """
     if "values" in arrays:
         return VectorBatch(arrays["values"])
-    prefix = PREFIX if f"{PREFIX}indptr" in arrays else ""
+    prefix = ITEM_PREFIX if f"{ITEM_PREFIX}indptr" in arrays else ""
     require(f"{prefix}indptr" in arrays, "no documents")
     documents = DocumentBatch(*(arrays[prefix + field.name] for field in fields(DocumentBatch)))
     return DocumentItems(documents) if prefix else documents

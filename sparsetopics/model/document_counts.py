@@ -13,12 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sparsetopics.base.batches import Arrays, DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import Arrays, DocumentBatch, DocumentItems, FloatArray, IntArray
 from sparsetopics.base.soundness import check_ids, check_like, check_own_fields, check_rows, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Rows, TopicIds
-from sparsetopics.model.document_items import DocumentItems
 from sparsetopics.model.responsibilities import Responsibilities
 
 

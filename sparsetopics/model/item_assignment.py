@@ -9,11 +9,11 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
+from sparsetopics.model.kd_tree import NodeBatch
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.scorers import Scorer, V
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
-from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import C, P
 
@@ -46,7 +46,7 @@ def assign(
 
     def assign_block(low: int) -> None:
         block = slice(low, low + BLOCK_ITEMS)
-        logs = scorer.log_densities(values[block])
+        logs = scorer(values[block])
         logs += log_weights
         item_kernels.share_items(logs, topics[block], shares[block], log_totals[block])
 
@@ -92,10 +92,10 @@ def assign_to_pairs(
     def score(pair: int) -> None:
         own, both = slice(starts[pair], starts[pair + 1]), slice(2 * pair, 2 * pair + 2)
         if isinstance(batch, NodeBatch):
-            found: FloatArray | Float32Array = of_nodes.take(both).log_densities(batch.values[own])
+            found: FloatArray | Float32Array = of_nodes.take(both)(batch.values[own])
         else:
             scorer = likelihood.prepare(pairs.take(np.arange(both.start, both.stop)))
-            found = scorer.log_densities(batch.values[own])
+            found = scorer(batch.values[own])
         logs[own] = found + log_weights[pair]
 
     if isinstance(batch, NodeBatch):

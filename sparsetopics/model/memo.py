@@ -39,7 +39,8 @@ class Memo:
         self._folder = folder
         self._left = budget
         self._versioned = versioned
-        self._written = max(map(_number, folder.glob(PATTERN)), default=0)
+        names = (_NAME.fullmatch(path.name) for path in folder.glob(PATTERN))
+        self._written = max((int(name[1]) for name in names if name), default=0)
         self._unsynced: set[Path] = set()
         self._adopted: set[Path] = set()
         self._discarded: set[Path] = set()
@@ -105,11 +106,6 @@ class Memo:
         for path in self._discarded:
             path.unlink(missing_ok=True)
         self._discarded.clear()
-
-
-def _number(path: Path) -> int:
-    known = _NAME.fullmatch(path.name)
-    return 0 if known is None else int(known[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from sparsetopics.model.item_assignment import BLOCK_ITEMS
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import DirichletPosterior
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
-from sparsetopics.model.likelihoods.scorers import ColumnScorer, Scorer, steady
+from sparsetopics.model.likelihoods.scorers import Scorer, log_densities_of_columns, steady
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.options.registry import LIKELIHOODS, imported
 
@@ -111,7 +111,7 @@ class MixturePosterior:
         shares = np.empty((len(values), self.n_topics))
         for low in range(0, len(values), BLOCK_ITEMS):
             block = slice(low, low + BLOCK_ITEMS)
-            logs = self.scorer.log_densities(values[block]) + self.mixture.expected_log_weights
+            logs = self.scorer(values[block]) + self.mixture.expected_log_weights
             logs -= logs.max(axis=1, keepdims=True)
             shares[block] = np.exp(logs)
         shares /= shares.sum(axis=1, keepdims=True)
@@ -146,7 +146,7 @@ class MixturePosterior:
     def _of_columns(self, scorer: Scorer[Any]) -> Scorer[Any]:  # of the likelihood's own rows
         own = self.likelihood
         if isinstance(own, VectorLikelihood):
-            return ColumnScorer(own.coordinates, scorer)
+            return partial(log_densities_of_columns, own.coordinates, scorer)
         return scorer
 
     def sample(self, n_items: int, rng: np.random.Generator) -> tuple[FloatArray, IntArray]:

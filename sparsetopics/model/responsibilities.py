@@ -1,8 +1,9 @@
-"""L-sparse responsibilities r_uk of a batch, as compressed sparse rows."""
+"""Compressed sparse rows of a batch: responsibilities r_uk, and the topics of its documents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,43 @@ class Responsibilities(SparseShares):
     def renumbered(self, new_topics: IntArray) -> Responsibilities:
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers merge."""
         return Responsibilities(*summary_kernels.renumber(SparseShares(*self), new_topics))
+
+
+class DocumentTopics(NamedTuple):
+    """N_dk in tokens, of the last visit, from which a later one may start.
+
+    Documents without entries start cold.
+    """
+
+    starts: IntArray  # (n_docs + 1,)
+    topics: TopicIds  # (n_entries,)  each at most once in a document
+    counts: Float32Array  # (n_entries,)  positive
+
+    def check(self, n_topics: int) -> None:
+        """ValueError unless kernels can safely use a file's arrays with ``n_topics`` topics."""
+        check_own_fields(self)
+        check_rows(*self, n_topics, "topics of documents")
+        documents = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        entries = np.sort(documents * n_topics + self.topics)
+        require((entries[1:] != entries[:-1]).all(), "topics of documents name one twice")
+
+    @classmethod
+    def unknown(cls, n_docs: int) -> DocumentTopics:
+        """No entries for any document, so that all of them start cold."""
+        return cls(*Responsibilities.unknown(n_docs))
+
+    @classmethod
+    def joined(cls, parts: Sequence[DocumentTopics]) -> DocumentTopics:
+        """The documents of all parts, one part after the other."""
+        return cls(*joined_rows(parts))
+
+    def renumbered(self, new_topics: IntArray) -> DocumentTopics:
+        """Topic k becomes ``new_topics[k]``; equal numbers merge."""
+        return DocumentTopics(*summary_kernels.renumber(SparseShares(*self), new_topics))
+
+    def rows(self, first: int, last: int) -> DocumentTopics:
+        """Those of consecutive documents, for kernels: all entries stay, none is copied."""
+        return self._replace(starts=self.starts[first : last + 1])
 
 
 def joined_rows(parts: Sequence[SparseRows]) -> SparseRows:

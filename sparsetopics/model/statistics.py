@@ -271,8 +271,8 @@ def renumbered(terms: T, new_topics: IntArray, n_topics: int) -> T:
 
 def check_terms(terms: T | None, nothing: T) -> None:
     """Raise ValueError unless terms are like ``nothing`` and have values that data can give."""
-    require(terms is not None, "no terms")
-    assert terms is not None
+    if terms is None:
+        raise ValueError("no terms")
     check_like(terms, nothing, "terms")
     terms.check()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from sparsetopics.base.wording import listed
-from sparsetopics.options.guide_file import guide
+from sparsetopics.options.guide import guide
 from sparsetopics.options.ladder import ONE_BY_ONE
 from sparsetopics.options.option import (
     NATURAL,

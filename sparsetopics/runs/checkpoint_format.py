@@ -26,14 +26,14 @@ from sparsetopics.inference.mover import MoverRecord
 from sparsetopics.inference.moves import ledger, rival, standing
 from sparsetopics.inference.training_state import LapInfo, PathMemory, TrainingState
 from sparsetopics.measures.paired import HeldoutScores
-from sparsetopics.model.allocations import hdp, lda, mixture, mixture_weights, nested
+from sparsetopics.model.allocations import hdp, lda, mixture, mixture_weights
 from sparsetopics.model.assignments import Patch, TopicChange
 from sparsetopics.model.coordinates import Coordinates
 from sparsetopics.model.document_counts import DocumentCounts
+from sparsetopics.model.kd_tree import NodeRecord
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import InMemory, Memo, OnDisk
-from sparsetopics.model.node_batches import NodeRecord
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import Sticks
@@ -85,7 +85,11 @@ CLASSES: Mapping[str, type] = {
     **{"word-counts": WordCounts, "moments": Moments, "coordinates": Coordinates},
     **{"document-counts": DocumentCounts, "document-terms": DocumentTerms},
     **{"document-lengths": DocumentLengths, "item-terms": mixture.ItemTerms, "sticks": Sticks},
-    **{"lda": lda.LDAAllocation, "hdp": hdp.HDPAllocation, "nested": nested.NestedAllocation},
+    **{
+        "lda": lda.LDAAllocation,
+        "hdp": hdp.HDPAllocation,
+        "nested": mixture_weights.NestedAllocation,
+    },
     **{"dp-mixture": mixture_weights.DPMixture, "dp-modes": mixture_weights.DPModes},
     **{"finite-mixture": mixture_weights.FiniteMixture, "word-list": WordList},
     **{"topic-prior": training.TopicPrior, "training-options": training.TrainingOptions},

@@ -31,9 +31,8 @@ from sparsetopics.execution.dask_cluster import open_cluster
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps
 from sparsetopics.inference.local_step import Former, Globals, LocalResult, LocalSteps
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
-from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.responsibilities import DocumentTopics, Responsibilities
 from sparsetopics.model.statistics import AnyComponents, BatchSums, Terms
 from sparsetopics.options.training import LocalOptions
 from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from sparsetopics.base.batches import Source, StoredBatch
+from sparsetopics.base.batches import DocumentItemSource, Source, StoredBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.wording import listed
@@ -25,7 +25,6 @@ from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.completion import document_completion, unigram_probabilities
 from sparsetopics.model.coordinates import Coordinates
-from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.standard_source import StandardSource, standard_source
 from sparsetopics.options.registry import LIKELIHOODS, imported, models_of

@@ -15,7 +15,7 @@ from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.corpora.word_search import WordSearch
 from sparsetopics.inference.course import Model
-from sparsetopics.inference.guided_start import Guidance
+from sparsetopics.inference.guided_start import Guidance, lists_of
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.guide import WordList
 from sparsetopics.options.option import refuse, shown
@@ -126,18 +126,18 @@ def tell_of(lists: Sequence[GuideList], say: Callable[[str], None]) -> None:
         warn_user(sentence)
 
 
-def guidance_of(lists: Sequence[GuideList]) -> Guidance | None:
-    """The words that topics begin with; None without lists."""
-    return Guidance(tuple(each.ids for each in lists)) if lists else None
+def guidance_of(lists: Sequence[GuideList]) -> Guidance:
+    """The words that topics begin with."""
+    return tuple(each.ids for each in lists)
 
 
 def with_topics(lists: Sequence[GuideList], model: Model) -> list[GuideList]:
     """The lists with the topics of a model that are of each."""
     guidance, found = guidance_of(lists), list[GuideList]()
-    if guidance is None or not isinstance(model, TopicPosterior):
+    if not guidance or not isinstance(model, TopicPosterior):
         return found
     counts, sizes = model.topic_word_counts, model.sizes
-    of_topics = guidance.lists_of(counts.T)
+    of_topics = lists_of(guidance, counts.T)
     for number, each in enumerate(lists):
         places, table = np.flatnonzero(of_topics == number), counts[:, each.ids]
         rates = table[places].sum(axis=1) / sizes[places]

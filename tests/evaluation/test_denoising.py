@@ -57,7 +57,7 @@ def test_patches_of_one_image_take_several_components():
     model = PatchPrior.from_mixture(*some_mixture(3, rng)).observed_with(SIGMA**2)
 
     patches = rng.normal(0.0, 0.2, (60, 9)).astype(np.float32)
-    scores = model.scorer.log_densities(patches) + model.log_weights
+    scores = model.scorer(patches) + model.log_weights
     assert len(set(scores.argmax(axis=1).tolist())) > 1
 
 

@@ -35,7 +35,7 @@ def test_items_nearest_to_a_mean_stand_for_a_component(likelihood):
 
     found, _ = example_items(VectorCorpus.from_array(clumps.values, labels=labels), model)
 
-    densities = model.scorer.log_densities(clumps.values)
+    densities = model.scorer(clumps.values)
     owners = model.responsibilities(clumps.values).argmax(axis=1)
     for k, own in enumerate(found):
         mine = np.flatnonzero(owners == k)
@@ -51,7 +51,7 @@ def test_about_zero_the_surest_items_stand_for_a_component():
 
     found, _ = example_items(VectorCorpus.from_array(clumps.values), model)
 
-    joint = model.scorer.log_densities(clumps.values) + np.log(model.weights)
+    joint = model.scorer(clumps.values) + np.log(model.weights)
     for k, own in enumerate(found):
         others = np.delete(joint, k, axis=1).max(axis=1)
         margins = (joint[:, k] - others).astype(float)

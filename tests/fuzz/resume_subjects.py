@@ -19,7 +19,7 @@ import numpy as np
 
 from fuzz.checkpoint_changes import change_checkpoint, change_memo, with_stamps
 from fuzz.subject import Subject, files_of
-from sparsetopics.base.batches import Source, VectorBatch
+from sparsetopics.base.batches import DocumentItemSource, Source, VectorBatch
 from sparsetopics.corpora.batching import Batches
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import training
@@ -32,7 +32,6 @@ from sparsetopics.inference.training_state import (
     checked_elbo,
     nothing_under,
 )
-from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.standard_source import StandardSource
 from sparsetopics.options.training import (

@@ -32,9 +32,8 @@ from sparsetopics.inference.local_step import Globals, Parameters, elbo
 from sparsetopics.inference.training import train
 from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture import sum_item_terms
-from sparsetopics.model.allocations.nested import NestedAllocation
-from sparsetopics.model.kd_tree import KdTree
-from sparsetopics.model.node_batches import LeafSource, NodeSource
+from sparsetopics.model.allocations.mixture_weights import NestedAllocation
+from sparsetopics.model.kd_tree import KdTree, LeafSource, NodeSource
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from worlds.gaussian_worlds import (
@@ -94,11 +93,11 @@ def test_a_node_scores_as_the_mean_of_its_items(name, seed):
     batch, likelihood = source.read(0), current.likelihood
 
     scorer = likelihood.prepare_nodes(current.components)
-    found = scorer.log_densities(batch.values)
+    found = scorer(batch.values)
 
     of_items = likelihood.prepare(current.components)
     for row, items in zip(found, items_of(source), strict=True):
-        logs = of_items.log_densities(items).astype(np.float64).mean(axis=0)
+        logs = of_items(items).astype(np.float64).mean(axis=0)
         np.testing.assert_allclose(row, logs, rtol=1e-4, atol=1e-3)
 
 

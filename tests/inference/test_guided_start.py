@@ -13,8 +13,9 @@ from sparsetopics.inference.guided_start import (
     LEAST_TOKENS,
     NO_LIST,
     START_SHARE,
-    Guidance,
     are_apart,
+    begin_in_place,
+    lists_of,
 )
 from sparsetopics.inference.merging import Merging
 from sparsetopics.inference.theme_tree import groups_at, theme_tree
@@ -30,15 +31,15 @@ def draw(seed):
     n_lists, n_topics = int(rng.integers(1, 5)), int(rng.integers(6, 20))
     counts = rng.poisson(rng.gamma(0.3, 8.0, (30, n_topics))).astype(float)
     words = rng.permutation(30)[: 3 * n_lists].reshape(n_lists, 3)
-    return counts, Guidance(tuple(words)), int(rng.integers(n_lists, n_topics))
+    return counts, tuple(words), int(rng.integers(n_lists, n_topics))
 
 
 def plain_lists(counts, guidance):
-    """A twin of ``Guidance.lists_of``, topic by topic."""
+    """A twin of ``lists_of``, topic by topic."""
     found = []
     for topic in counts.T:
         lifts = []
-        for words in guidance.words:
+        for words in guidance:
             own = sum(topic[word] for word in words)
             share = own / max(topic.sum(), 1.0)
             in_others = max(counts[words].sum() - own, 1.0) / max(counts.sum() - topic.sum(), 1.0)
@@ -53,7 +54,7 @@ def plain_lists(counts, guidance):
 def test_a_topic_is_of_the_list_whose_words_it_holds_most_often(seed):
     counts, guidance, _ = draw(seed)
 
-    lists = guidance.lists_of(counts)
+    lists = lists_of(guidance, counts)
 
     assert lists.tolist() == plain_lists(counts, guidance)
 
@@ -61,7 +62,7 @@ def test_a_topic_is_of_the_list_whose_words_it_holds_most_often(seed):
 @given(SEEDS)
 def test_topics_of_two_lists_stay_apart(seed):
     counts, guidance, wanted = draw(seed)
-    lists = guidance.lists_of(counts)
+    lists = lists_of(guidance, counts)
 
     new_topics = merged_topics(counts, wanted, ETA, guidance)
 
@@ -73,7 +74,7 @@ def test_topics_of_two_lists_stay_apart(seed):
 @given(SEEDS)
 def test_one_merge_is_the_best_that_lists_allow(seed):
     counts, guidance, _ = draw(seed)
-    lists, n_topics = guidance.lists_of(counts), counts.shape[1]
+    lists, n_topics = lists_of(guidance, counts), counts.shape[1]
     gains = Merging.of(counts, ETA).gains
 
     new_topics = merged_topics(counts, n_topics - 1, ETA, guidance)
@@ -92,12 +93,12 @@ def test_one_merge_is_the_best_that_lists_allow(seed):
 
 def test_without_lists_all_topics_may_merge():
     counts, _, wanted = draw(3)
-    no_words = Guidance((np.array([], int),))
+    no_words = (np.array([], int),)
 
     np.testing.assert_array_equal(
         merged_topics(counts, wanted, ETA, no_words), merged_topics(counts, wanted, ETA)
     )
-    assert not are_apart(no_words.lists_of(counts), np.arange(counts.shape[1])).any()
+    assert not are_apart(lists_of(no_words, counts), np.arange(counts.shape[1])).any()
 
 
 def test_topics_begin_with_the_documents_of_their_words():
@@ -112,11 +113,11 @@ def test_topics_begin_with_the_documents_of_their_words():
         )  # fmt: skip
         rows = np.vstack([rows, dense])
     pair, single = np.flatnonzero(rows[0])[:2], int(rows.sum(axis=0).argmax())
-    guidance = Guidance((pair, np.array([], int), np.array([single])))
+    guidance = pair, np.array([], int), np.array([single])
     before = np.random.default_rng(2).gamma(1.0, 1.0, (source.n_columns, 20))
     counts = before.copy()
 
-    guidance.begin_in_place(counts, source, np.random.default_rng(1))
+    begin_in_place(guidance, counts, source, np.random.default_rng(1))
 
     np.testing.assert_array_equal(counts[:, 6:], before[:, 6:])
     np.testing.assert_allclose(counts[:, :6].sum(axis=0), source.n_tokens / 20)
@@ -136,7 +137,7 @@ def test_many_lists_have_fewer_starts():
     counts = np.full((source.n_columns, 30), -1.0)
 
     lists = tuple(np.array([n]) for n in range(10))
-    Guidance(lists).begin_in_place(counts, source, np.random.default_rng(1))
+    begin_in_place(lists, counts, source, np.random.default_rng(1))
 
     assert (counts[:, :10] >= 0.0).all()
     assert (counts[:, 10:] == -1.0).all()

@@ -133,8 +133,8 @@ def test_mixtures_give_the_same_row_wherever_an_item_stands(likelihood, n_column
     scorer = model.model_.likelihood.prepare(
         model.model_.likelihood.components_of(model.model_.posterior)
     )
-    found = steady(scorer).log_densities(values)
-    np.testing.assert_allclose(found, scorer.log_densities(values), rtol=1e-4, atol=1e-3)
+    found = steady(scorer)(values)
+    np.testing.assert_allclose(found, scorer(values), rtol=1e-4, atol=1e-3)
 
 
 def test_mixtures_of_documents_give_the_same_row_wherever_a_document_stands():

@@ -87,7 +87,7 @@ def test_an_item_is_drawn_as_far_as_it_falls_short_of_its_own_component(name):
     values = draw_clumps(2, n_items=3, n_clumps=3).values
     likelihood, values = standard_items(name, values)
     own = likelihood.alone(values, np.arange(len(values)))
-    densities = likelihood.prepare(own).log_densities(values)  # of item by component
+    densities = likelihood.prepare(own)(values)  # of item by component
     divergences = np.maximum(np.diag(densities)[:, None] - densities, 0.0)
     rng, drawn = np.random.default_rng(0), np.zeros((3, 3))
 
@@ -153,7 +153,7 @@ def test_in_one_round_items_go_to_the_seed_whose_component_likes_them_best(name)
     found = components_of(values, seeds, likelihood, 1)
 
     alone = likelihood.alone(values, seeds)
-    best = likelihood.prepare(alone).log_densities(values).argmax(axis=1)
+    best = likelihood.prepare(alone)(values).argmax(axis=1)
     np.testing.assert_array_equal(found.counts, np.bincount(best, minlength=6))
     if name in WITH_MEANS:
         for k in range(6):

@@ -6,10 +6,11 @@ Everything is recomputed from the assignments alone, by plain numpy.
 import numpy as np
 import pytest
 
+from sparsetopics.inference import mover
 from sparsetopics.inference.local_step import Parameters
-from sparsetopics.inference.moves import phase, trimming
+from sparsetopics.inference.mover import is_exhausted, make_moves
+from sparsetopics.inference.moves import trimming
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.phase import is_exhausted, make_moves
 from sparsetopics.inference.moves.rival import Phase, Rival, RivalPlan, RivalRules
 from sparsetopics.inference.moves.standing import MoveTally, Standing
 from sparsetopics.model.likelihoods.words import Words
@@ -162,8 +163,8 @@ def scene(tmp_path, monkeypatch):
     moves = {kind.where: recorded(name) for name, kind in TRIMS.items()}
     monkeypatch.setattr(trimming, "imported", moves.__getitem__)
     plans = {kind.where: planned(name) for name, kind in RIVALS.items()}
-    monkeypatch.setattr(phase, "imported", plans.__getitem__)
-    monkeypatch.setattr(phase, "reorder_topics", recorded("reorder"))
+    monkeypatch.setattr(mover, "imported", plans.__getitem__)
+    monkeypatch.setattr(mover, "reorder_topics", recorded("reorder"))
     monkeypatch.setattr(Rival, "advanced", advanced)
     return Scene(standing, made, outcomes, moves, plans)
 
@@ -241,7 +242,7 @@ def test_a_rival_goes_on_while_merges_find_much(scene):
 
 
 def test_where_merges_find_a_little_a_cull_is_tried_first(scene, monkeypatch):
-    monkeypatch.setattr(phase, "SETTLED_SHARE", 0.5)
+    monkeypatch.setattr(mover, "SETTLED_SHARE", 0.5)
     scene.shrink_once("delete", 1)
 
     assert scene.phase() == ["merge", "delete", "plan cull", "lap of cull", "reorder"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsetopics.inference.moves.phase import reorder_topics
+from sparsetopics.inference.mover import reorder_topics
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from worlds.moved_collections import WORLDS, assert_sound, bytes_of, grown, table_of

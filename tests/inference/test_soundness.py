@@ -16,8 +16,7 @@ from sparsetopics.base.soundness import (
 )
 from sparsetopics.inference.moves.ledger import Failure, Ledger
 from sparsetopics.inference.moves.rival import RivalRules
-from sparsetopics.model.document_topics import DocumentTopics
-from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.responsibilities import DocumentTopics, Responsibilities
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.training import LocalOptions

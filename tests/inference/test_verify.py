@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from sparsetopics.inference.mover import make_moves
 from sparsetopics.inference.moves import trimming
 from sparsetopics.inference.moves.merge import merge_topics
-from sparsetopics.inference.moves.phase import make_moves
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.moves.trimming import verify_move
 from sparsetopics.model.word_counts import WordCounts

@@ -13,8 +13,8 @@ from sparsetopics.inference.laps import fit_here
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner
 from sparsetopics.inference.training import train
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
+from sparsetopics.model.responsibilities import DocumentTopics
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 from worlds.bars import ten_bars
 from worlds.dense_responsibilities import lda_globals

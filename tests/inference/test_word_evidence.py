@@ -7,11 +7,10 @@ import pytest
 from scipy.special import gammaln
 
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.moves.word_evidence import SAMPLING, WordEvidence
+from sparsetopics.inference.moves.word_evidence import SAMPLING, CountVariances, WordEvidence
 from sparsetopics.model.assignments import Assignments, Patch, overlaid
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import pairs_of
-from sparsetopics.model.variances import CountVariances
 from sparsetopics.model.word_counts import WordCounts
 from worlds.sparse_worlds import make_world
 
@@ -120,7 +119,7 @@ def test_pair_gains_are_those_of_brute_force():
     evidence = World(False).evidence()
     pairs = np.array(list(itertools.combinations(range(N_TOPICS), 2)))
 
-    gains = evidence.pair_gains(pairs)
+    gains = evidence.likelihood.merge_gains(evidence.components, pairs)
 
     for (a, b), gain in zip(pairs.tolist(), gains, strict=True):
         table = np.delete(evidence.table, b, axis=1)

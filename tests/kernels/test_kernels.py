@@ -13,8 +13,7 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.kernels.documents import fit_block
 from sparsetopics.kernels.types import Lists, Schedule, SparseShares, Weights
 from sparsetopics.kernels.words import fill_lists
-from sparsetopics.model.document_topics import DocumentTopics
-from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.responsibilities import DocumentTopics, Responsibilities
 from worlds.dense_responsibilities import dense_of, sparse_of
 from worlds.sparse_worlds import shuffled_rows
 

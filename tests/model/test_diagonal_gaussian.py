@@ -59,13 +59,13 @@ def test_in_one_dimension_it_is_the_full_gaussian():
 
     np.testing.assert_allclose(diagonal.log_evidence(ours), full.log_evidence(theirs), rtol=1e-10)
     np.testing.assert_allclose(
-        diagonal.prepare(ours).log_densities(values),
-        full.prepare(theirs).log_densities(values),
+        diagonal.prepare(ours)(values),
+        full.prepare(theirs)(values),
         rtol=1e-5,
     )
     np.testing.assert_allclose(
-        diagonal.predictive(ours).log_densities(values),
-        full.predictive(theirs).log_densities(values),
+        diagonal.predictive(ours)(values),
+        full.predictive(theirs)(values),
         rtol=1e-5,
     )
     normals = (

@@ -1,17 +1,18 @@
 """Sums over documents by component: against dense products, and without a trace of what went."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch, DocumentItems
 from sparsetopics.execution.executors import Executor
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.document_counts import DocumentCounts
-from sparsetopics.model.document_items import DocumentItems
 from sparsetopics.model.item_assignment import assign
-from sparsetopics.model.likelihoods.multinomial import WordScorer
+from sparsetopics.model.likelihoods.multinomial import word_log_densities
 from worlds.dense_responsibilities import dense_of
 from worlds.document_mixtures import draw_documents
 
@@ -23,7 +24,9 @@ def shares_of(batch, seed, sparsity=3):
     """Responsibilities as the engine makes them."""
     rng = np.random.default_rng(seed)
     logs = rng.normal(0.0, 0.2, (N_WORDS, N_TOPICS)).astype(np.float32)
-    found, _ = assign(batch, WordScorer(logs), np.zeros(N_TOPICS), sparsity, SERIAL)
+    found, _ = assign(
+        batch, partial(word_log_densities, logs), np.zeros(N_TOPICS), sparsity, SERIAL
+    )
     return found, dense_of(found, N_TOPICS)
 
 

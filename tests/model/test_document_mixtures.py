@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch, DocumentItemSource
 from sparsetopics.base.errors import RunError, ShapeError, VocabularyError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.batching import plan_batches
@@ -22,7 +22,6 @@ from sparsetopics.inference.course import Hooks
 from sparsetopics.inference.training import train
 from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture_weights import DPMixture
-from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.likelihoods.multinomial import Multinomial
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions

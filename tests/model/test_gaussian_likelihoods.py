@@ -76,20 +76,20 @@ def test_scorers_equal_a_loop_with_explicit_inverses(name, seed, n_columns, n_to
     found = likelihood.prepare(sum_items(likelihood, values, sparse(shares), n_topics))
 
     expected = plain_log_densities(prior, values, shares)
-    np.testing.assert_allclose(found.log_densities(values), expected, rtol=2e-5, atol=1e-3)
+    np.testing.assert_allclose(found(values), expected, rtol=2e-5, atol=1e-3)
 
 
 @each_likelihood
 def test_scorers_do_not_depend_on_blocks(name, monkeypatch):
     _, likelihood, values, shares = draw_world(name, 0, 40, 3, 20)
     scorer = likelihood.prepare(sum_items(likelihood, values, sparse(shares), 3))
-    whole = scorer.log_densities(values)
+    whole = scorer(values)
 
     monkeypatch.setattr(scorers, "PRODUCT_ENTRIES", 1)
     monkeypatch.setattr(scorers, "FEWEST_ROWS", 7)
 
-    np.testing.assert_allclose(scorer.log_densities(values), whole, rtol=1e-5)
-    assert scorer.log_densities(values[:0]).shape == (0, 3)
+    np.testing.assert_allclose(scorer(values), whole, rtol=1e-5)
+    assert scorer(values[:0]).shape == (0, 3)
 
 
 @pytest.mark.parametrize("shift", [0.0, 5.0])
@@ -108,7 +108,7 @@ def test_float32_scorers_are_good_to_a_thousandth_of_a_nat(shift):
         likelihood = kind.in_coordinates(as_they_are(64))
         likelihood = replace(likelihood, scale_matrix=1e-4 * np.diag(values.var(axis=0)))
         moments = sum_items(likelihood, values, sparse(np.ones((400, 1))), 1)
-        found = likelihood.prepare(moments).log_densities(values)
+        found = likelihood.prepare(moments)(values)
         dof, scale_matrices = likelihood.posterior(moments)[:2]
         mean = getattr(likelihood.posterior(moments), "means", np.zeros((1, 64)))[0]
         away = values - mean
@@ -258,7 +258,7 @@ def test_plug_in_densities_are_those_of_normals(diagonal):
     logs = np.column_stack(
         [multivariate_normal.logpdf(values, *pair) for pair in zip(means, covariances, strict=True)]
     )
-    np.testing.assert_allclose(scorer.log_densities(values), logs, rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(scorer(values), logs, rtol=1e-5, atol=1e-4)
     np.testing.assert_allclose(
         mixture_log_densities(scorer, weights, values),
         logsumexp(logs + np.log(weights), axis=1),

@@ -16,7 +16,7 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.local_step import batch_bound, elbo
-from sparsetopics.model.allocations import documents, sticks
+from sparsetopics.model.allocations import documents, hdp
 from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.likelihoods.words import Words
@@ -68,7 +68,7 @@ def oracle_cases():
 def engine_bound_of_frozen(visit, posterior, drawn, eta):
     """The engine's bound with θ written down everywhere: all topics, and the tail, are active."""
     batch, shares, theta = visit
-    concentration = sticks.concentrations_with_tail(drawn)
+    concentration = hdp.concentrations_with_tail(drawn)
     terms = sum_terms(
         batch, sparse_of(shares, np.float64), concentration[:-1], 0.0, Executor()
     ).with_tail()
@@ -87,7 +87,7 @@ def engine_bound_of_frozen(visit, posterior, drawn, eta):
         Words(len(counts), eta).elbo(WordCounts(counts), WordCounts(posterior.T - eta))
         + documents.bound_by_topic(terms, concentration).sum()
         + documents.bound_of_totals(terms, drawn.doc_concentration)
-        + sticks.elbo_sticks(drawn, terms.n_docs)
+        + hdp.elbo_sticks(drawn, terms.n_docs)
     )
 
 

@@ -112,7 +112,7 @@ def test_points_have_no_width():
     moments = sum_items(posterior, values, shares, 3)
 
     precisions = 0.5 + moments.counts
-    logs = [each.prepare(moments).log_densities(values) for each in (points, posterior)]
+    logs = [each.prepare(moments)(values) for each in (points, posterior)]
     np.testing.assert_allclose(logs[0] - logs[1], np.tile(1.5 / precisions, (30, 1)), rtol=1e-9)
     gap = posterior.log_evidence(moments) - points.log_evidence(moments)
     np.testing.assert_allclose(gap, 1.5 * np.log(0.5 / precisions), rtol=1e-9)
@@ -124,7 +124,7 @@ def test_small_spheres_far_from_the_mean_are_told_apart():
     likelihood = IsotropicGaussian(1e-6, 1e-9, as_they_are(2))
     moments = sum_items(likelihood, values, sparse(np.eye(3)), 3)
 
-    found = likelihood.prepare(moments).log_densities(values)
+    found = likelihood.prepare(moments)(values)
 
     assert found[0, 0] - found[0, 1] == pytest.approx(0.5, abs=0.01)
 

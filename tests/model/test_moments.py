@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from sparsetopics.base.batches import VectorBatch
 from sparsetopics.execution.executors import Executor, open_executor
-from sparsetopics.model.kd_tree import NodeSums
+from sparsetopics.model.kd_tree import NodeBatch, NodeSums
 from sparsetopics.model.likelihoods import moments as moments_module
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.node_batches import NodeBatch
 from worlds.gaussian_worlds import draw_items, draw_shares, sparse
 
 SERIAL = Executor()

@@ -5,8 +5,7 @@ import pytest
 from scipy.special import betaln, logsumexp, psi
 
 from sparsetopics.model.allocations.mixture import ItemTerms
-from sparsetopics.model.allocations.mixture_weights import DPMixture
-from sparsetopics.model.allocations.nested import NestedAllocation
+from sparsetopics.model.allocations.mixture_weights import DPMixture, NestedAllocation
 
 GAMMA = [0.3, 1.0, 10.0]
 

@@ -42,7 +42,7 @@ def test_a_predictive_density_is_a_ratio_of_evidences(name, seed, n_columns, n_t
     components = components.joined([components, likelihood.zeros(1)])
     further = draw_items(5, n_columns, rng)
 
-    found = likelihood.predictive(components).log_densities(further)
+    found = likelihood.predictive(components)(further)
 
     before = likelihood.log_evidence(components)
     for n in range(5):
@@ -62,7 +62,7 @@ def test_without_items_it_is_that_of_the_prior(name, seed, n_columns):
     values = draw_items(6, n_columns, rng) * np.float32(10.0) ** np.arange(6)[:, None]
     values = values.astype(np.float32)
 
-    found = likelihood.predictive(likelihood.zeros(1)).log_densities(values)[:, 0]
+    found = likelihood.predictive(likelihood.zeros(1))(values)[:, 0]
 
     expected = [reference_gaussian.predictive_log_density(prior, x) for x in values.astype(float)]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
@@ -76,7 +76,7 @@ def test_points_predict_with_their_variance_alone():
     components = sum_items(likelihood, values, sparse(np.ones((9, 1))), 1)
     components = components.joined([components, likelihood.zeros(1)])
 
-    found = likelihood.predictive(components).log_densities(values)
+    found = likelihood.predictive(components)(values)
 
     mean = values.astype(float).sum(axis=0) / (9.0 + likelihood.mean_precision)
     wider = 1.0 + 1.0 / likelihood.mean_precision
@@ -185,9 +185,9 @@ def test_the_scorer_of_a_model_takes_items_in_columns(name):
     own = model.likelihood
     inside = own.prepare(own.components_of(model.posterior))
 
-    found = model.scorer.log_densities(clumps.values)
+    found = model.scorer(clumps.values)
 
-    standard = inside.log_densities(own.coordinates(clumps.values))
+    standard = inside(own.coordinates(clumps.values))
     np.testing.assert_allclose(found, standard - own.coordinates.log_volume, rtol=1e-4, atol=1e-3)
 
 
@@ -201,7 +201,7 @@ def test_components_without_items_share_the_tail_s_density(name):
     model = model_of(name, values, shares, is_dp=True, coordinates=own)
     empty = model_of(name, values, np.c_[shares, np.zeros(40)], is_dp=True, coordinates=own)
 
-    logs = [each._predictive.log_densities(values) for each in (model, empty)]
+    logs = [each._predictive(values) for each in (model, empty)]
 
     np.testing.assert_allclose(logs[1][:, 2], logs[0][:, 2])
     np.testing.assert_allclose(logs[1][:, 3], logs[0][:, 2])

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln, polygamma
 
+from sparsetopics.inference.moves.word_evidence import CountVariances
 from sparsetopics.kernels.variances import correction, word_correction_changes
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.variances import CountVariances
 from worlds.sparse_worlds import make_world, worlds
 
 

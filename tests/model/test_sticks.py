@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, psi
 
 from sparsetopics.inference.local_step import elbo
-from sparsetopics.model.allocations import sticks
+from sparsetopics.model.allocations import hdp
 from sparsetopics.model.allocations.hdp import CONCENTRATION_RANGE, HDPAllocation
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import Sticks
@@ -50,7 +50,7 @@ def test_the_gradient_of_the_sticks_is_that_of_differences(seed, n_topics, n_doc
     rng = np.random.default_rng(seed)
     drawn = draw_sticks(rng, n_topics, gamma, alpha)
     terms = draw_weight_terms(rng, n_topics, n_docs, alpha)
-    value, by_mean, by_concentration = sticks.objective(drawn, terms)
+    value, by_mean, by_concentration = hdp.objective(drawn, terms)
 
     for field, gradient in (("means", by_mean), ("concentrations", by_concentration)):
         for k in range(n_topics):
@@ -59,7 +59,7 @@ def test_the_gradient_of_the_sticks_is_that_of_differences(seed, n_topics, n_doc
             for sign in (1, -1):
                 values = getattr(drawn, field).copy()
                 values[k] += sign * step
-                around.append(sticks.objective(drawn._replace(**{field: values}), terms)[0])
+                around.append(hdp.objective(drawn._replace(**{field: values}), terms)[0])
             difference = (around[0] - around[1]) / (2 * step)
             rounding = 1e-14 * abs(value) / step
             assert gradient[k] == pytest.approx(difference, rel=1e-5, abs=1e-6 + 10 * rounding)
@@ -72,13 +72,13 @@ def test_optimized_sticks_are_no_worse_and_stand_still(seed, n_topics, n_docs, a
     start = draw_sticks(rng, n_topics, gamma, alpha)
     terms = draw_weight_terms(rng, n_topics, n_docs, alpha)
 
-    found = sticks.optimized(start, terms)
+    found = hdp.optimized(start, terms)
 
-    before, after = (sticks.objective(each, terms)[0] for each in (start, found))
+    before, after = (hdp.objective(each, terms)[0] for each in (start, found))
     assert after >= before
-    again = sticks.objective(sticks.optimized(found, terms), terms)[0]
+    again = hdp.objective(hdp.optimized(found, terms), terms)[0]
     assert again - after <= 1e-6 * n_docs
-    _, by_mean, by_concentration = sticks.objective(found, terms)
+    _, by_mean, by_concentration = hdp.objective(found, terms)
     by_logit = by_mean * found.means * (1.0 - found.means) / n_docs
     by_log = by_concentration * found.concentrations / n_docs
     assert max(np.abs(by_logit).max(), np.abs(by_log).max()) < 1e-3
@@ -94,7 +94,7 @@ def test_the_optimum_does_not_depend_on_the_start(seed, n_topics, n_docs, alpha,
     ]
     starts += [draw_sticks(rng, n_topics, gamma, alpha) for _ in range(2)]
 
-    found = [sticks.objective(sticks.optimized(each, terms), terms)[0] for each in starts]
+    found = [hdp.objective(hdp.optimized(each, terms), terms)[0] for each in starts]
 
     assert max(found) - min(found) < 1e-4 * n_docs
 
@@ -110,7 +110,7 @@ def test_the_part_of_the_sticks_equals_mpmath(mean, exponent):
     concentration, n_docs, gamma, alpha = 10.0**exponent, 1000.0, 10.0, 0.5
     given = Sticks(np.array([mean]), np.array([concentration]), gamma, alpha)
 
-    found = sticks.elbo_sticks(given, n_docs)
+    found = hdp.elbo_sticks(given, n_docs)
 
     with mpmath.workdps(60):
         omega = mpmath.mpf(concentration)
@@ -137,7 +137,7 @@ def test_the_objective_holds_all_that_the_bound_says_of_the_sticks(
     rest = []
     for _ in range(4):
         allocation = HDPAllocation(draw_sticks(rng, n_topics, gamma, alpha))
-        value, _, _ = sticks.objective(allocation.sticks, terms)
+        value, _, _ = hdp.objective(allocation.sticks, terms)
         rest.append(allocation.elbo(terms) - value)
 
     np.testing.assert_allclose(rest, rest[0], rtol=1e-9, atol=1e-7)
@@ -172,10 +172,10 @@ def test_the_bound_of_the_normalizer_is_one(seed, alpha, n_topics, concentration
     weights = rng.dirichlet(np.full(n_topics + 1, concentration)) + 1e-6
     weights /= weights.sum()
     empty = Sticks(np.zeros(0), np.zeros(0), 1.0, alpha)
-    known = sticks.reweighted(weights[:-1], np.full(n_topics, 1e13), empty)
+    known = hdp.reweighted(weights[:-1], np.full(n_topics, 1e13), empty)
 
-    added = sticks.elbo_sticks(known._replace(concentrations=np.full(n_topics, 1e9)), 1.0)
-    added -= sticks.elbo_sticks(known._replace(concentrations=np.full(n_topics, 1e9)), 0.0)
+    added = hdp.elbo_sticks(known._replace(concentrations=np.full(n_topics, 1e9)), 1.0)
+    added -= hdp.elbo_sticks(known._replace(concentrations=np.full(n_topics, 1e9)), 0.0)
 
     exact = gammaln(alpha) - gammaln(alpha * weights).sum()
     assert added <= exact + 1e-6 * (1 + abs(exact))
@@ -241,9 +241,9 @@ def test_at_first_all_topics_and_the_tail_weigh_the_same(n_topics):
 def test_weights_that_leave_nothing_leave_the_smallest_tail_there_is():
     like = Sticks(np.zeros(0), np.zeros(0), 1.0, 0.5)
 
-    found = sticks.reweighted(np.array([0.25, 0.75, 0.0]), np.ones(3), like)
+    found = hdp.reweighted(np.array([0.25, 0.75, 0.0]), np.ones(3), like)
 
-    np.testing.assert_allclose(found.means, [0.25, 1.0, 0.0], atol=2 * sticks.SMALLEST)
+    np.testing.assert_allclose(found.means, [0.25, 1.0, 0.0], atol=2 * hdp.SMALLEST)
     assert (found.means > 0.0).all()
     assert (found.means < 1.0).all()
 

@@ -90,7 +90,7 @@ def test_responsibilities_are_those_of_the_posterior_not_of_its_mean(folder_of, 
     model = load_run(folder_of(likelihood)).model
     moments = model.likelihood.components_of(model.posterior)
     values = model.likelihood.coordinates(CLUMPS.values)
-    logs = model.likelihood.prepare(moments).log_densities(values)
+    logs = model.likelihood.prepare(moments)(values)
     logs = logs + model.mixture.expected_log_weights
 
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))

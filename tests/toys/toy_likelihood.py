@@ -34,7 +34,7 @@ class PoissonScorer(NamedTuple):
     log_rates: FloatArray  # (n_topics, n_columns)
     totals: FloatArray  # (n_topics,)
 
-    def log_densities(self, values: Vectors) -> FloatArray:
+    def __call__(self, values: Vectors) -> FloatArray:
         logs: FloatArray = np.einsum("nd,kd->nk", values.astype(np.float64), self.log_rates)
         return logs - self.totals
 
@@ -45,7 +45,7 @@ class NegativeBinomialScorer(NamedTuple):
     shapes: FloatArray  # (n_topics, n_columns)
     rates: FloatArray  # (n_topics,)
 
-    def log_densities(self, values: Vectors) -> FloatArray:
+    def __call__(self, values: Vectors) -> FloatArray:
         more = values.astype(np.float64)[:, None] + self.shapes
         logs = gammaln(more) - gammaln(self.shapes)
         rates = self.rates[:, None]

@@ -4,12 +4,11 @@ import numpy as np
 
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Hooks
-from sparsetopics.inference.moves.word_evidence import WordEvidence
+from sparsetopics.inference.moves.word_evidence import CountVariances, WordEvidence
 from sparsetopics.inference.training import train
 from sparsetopics.model.allocations import documents
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.statistics import added
-from sparsetopics.model.variances import CountVariances
 from sparsetopics.options.training import MoveOptions, TrainingOptions
 
 ALL = ("merge", "delete", "birth")

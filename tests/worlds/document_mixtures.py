@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.model.document_items import DocumentItemSource
+from sparsetopics.base.batches import DocumentBatch, DocumentItemSource
 from worlds.simulated_documents import as_source, batch_of_counts
 
 

@@ -9,11 +9,11 @@ from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools
+from sparsetopics.inference.moves.word_evidence import CountVariances
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import DocumentTerms, Statistics, added
-from sparsetopics.model.variances import CountVariances
 from sparsetopics.options.training import LocalOptions, TopicPrior, TrainingOptions
 from worlds.bars import ten_bars
 from worlds.dense_responsibilities import dense_of, memoized, visit_of

@@ -40,10 +40,9 @@ from sparsetopics.inference.moves.evidence import numbered
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.model.allocations.mixture import ItemTerms
-from sparsetopics.model.kd_tree import KdTree, n_products
+from sparsetopics.model.kd_tree import KdTree, LeafSource, NodeRecord, NodeSource, n_products
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.vector_likelihood import coordinates_of
-from sparsetopics.model.node_batches import LeafSource, NodeRecord, NodeSource
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Statistics, renumbered
 from sparsetopics.options.table import DEFAULT_TREE_TOLERANCE

@@ -19,11 +19,11 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.learners.accelerated import MomentGlobals, Nodes
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.model.allocations.mixture import ItemTerms
-from sparsetopics.model.allocations.nested import NestedAllocation
+from sparsetopics.model.allocations.mixture_weights import NestedAllocation
 from sparsetopics.model.item_assignment import assign_batch
+from sparsetopics.model.kd_tree import LeafSource, NodeSource
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
-from sparsetopics.model.node_batches import LeafSource, NodeSource
 from sparsetopics.options.training import LocalOptions
 
 SAMPLE_ITEMS = 50_000  # at least, if there are as many, from which the cost of nodes is estimated

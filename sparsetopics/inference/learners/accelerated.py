@@ -15,8 +15,8 @@ from sparsetopics.base.soundness import require
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.model.allocations.mixture import ItemTerms
+from sparsetopics.model.kd_tree import NodeBatch
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Statistics
 
@@ -26,7 +26,7 @@ MomentGlobals = Globals[Moments, Moments, ItemTerms]
 
 
 class GrownState(NamedTuple):
-    """All that survives between two steps; the last component is the tail (``nested``)."""
+    """All that survives between two steps; the last component is the tail."""
 
     total: MomentStatistics
     found: Responsibilities | None  # of the present outer nodes, if a step has seen them

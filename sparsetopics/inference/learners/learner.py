@@ -15,10 +15,9 @@ import numpy as np
 from sparsetopics.base.batches import Batch, IntArray, Source
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import D, Globals
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.memo import Memo
-from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.responsibilities import DocumentTopics, Responsibilities
 from sparsetopics.model.statistics import C, P, Statistics, Summary, T
 from sparsetopics.options.training import TrainingOptions
 

@@ -19,8 +19,8 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.inference.local_step import Globals, batch_bound
 from sparsetopics.model.assignments import Assignments, TopicChange, documents_in
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo, StoredArrays
+from sparsetopics.model.responsibilities import DocumentTopics
 from sparsetopics.model.statistics import (
     B,
     C,
@@ -177,17 +177,17 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
     ) -> tuple[MemoizedState[B, C, T], bool]:
         kept_old = False
         for visit in visits:
-            old = self.recall(state, visit.batch_id)
-            if old is not None and self._is_better(old, visit.summary, current):
+            former, new = state.per_batch.get(visit.batch_id), visit.summary
+            old = None if former is None else self.recall(state, visit.batch_id)
+            if old and self.keep_better and batch_bound(old, current) > batch_bound(new, current):
                 kept_old, state = True, state.renew_in_place(old)
                 continue
-            former = state.per_batch.get(visit.batch_id)
             kept = self._keep(visit, state)
             state = state._replace(
-                total=state.total.exchange_in_place(visit.summary, old, self.executor),
+                total=state.total.exchange_in_place(new, old, self.executor),
                 per_batch={**state.per_batch, visit.batch_id: kept},
             )
-            state = state.renew_in_place(visit.summary)
+            state = state.renew_in_place(new)
             if former is not None:
                 former.discard()
         return state, kept_old
@@ -211,12 +211,9 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         n_laps, changes = state.n_laps + 1, state.changes[seen:]
         return MemoizedState(None, total, per_batch, changes, renewed=None, n_laps=n_laps)
 
-    def recall(self, state: MemoizedState[B, C, T], batch_id: int) -> Summary[P, T] | None:
-        """What a batch contributes to the total; None if it was not visited yet."""
-        kept = state.per_batch.get(batch_id)
-        if kept is None:
-            return None
-        components = state.total.components
+    def recall(self, state: MemoizedState[B, C, T], batch_id: int) -> Summary[P, T]:
+        """What a batch that was visited contributes to the total."""
+        kept, components = state.per_batch[batch_id], state.total.components
         if not self.keep_assignments:
             arrays = kept.stored.load(components.check_batch)
             return Summary(components.restored(arrays), kept.terms)
@@ -250,9 +247,6 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
             arrays = Assignments(visit.documents, visit.responsibilities).to_arrays()
         stored, n_changes = self.memo.keep(arrays), len(state.changes)
         return KeptBatch(stored, documents, visit.summary.terms, n_changes, doc_topics)
-
-    def _is_better(self, old: Summary[P, T], new: Summary[P, T], current: Globals[C, P, T]) -> bool:
-        return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
 
     def check(
         self, state: MemoizedState[B, C, T], nothing: Statistics[C, T], source: Source[Batch]
@@ -288,7 +282,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
     ) -> Statistics[C, T]:
         """Sum the contributions of all batches again, on top of ``nothing``."""
         recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
-        return Statistics.sum((each for each in recalled if each is not None), nothing)
+        return Statistics.sum(recalled, nothing)
 
     def components(self, state: MemoizedState[B, C, T]) -> C:
         """The components of the data seen and, in the first lap, of the start for the rest."""

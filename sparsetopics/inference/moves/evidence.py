@@ -51,9 +51,6 @@ class Evidence(Protocol[B, C]):
     def likeness(self) -> FloatArray:
         """How alike topics are, (n_topics, n_topics), larger for topics that are more alike."""
 
-    def pair_gains(self, pairs: IntArray) -> FloatArray:
-        """log M(s_a + s_b) − log M(s_a) − log M(s_b), (n_pairs,)."""
-
     def families(
         self, samples: Mapping[int, Assignments[B]], n_children: int, rng: np.random.Generator
     ) -> tuple[C, IntArray]:
@@ -105,6 +102,17 @@ def numbered(topics: IntArray, n_topics: int) -> IntArray:
     numbers = np.full(n_topics, -1)
     numbers[topics] = np.arange(len(topics))
     return numbers
+
+
+def merged_numbers(pairs: IntArray, n_topics: int) -> tuple[IntArray, IntArray]:
+    """The topics that are left when the second of each of ``pairs`` joins the first, rising.
+
+    Also returns the new number of each of ``n_topics``. The pairs (n_pairs, 2) share no topic.
+    """
+    left = np.setdiff1d(np.arange(n_topics), pairs[:, 1])
+    numbers = numbered(left, n_topics)
+    numbers[pairs[:, 1]] = numbers[pairs[:, 0]]
+    return left, numbers
 
 
 def cosines(features: FloatArray | Float32Array) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch
 from sparsetopics.inference.item_step import K, components_of
-from sparsetopics.inference.moves.evidence import Focus, cosines, numbered
+from sparsetopics.inference.moves.evidence import Focus, cosines, merged_numbers, numbered
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V
@@ -54,9 +54,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
         return self.components.take(first).plus(self.components.take(second))
 
     def merged(self, pairs: IntArray, joint: Self) -> Self:
-        left = np.setdiff1d(np.arange(self.components.n_topics), pairs[:, 1])
-        place = numbered(left, self.components.n_topics)
-        place[pairs[:, 1]] = place[pairs[:, 0]]
+        left, place = merged_numbers(pairs, self.components.n_topics)
         by_topic = self.by_topic[left]
         by_topic[place[pairs[:, 0]]] = joint.by_topic
         components = self.components.renumbered(place, len(left))
@@ -65,9 +63,6 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
     def likeness(self) -> FloatArray:
         """The cosine of the components' features."""
         return cosines(self.components.features)
-
-    def pair_gains(self, pairs: IntArray) -> FloatArray:
-        return self.likelihood.merge_gains(self.components, pairs)
 
     def families(
         self,

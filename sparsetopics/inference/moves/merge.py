@@ -6,8 +6,8 @@ chosen so that no topic is in two of them; one pass over the assignments gives t
 all. Accept: pairs are tested one after the other, each against the state that the earlier ones
 left, with sticks optimised again (HDP15, MEMO13).
 
-The gain has two parts: that of the data comes from the evidence (``DirichletPrior.merge_gains``,
-``item_evidence``), that of the weights from ``allocations.pair_gains``.
+The gain has two parts: that of the data comes from the likelihood (``merge_gains``), that of the
+weights from ``allocations.pair_gains``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Generic, NamedTuple, Self
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.inference.moves.evidence import Evidence, numbered
+from sparsetopics.inference.moves.evidence import Evidence, merged_numbers
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Tools
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
@@ -76,7 +76,8 @@ def pair_gains(standing: Standing[B, C, P, T]) -> FloatArray:
     gains, together = standing.allocation.pair_gains(batches, standing.terms, standing.reference)
     pairs = _neighbours(standing.evidence.likeness(), together)
     of_data = np.full((n_topics, n_topics), -np.inf)
-    of_data[pairs[:, 0], pairs[:, 1]] = standing.evidence.pair_gains(pairs)
+    gained = standing.likelihood.merge_gains(standing.evidence.components, pairs)
+    of_data[pairs[:, 0], pairs[:, 1]] = gained
     return of_data + gains
 
 
@@ -123,9 +124,7 @@ class _Merged(NamedTuple, Generic[B, C, P, T]):
         columns = self.terms.by_topic  # sums over documents stay as they are
         columns[:, kept] = column
         terms = self.terms.with_topics(np.delete(columns, absorbed, axis=1))
-        left = np.delete(np.arange(len(self.by_topic)), absorbed)
-        new_topics = numbered(left, len(self.by_topic))
-        new_topics[absorbed] = new_topics[kept]
+        left, new_topics = merged_numbers(np.array([[kept, absorbed]]), len(self.by_topic))
         allocation = self.allocation.joined(new_topics, len(left))
         score = self.tools.score(by_topic, allocation, terms)
         if self.score - 2.0 * HOPE < score <= self.score:

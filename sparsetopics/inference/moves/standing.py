@@ -17,7 +17,7 @@ from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.evidence import Evidence
 from sparsetopics.inference.moves.item_evidence import ItemEvidence
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.word_evidence import WordEvidence
+from sparsetopics.inference.moves.word_evidence import CountVariances, WordEvidence
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.allocations.hdp import HDPAllocation
@@ -25,7 +25,6 @@ from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import B, C, P, T, added, renumbered
-from sparsetopics.model.variances import CountVariances
 from sparsetopics.options.table import Criterion
 
 

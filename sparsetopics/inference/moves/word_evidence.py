@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.inference.moves.evidence import Focus, cosines, numbered
+from sparsetopics.inference.moves.evidence import Focus, cosines, merged_numbers, numbered
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import variances as variance_kernels
 from sparsetopics.kernels import words as word_kernels
@@ -22,7 +22,7 @@ from sparsetopics.kernels.types import Rows
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.document_seeds import distant_shares
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.variances import CountVariances
+from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.word_counts import WordCounts, number_rows
 
 SAMPLING = (300, 5.0)  # documents at most, of each topic; with so many of its tokens each
@@ -75,9 +75,8 @@ class WordEvidence(NamedTuple):
         return WordCounts(self.table[:, pairs[:, 0]] + self.table[:, pairs[:, 1]])
 
     def merged(self, pairs: IntArray, joint: WordEvidence) -> WordEvidence:
-        left = np.setdiff1d(np.arange(self.table.shape[1]), pairs[:, 1])
-        places = np.searchsorted(left, pairs[:, 0])
-        after = self.take(left)
+        left, numbers = merged_numbers(pairs, self.table.shape[1])
+        after, places = self.take(left), numbers[pairs[:, 0]]
         after.table[:, places] = joint.table
         if after.spread is not None and joint.spread is not None:
             after.spread.put(places, joint.spread)
@@ -86,9 +85,6 @@ class WordEvidence(NamedTuple):
     def likeness(self) -> FloatArray:
         """The cosine of the square roots of counts."""
         return cosines(np.sqrt(self.table.T.astype(np.float32)))
-
-    def pair_gains(self, pairs: IntArray) -> FloatArray:
-        return self.likelihood.merge_gains(self.components, pairs)
 
     def families(
         self,
@@ -194,6 +190,65 @@ class WordScores(NamedTuple):
         """log M(S_k) and what the criterion adds for words and documents, (n_topics,), in nats."""
         of_words = likelihood.evidence_of_sums(self.sums, self.sizes) + self.corrections
         return of_words if spread is None else of_words + spread.doc_corrections
+
+
+class CountVariances(NamedTuple):
+    """How uncertain the counts of a collection are. All fields are sums over its documents.
+
+    The collapsed criterion is the ELBO with what the variances of expected counts add to it. At the
+    best q(φ) and q(π_d), the ELBO is the collapsed evidence with every E[lnΓ(a + n)] replaced by
+    lnΓ(a + E[n]). That is smaller, and the difference grows with the number of topics that share a
+    token. Collapsed variational inference keeps the difference to second order (Teh, Newman &
+    Welling 2006; for the HDP Teh, Kurihara & Welling 2008). Counts are treated as sums of
+    independent assignments, both the counts of a word in a topic (a = η) and those of a topic in a
+    document (a = α_k). Totals are not corrected. Moves of an HDP add ``HDPAllocation.prior_slack``.
+    The criterion approximates the evidence and is not a bound.
+    """
+
+    by_word: FloatArray  # (n_words, n_topics, 2)  Σ x r (1 − r) and Σ x log(1 − r)
+    doc_corrections: FloatArray  # (n_topics,)  for the documents' topic counts, in nats
+
+    @classmethod
+    def zeros(cls, n_words: int, n_topics: int) -> CountVariances:
+        return cls(np.zeros((n_words, n_topics, 2)), np.zeros(n_topics))
+
+    def add(
+        self, batch: DocumentBatch, found: Responsibilities, prior: FloatArray, scale: float = 1.0
+    ) -> None:
+        """Add documents (``scale`` 1) or take them out (-1), in place; ``prior`` is α_k."""
+        counts = batch.word_counts.astype(np.float64)
+        variance_kernels.add_variances(
+            batch.indptr, batch.word_ids, counts, found, prior, scale, *self
+        )
+
+    def copy(self) -> CountVariances:
+        return CountVariances(*(values.copy() for values in self))
+
+    def block(self, words: Rows, topics: IntArray) -> CountVariances:
+        """A copy for some words and topics, with the corrections for all documents."""
+        flat = self.by_word.reshape(len(self.by_word), -1)
+        columns = (2 * topics[:, None] + np.arange(2)).ravel()
+        block = word_kernels.take_block(flat, words, columns)
+        by_word = block.reshape(len(words), len(topics), 2)
+        return CountVariances(by_word, self.doc_corrections[topics])
+
+    def put_block(self, words: Rows, topics: IntArray, other: CountVariances) -> None:
+        """Replace these words and topics in place, and the corrections for documents."""
+        self.by_word[np.ix_(words, topics)] = other.by_word
+        self.doc_corrections[topics] = other.doc_corrections
+
+    def take(self, topics: IntArray) -> CountVariances:
+        """Only the chosen topics, in that order."""
+        return CountVariances(self.by_word.take(topics, axis=1), self.doc_corrections[topics])
+
+    def put(self, topics: IntArray, other: CountVariances) -> None:
+        """Replace the columns of ``topics`` by those of ``other``, in place."""
+        self.by_word[:, topics] = other.by_word
+        self.doc_corrections[topics] = other.doc_corrections
+
+    def word_corrections(self, counts: FloatArray, word_concentration: float) -> FloatArray:
+        """What the criterion adds to the ELBO for the words of each topic, (n_topics,), in nats."""
+        return variance_kernels.word_corrections(counts, self.by_word, word_concentration)
 
 
 def words_of_topic(assignments: Assignments[DocumentBatch], topic: int) -> DocumentBatch:

@@ -2,6 +2,17 @@
 
 β_k = u_k Π_{l<k} (1 − u_l) with u_k ~ Beta(1, γ); π_d ~ Dir(αβ_1, …, αβ_K, αβ_{>K}). Words use only
 the first K topics, so that bounds of different K compare (HDP15; Bryant & Sudderth 2012).
+
+The global step chooses q(u_k) = Beta(ρ_k ω_k, (1 − ρ_k) ω_k). With c_k = αE[β_k] and c_{K+1} =
+αE[β_{>K}], the terms of the ELBO that contain (ρ, ω) are
+
+    Σ_k { lnB(a_k, b_k) + (1 + D − a_k) E[log u_k] + (γ + D (K + 1 − k) − b_k) E[log(1 − u_k)] }
+    + Σ_{k≤K} [ c_k Σ_{d: k active} ψ(θ_dk) + (D − D_k) lnΓ(c_k) ] + D lnΓ(c_{K+1}),
+
+a_k = ρ_k ω_k, b_k = (1 − ρ_k) ω_k (HDP15). Where k is not active, θ_dk = c_k follows c (see
+``documents``); the paper freezes it there, which ties β to its former value. The gradient takes
+O(K) time: ∂c_l/∂ρ_k is c_k/ρ_k for l = k and −c_l/(1 − ρ_k) for l > k, so one reversed cumulative
+sum serves all k.
 """
 
 from __future__ import annotations
@@ -11,18 +22,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, psi
+from scipy.special import gammaln, logit, psi, xlogy
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.soundness import require
 from sparsetopics.execution.executors import Executor
-from sparsetopics.model.allocations import documents, sticks
+from sparsetopics.kernels import sticks as stick_kernels
+from sparsetopics.model.allocations import documents
 from sparsetopics.model.allocations.pair_gains import document_pair_gains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
 from sparsetopics.model.topic_posterior import Sticks
 from sparsetopics.options.training import TopicPrior
 
+SMALLEST = stick_kernels.SMALLEST  # distance of a stick mean from 0 and 1
 CONCENTRATION_RANGE = (1e-3, 1e4)  # of learned α and γ
 
 
@@ -42,7 +55,7 @@ class HDPAllocation:
         concentrations = 1.0 + prior.gamma + n_docs * (1.0 + np.arange(n_topics, 0.0, -1.0))
         empty = Sticks(np.zeros(0), np.zeros(0), prior.gamma, prior.doc_concentration)
         weights = np.full(n_topics, 1.0 / (n_topics + 1))
-        return cls(sticks.reweighted(weights, concentrations, empty))
+        return cls(reweighted(weights, concentrations, empty))
 
     @property
     def doc_concentration(self) -> FloatArray:
@@ -63,7 +76,7 @@ class HDPAllocation:
 
     @property
     def tail(self) -> float:
-        return float(sticks.concentrations_with_tail(self.sticks)[-1])
+        return float(concentrations_with_tail(self.sticks)[-1])
 
     @property
     def n_topics(self) -> int:
@@ -107,31 +120,31 @@ class HDPAllocation:
         return document_pair_gains(batches, terms.n_docs, reference)
 
     def elbo(self, terms: DocumentTerms) -> float:
-        """Σ_k H_k, the documents' Dirichlet part and the sticks' part (``sticks``), in nats.
+        """Σ_k H_k, the documents' Dirichlet part and the sticks' part (``elbo_sticks``), in nats.
 
         The tail is not active in any document.
         """
-        concentrations = sticks.concentrations_with_tail(self.sticks)
+        concentrations = concentrations_with_tail(self.sticks)
         bound = documents.bound_by_topic(terms.with_tail(), concentrations).sum()
         if self.lengths is None:
             bound += documents.bound_of_totals(terms, self.total_concentration)
         else:
             bound -= self.lengths.log_gamma_sum(self.total_concentration)
-        return float(bound + sticks.elbo_sticks(self.sticks, terms.n_docs))
+        return float(bound + elbo_sticks(self.sticks, terms.n_docs))
 
     def prior_slack(self, n_docs: float) -> float:
         """What ``elbo`` leaves out of Σ_d [lnΓ(α) − Σ_k lnΓ(αβ_k)] at E[β], in nats.
 
-        Its bound (``sticks.elbo_sticks``) takes lnΓ(1 + x) to be additive. The difference is zero
+        Its bound (``elbo_sticks``) takes lnΓ(1 + x) to be additive. The difference is zero
         if one topic has all weight and grows with the number of topics among which it is shared,
         so that the bound prefers one topic to two, most of all in short documents.
         """
-        weights = sticks.concentrations_with_tail(self.sticks)
+        weights = concentrations_with_tail(self.sticks)
         return n_docs * float(gammaln(1.0 + weights.sum()) - gammaln(1.0 + weights).sum())
 
     def updated(self, terms: DocumentTerms) -> HDPAllocation:
         """The global step: (ρ, ω) at their optimum, searched from their present values."""
-        return HDPAllocation(sticks.optimized(self.sticks, terms), self.lengths)
+        return HDPAllocation(optimized(self.sticks, terms), self.lengths)
 
     def joined(self, new_topics: IntArray, n_topics: int) -> HDPAllocation:
         """Topic k becomes part of ``new_topics[k]``, which takes its weight."""
@@ -151,8 +164,7 @@ class HDPAllocation:
         return self._of(self.weights[parents] / n_siblings, self.sticks.concentrations[parents])
 
     def _of(self, weights: FloatArray, concentrations: FloatArray) -> HDPAllocation:
-        reweighted = sticks.reweighted(weights, concentrations, self.sticks)
-        return HDPAllocation(reweighted, self.lengths)
+        return HDPAllocation(reweighted(weights, concentrations, self.sticks), self.lengths)
 
     def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> HDPAllocation:
         """The same weights with γ = K / −Σ_k E[log(1 − u_k)] and then α at their optimum."""
@@ -161,7 +173,7 @@ class HDPAllocation:
         means, concentrations, *_ = self.sticks
         left = psi((1.0 - means) * concentrations) - psi(concentrations)  # E[log(1 − u_k)]
         gamma = float(np.clip(-len(left) / left.sum(), *CONCENTRATION_RANGE))
-        shares = sticks.concentrations_with_tail(self.sticks) / self.sticks.doc_concentration
+        shares = concentrations_with_tail(self.sticks) / self.sticks.doc_concentration
         with_tail = terms.with_tail()
         inactive = terms.n_docs - with_tail.active_documents
 
@@ -180,3 +192,62 @@ class HDPAllocation:
     def reordered(self, order: IntArray) -> HDPAllocation:
         """The same topic weights in another order."""
         return self._of(self.weights[order], self.sticks.concentrations[order])
+
+
+# --- sticks ---------------------------------------------------------------------------------------
+def reweighted(weights: FloatArray, concentrations: FloatArray, like: Sticks) -> Sticks:
+    """Sticks with E[β] = ``weights`` and the given ω, (n_topics,) each; the tail has the rest.
+
+    The weights add up to less than one.
+    """
+    left = 1.0 - np.concatenate(([0.0], np.cumsum(weights[:-1])))
+    means = np.clip(weights / np.maximum(left, SMALLEST), SMALLEST, 1.0 - SMALLEST)
+    return like._replace(means=means, concentrations=concentrations)
+
+
+def elbo_sticks(sticks: Sticks, n_docs: float) -> float:
+    """E[log p(u)] − E[log q(u)] + D (K log α + Σ_{k≤K+1} E[log β_k]), in nats.
+
+    The last part bounds Σ_d [lnΓ(α) − Σ_k lnΓ(αβ_k)] from below for every α > 0: lnΓ(x) =
+    lnΓ(1 + x) − log x, and lnΓ(1 + x), convex and zero at 0, is superadditive.
+    """
+    n_topics = len(sticks.means)
+    gamma, alpha = sticks.top_concentration, sticks.doc_concentration
+    of_sticks = stick_kernels.stick_terms(
+        sticks.means, sticks.concentrations, n_docs, gamma, np.empty(n_topics), np.empty(n_topics)
+    )
+    return float(of_sticks + n_topics * (np.log(gamma) + n_docs * np.log(alpha)))
+
+
+def concentrations_with_tail(sticks: Sticks) -> FloatArray:
+    """αE[β_1], …, αE[β_K], αE[β_{>K}], (n_topics + 1,)."""
+    left = np.concatenate(([1.0], np.cumprod(1.0 - sticks.means)))
+    return sticks.doc_concentration * np.append(sticks.means, 1.0) * left
+
+
+def objective(sticks: Sticks, terms: DocumentTerms) -> tuple[float, FloatArray, FloatArray]:
+    """The terms above in nats, up to a constant, and their gradients by ρ and ω, (n_topics,)."""
+    by_mean, by_concentration = np.empty_like(sticks.means), np.empty_like(sticks.means)
+    value = stick_kernels.stick_terms(
+        sticks.means, sticks.concentrations, terms.n_docs, sticks.top_concentration,
+        by_mean, by_concentration,
+    )  # fmt: skip
+    value += stick_kernels.add_weight_terms(
+        sticks.means, terms.n_docs, sticks.doc_concentration,
+        terms.active_documents, terms.summed_digamma, by_mean,
+    )  # fmt: skip
+    return value, by_mean, by_concentration
+
+
+def optimized(start: Sticks, terms: DocumentTerms) -> Sticks:
+    """(ρ, ω) at a maximum of ``objective``, by L-BFGS from ``start``, and never worse than that."""
+    # np.log takes other roundings on processors with other vectors.
+    logs = xlogy(1.0, start.concentrations)
+    found = stick_kernels.best_sticks(
+        np.concatenate((logit(start.means), logs)), terms.n_docs, start.top_concentration,
+        start.doc_concentration, terms.active_documents, terms.summed_digamma,
+    )  # fmt: skip
+    means, concentrations = np.empty_like(start.means), np.empty_like(start.means)
+    stick_kernels.unpack(found, means, concentrations)
+    best = start._replace(means=means, concentrations=concentrations)
+    return best if objective(best, terms)[0] > objective(start, terms)[0] else start

@@ -15,6 +15,7 @@ peak, so that an empty component adds exactly zero.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -126,18 +127,19 @@ class DiagonalGaussian(VectorLikelihood):
         distances = (shapes[:, None] / rates * batch.scatter(means)).sum(axis=1)
         return float((batch.counts * self._constants(posterior) - 0.5 * distances).sum())
 
-    def prepare(self, moments: Moments) -> scorers.DiagonalScorer:
+    def prepare(self, moments: Moments) -> scorers.Scorer[Vectors]:
         posterior = self.posterior(moments)
         precisions = posterior.shapes[:, None] / posterior.rates
         constants = self._constants(posterior)
         return scorers.diagonal_scorer(posterior.means, precisions, constants)
 
-    def predictive(self, components: Moments) -> scorers.ColumnStudentScorer:
+    def predictive(self, components: Moments) -> scorers.Scorer[Vectors]:
         shapes, rates, means, mean_precisions = self.posterior(components)
         wider = (1.0 + 1.0 / mean_precisions)[:, None]
         logs = gammaln(shapes + 0.5) - gammaln(shapes) - 0.5 * LOG_TWO_PI
         constants = self.n_columns * logs - 0.5 * np.log(wider * rates).sum(axis=1)
-        return scorers.ColumnStudentScorer(means, 0.5 / (wider * rates), shapes, constants)
+        student = scorers.column_student_log_densities
+        return partial(student, means, 0.5 / (wider * rates), shapes, constants)
 
     def prepare_nodes(self, moments: Moments) -> scorers.NodeScorer:
         posterior = self.posterior(moments)
@@ -259,7 +261,7 @@ class IsotropicGaussian(VectorLikelihood):
         constants = self._constants(posterior) - 0.5 * squares / variance
         return scorers.SphereScorer(means / variance, constants, 1.0 / variance)
 
-    def predictive(self, components: Moments) -> scorers.DiagonalScorer:
+    def predictive(self, components: Moments) -> scorers.Scorer[Vectors]:
         means, mean_precisions = self.posterior(components)
         is_point = (components.counts > 0.0) & self.at_modes
         variances = self.standard_variance * np.where(is_point, 1.0, 1.0 + 1.0 / mean_precisions)

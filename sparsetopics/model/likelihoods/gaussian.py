@@ -17,6 +17,7 @@ scale matrix B_k (1 + 1/κ_k) / n (Murphy 2007, eq. 258).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -129,7 +130,7 @@ class WishartLikelihood(VectorLikelihood):
         factors /= np.sqrt(posterior.degrees_of_freedom)[:, None, None]
         return scorers.triangular_scorer(posterior.means, factors, constants)
 
-    def predictive(self, components: Moments) -> scorers.StudentScorer:
+    def predictive(self, components: Moments) -> scorers.Scorer[Vectors]:
         dof, scale_matrices, means, mean_precisions = self._with_means(components)
         free, n_columns = dof - self.n_columns + 1.0, self.n_columns
         scales = (1.0 + 1.0 / mean_precisions) / free
@@ -138,7 +139,7 @@ class WishartLikelihood(VectorLikelihood):
         constants -= 0.5 * (n_columns * np.log(np.pi * free) + normals.log_determinants(factors))
         distances = scorers.triangular_scorer(means, factors, np.zeros(len(means)))
         distances = distances._replace(is_steady=True)
-        return scorers.StudentScorer(distances, free, n_columns, constants)
+        return partial(scorers.student_log_densities, distances, free, n_columns, constants)
 
     def prepare_nodes(self, moments: Moments) -> scorers.NodeScorer:
         posterior = self._with_means(moments)

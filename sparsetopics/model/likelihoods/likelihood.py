@@ -48,6 +48,9 @@ class Likelihood(Protocol[C, P_contra]):
         """Σ_k E[log p(s_k | φ_k)] of a batch's statistics, in nats; for words and vectors only."""
         raise NotImplementedError(f"{type(self).__name__} has exact local steps alone")
 
+    def merge_gains(self, components: C, pairs: IntArray) -> FloatArray:
+        """log M(s_a + s_b) − log M(s_a) − log M(s_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
+
     def learned(self, components: C) -> Self:
         """The likelihood with the prior's concentrations at their optimum, if they are learned."""
         return self
@@ -67,9 +70,6 @@ class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
     @abstractmethod
     def prepare(self, components: C) -> Scorer[V_contra]:
         """What computes E[log p(x|φ_k)] of items under the posterior of ``components``."""
-
-    def merge_gains(self, components: C, pairs: IntArray) -> FloatArray:
-        """log M(s_a + s_b) − log M(s_a) − log M(s_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
 
     def seeding(self, components: C | None = None) -> Self:
         """The likelihood under which seeds are chosen, and items first assigned to them.

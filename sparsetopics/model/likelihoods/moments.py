@@ -19,9 +19,8 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels import trees as tree_kernels
 from sparsetopics.kernels.types import Float32Array
-from sparsetopics.model.kd_tree import NodeSums
+from sparsetopics.model.kd_tree import NodeBatch, NodeSums
 from sparsetopics.model.likelihoods.scorers import unpacked
-from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
 
 BLOCK_ITEMS = 1024  # items gathered for one matrix product
@@ -102,7 +101,7 @@ class Moments(NamedTuple):
         return Moments(*(factor * values for values in self))
 
     def with_empty_tail(self) -> Moments:
-        """What posteriors follow from if the last topic's is always the prior (``nested``)."""
+        """What posteriors follow from if the last topic is a tail, whose posterior is the prior."""
         kept = self.accumulator()
         for values in kept:
             values[-1] = 0.0

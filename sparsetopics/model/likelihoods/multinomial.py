@@ -8,6 +8,7 @@ the same for all components, is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from sparsetopics.model.document_counts import DocumentCounts, SparseDocumentCou
 from sparsetopics.model.likelihoods import document_seeds
 from sparsetopics.model.likelihoods.document_seeds import background_of
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, Posterior
+from sparsetopics.model.likelihoods.scorers import Scorer
 from sparsetopics.model.likelihoods.words import DirichletPrior
 from sparsetopics.options.training import TrainingOptions
 
@@ -38,18 +40,17 @@ class DirichletPosterior(NamedTuple):
         return short_repr(self, "topic_word_posterior")
 
 
-class WordScorer(NamedTuple):
-    """Σ_v x_v log weight_vk of documents."""
+def word_log_densities(
+    log_weights: Float32Array,  # (n_words, n_topics)
+    values: DocumentBatch,
+) -> FloatArray:
+    """Σ_v x_v log weight_vk of documents, (n_docs, n_topics).
 
-    log_weights: Float32Array  # (n_words, n_topics)
-
-    def log_densities(self, values: DocumentBatch) -> FloatArray:
-        """(n_docs, n_topics), summed in float64 because documents may have any number of words."""
-        out = np.zeros((len(values), self.log_weights.shape[1]))
-        item_kernels.add_word_logs(
-            values.indptr, values.word_ids, values.word_counts, self.log_weights, out
-        )
-        return out
+    It is summed in float64 because documents may have any number of words.
+    """
+    out = np.zeros((len(values), log_weights.shape[1]))
+    item_kernels.add_word_logs(values.indptr, values.word_ids, values.word_counts, log_weights, out)
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,9 @@ class Multinomial(
     def zeros(self, n_topics: int) -> DocumentCounts:
         return DocumentCounts.zeros(self.n_words, n_topics)
 
-    def prepare(self, components: DocumentCounts) -> WordScorer:
+    def prepare(self, components: DocumentCounts) -> Scorer[DocumentBatch]:
         logs = self.expected_logs(components.table, components.table.sum(axis=0))
-        return WordScorer(logs.astype(np.float32))
+        return partial(word_log_densities, logs.astype(np.float32))
 
     def distant_seeds(
         self, values: DocumentBatch, n_seeds: int, rng: np.random.Generator
@@ -103,7 +104,8 @@ class Multinomial(
         table = np.ascontiguousarray(by_topic.T) - self.word_concentration
         return DocumentCounts(np.zeros(len(by_topic)), table)
 
-    def predictive(self, components: DocumentCounts) -> WordScorer:
+    def predictive(self, components: DocumentCounts) -> Scorer[DocumentBatch]:
         """Σ_v x_v log E[φ_kv]: words of a document are drawn from the mean of the posterior."""
         weights = components.table + self.word_concentration
-        return WordScorer(np.log(weights / weights.sum(axis=0)).astype(np.float32))
+        logs = np.log(weights / weights.sum(axis=0))
+        return partial(word_log_densities, logs.astype(np.float32))

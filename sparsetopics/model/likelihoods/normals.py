@@ -50,7 +50,7 @@ def mixture_log_densities(
     totals = np.empty(len(values))
     for low in range(0, len(values), BLOCK_ITEMS):
         block = slice(low, low + BLOCK_ITEMS)
-        logs = scorer.log_densities(values[block]).astype(np.float64)
+        logs = scorer(values[block]).astype(np.float64)
         totals[block] = logsumexp(logs, b=weights, axis=1)
     return totals
 

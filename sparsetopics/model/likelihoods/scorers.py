@@ -12,7 +12,7 @@ fixed. Inference uses ``steady`` scorers, which add in a fixed order and take ab
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.coordinates import LARGEST_SCORED, Coordinates
-from sparsetopics.model.node_batches import NodeRows
+from sparsetopics.model.kd_tree import NodeRows
 
 SLICE_COLUMNS = 16  # rows of A_k in one product: at 64 columns this saves a third of the work
 PRODUCT_ENTRIES = 2**20  # entries of one product, which is squared while it is in the cache
@@ -31,9 +31,9 @@ V_contra = TypeVar("V_contra", bound=Rows, contravariant=True)
 
 
 class Scorer(Protocol[V_contra]):
-    """What the local step asks of a likelihood."""
+    """What the local step asks of a likelihood: a function, but no closure: models are pickled."""
 
-    def log_densities(self, values: V_contra) -> Float32Array | FloatArray:
+    def __call__(self, values: V_contra, /) -> Float32Array | FloatArray:
         """log p(x | k) of each row and topic, or its expectation, (n_items, n_topics)."""
 
 
@@ -56,7 +56,7 @@ class TriangularScorer(NamedTuple):
     constants: Float32Array  # (n_topics,)
     is_steady: bool = False
 
-    def log_densities(self, values: Vectors) -> Float32Array:
+    def __call__(self, values: Vectors) -> Float32Array:
         """(n_items, n_topics), computed in blocks of items."""
         n_topics = len(self.constants)
         out = np.zeros((len(values), n_topics), np.float32)
@@ -64,34 +64,14 @@ class TriangularScorer(NamedTuple):
         n_rows = max(PRODUCT_ENTRIES // widest, FEWEST_ROWS)
         buffer = np.empty(min(n_rows, len(values)) * widest, np.float32)
         for low in range(0, len(values), n_rows):
-            self._add_squares(values[low : low + n_rows], buffer, out[low : low + n_rows])
-        out *= np.float32(-0.5)
-        out += self.constants
-        return out
-
-    def _add_squares(self, values: Vectors, buffer: Float32Array, out: Float32Array) -> None:
-        values = np.asarray(values, np.float32)
-        for factors, offsets in zip(self.slices, self.offsets, strict=True):
-            products = buffer[: len(values) * len(offsets)].reshape(len(values), -1)
-            if self.is_steady:
-                item_kernels.multiply(values, factors, products)
-            else:
-                np.matmul(values[:, : len(factors)], factors, out=products)
-            item_kernels.add_squares(products, offsets, out)
-
-
-class DiagonalScorer(NamedTuple):
-    """constant_k − ½ Σ_d (scale_kd (x_d − m_kd))²."""
-
-    means: Float32Array  # (n_columns, n_topics)
-    scales: Float32Array  # (n_columns, n_topics)
-    constants: Float32Array  # (n_topics,)
-
-    def log_densities(self, values: Vectors) -> Float32Array:
-        """(n_items, n_topics)."""
-        out = np.zeros((len(values), len(self.constants)), np.float32)
-        values = np.asarray(values, np.float32)
-        item_kernels.add_scaled_squares(values, self.means, self.scales, out)
+            rows = np.asarray(values[low : low + n_rows], np.float32)
+            for factors, offsets in zip(self.slices, self.offsets, strict=True):
+                products = buffer[: len(rows) * len(offsets)].reshape(len(rows), -1)
+                if self.is_steady:
+                    item_kernels.multiply(rows, factors, products)
+                else:
+                    np.matmul(rows[:, : len(factors)], factors, out=products)
+                item_kernels.add_squares(products, offsets, out[low : low + n_rows])
         out *= np.float32(-0.5)
         out += self.constants
         return out
@@ -109,7 +89,7 @@ class SphereScorer(NamedTuple):
     precision: float  # 1 / σ²
     is_steady: bool = False
 
-    def log_densities(self, values: Vectors) -> FloatArray:
+    def __call__(self, values: Vectors) -> FloatArray:
         """(n_items, n_topics)."""
         away = values.astype(np.float64)
         out = np.empty((len(values), len(self.constants)))
@@ -122,54 +102,44 @@ class SphereScorer(NamedTuple):
         return out
 
 
-class StudentScorer(NamedTuple):
+def student_log_densities(
+    distances: TriangularScorer,  # −½ |A_k (x − m_k)|²
+    degrees_of_freedom: FloatArray,  # (n_topics,)  n_k
+    n_columns: int,  # D
+    constants: FloatArray,  # (n_topics,)
+    values: Vectors,
+) -> FloatArray:
     """log t(x | n_k, m_k, S_k) = constant_k − ½ (n_k + D) log(1 + |A_k (x − m_k)|² / n_k)."""
-
-    distances: TriangularScorer  # −½ |A_k (x − m_k)|²
-    degrees_of_freedom: FloatArray  # (n_topics,)  n_k
-    n_columns: int  # D
-    constants: FloatArray  # (n_topics,)
-
-    def log_densities(self, values: Vectors) -> FloatArray:
-        """(n_items, n_topics)."""
-        dof = self.degrees_of_freedom
-        out = self.distances.log_densities(values).astype(np.float64)
-        np.log1p(out * (-2.0 / dof), out=out)
-        out *= -0.5 * (dof + self.n_columns)
-        out += self.constants
-        return out
+    out = distances(values).astype(np.float64)
+    np.log1p(out * (-2.0 / degrees_of_freedom), out=out)
+    out *= -0.5 * (degrees_of_freedom + n_columns)
+    out += constants
+    return out
 
 
-class ColumnStudentScorer(NamedTuple):
+def column_student_log_densities(
+    means: FloatArray,  # (n_topics, n_columns)
+    scales: FloatArray,  # (n_topics, n_columns)  s
+    shapes: FloatArray,  # (n_topics,)  a, half the degrees of freedom
+    constants: FloatArray,  # (n_topics,)
+    values: Vectors,
+) -> FloatArray:
     """constant_k − (a_k + ½) Σ_d log(1 + s_kd (x_d − m_kd)²): Student-t in each column."""
-
-    means: FloatArray  # (n_topics, n_columns)
-    scales: FloatArray  # (n_topics, n_columns)  s
-    shapes: FloatArray  # (n_topics,)  a, half the degrees of freedom
-    constants: FloatArray  # (n_topics,)
-
-    def log_densities(self, values: Vectors) -> FloatArray:
-        """(n_items, n_topics)."""
-        out = np.zeros((len(values), len(self.constants)))
-        for d in range(values.shape[1]):
-            squares = (values[:, d, None] - self.means[:, d]) ** 2
-            out += np.log1p(squares * self.scales[:, d])
-        out *= -(self.shapes + 0.5)
-        out += self.constants
-        return out
+    out = np.zeros((len(values), len(constants)))
+    for d in range(values.shape[1]):
+        out += np.log1p((values[:, d, None] - means[:, d]) ** 2 * scales[:, d])
+    out *= -(shapes + 0.5)
+    out += constants
+    return out
 
 
-class ColumnScorer(NamedTuple):
+def log_densities_of_columns(
+    coordinates: Coordinates, standard: Scorer[Vectors], values: Vectors
+) -> FloatArray:
     """Log densities of items in columns, from those in standard coordinates."""
-
-    coordinates: Coordinates
-    standard: Scorer[Vectors]
-
-    def log_densities(self, values: Vectors) -> FloatArray:
-        """(n_items, n_topics)."""
-        logs = self.standard.log_densities(self.coordinates(values, LARGEST_SCORED))
-        lost = self.coordinates.misfits(values) + self.coordinates.log_volume
-        return np.subtract(logs, lost[:, None], dtype=np.float64)
+    logs = standard(coordinates(values, LARGEST_SCORED))
+    lost = coordinates.misfits(values) + coordinates.log_volume
+    return np.subtract(logs, lost[:, None], dtype=np.float64)
 
 
 def triangular_scorer(
@@ -197,13 +167,24 @@ def diagonal_scorer(
     means: FloatArray,  # (n_topics, n_columns)
     precisions: FloatArray,  # (n_topics, n_columns)
     constants: FloatArray,  # (n_topics,)
-) -> DiagonalScorer:
+) -> Scorer[Vectors]:
     """constant_k − ½ Σ_d precision_kd (x_d − m_kd)²."""
-    return DiagonalScorer(
+    return partial(
+        _diagonal_log_densities,
         np.ascontiguousarray(means.T, np.float32),
         np.ascontiguousarray(np.sqrt(precisions).T, np.float32),
         constants.astype(np.float32),
     )
+
+
+def _diagonal_log_densities(
+    means: Float32Array, scales: Float32Array, constants: Float32Array, values: Vectors
+) -> Float32Array:
+    out = np.zeros((len(values), len(constants)), np.float32)
+    item_kernels.add_scaled_squares(np.asarray(values, np.float32), means, scales, out)
+    out *= np.float32(-0.5)
+    out += constants
+    return out
 
 
 # --- nodes of a kd-tree ---------------------------------------------------------------------------
@@ -221,7 +202,7 @@ class NodeScorer(NamedTuple):
     def take(self, topics: slice) -> NodeScorer:
         return NodeScorer(*(values[..., topics] for values in self))
 
-    def log_densities(self, values: NodeRows) -> FloatArray:
+    def __call__(self, values: NodeRows) -> FloatArray:
         """(n_nodes, n_topics)."""
         logs: FloatArray = values.means @ self.linear
         logs += values.mean_products @ self.products

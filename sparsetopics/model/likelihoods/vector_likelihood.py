@@ -121,7 +121,7 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         nearest = np.full(len(values), np.inf)
         while True:
             seed = self.alone(values, np.array(chosen[-1:]))
-            log_densities = steady(self.prepare(seed)).log_densities(values)[:, 0]
+            log_densities = steady(self.prepare(seed))(values)[:, 0]
             # Rounding must not give a negative distance, nor the seed itself a positive one. Items
             # like the seed have none either: steady scorers round them as they round the seed.
             nearest = np.minimum(nearest, np.maximum(own - log_densities, 0.0))
@@ -137,7 +137,7 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         for low in range(0, len(values), ITEMS_AT_ONCE):
             some = slice(low, low + ITEMS_AT_ONCE)
             scorer = steady(self.prepare(self.alone(values, some)))
-            found[some] = np.diag(scorer.log_densities(values[some]))
+            found[some] = np.diag(scorer(values[some]))
         return found
 
 
