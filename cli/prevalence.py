@@ -173,7 +173,7 @@ def _lines(found: Prevalence | Effects, labels: Labels) -> list[str]:
     from sparsetopics.answers.prevalence import Prevalence
 
     heads, estimates = found.heads[:PRINTED_GROUPS], found.estimates
-    sizes = found.means.n_documents.tolist() if isinstance(found, Prevalence) else []
+    sizes = found.n_documents if isinstance(found, Prevalence) else []
     columns = []
     for number, head in enumerate(short_names(heads, HEAD)):
         pairs = zip(estimates.value[number], estimates.standard_error[number], strict=True)
