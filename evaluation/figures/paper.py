@@ -65,6 +65,7 @@ STYLE: figures.Settings = figures.STYLE | {
     "axes.titlepad": 3,
     "lines.linewidth": 1.0,
     "lines.markersize": 3,
+    "savefig.dpi": 300,
     "pdf.fonttype": 42,  # fonts are embedded as TrueType, which publishers ask for
     "svg.fonttype": "path",  # letters are outlines, the same on every machine
 }
@@ -90,18 +91,17 @@ class PaperFigure(Figure):
         fname: str | PathLike[str] | IO[bytes],
         *,
         format: str | None = None,
-        dpi: float = 300.0,
         metadata: Mapping[str, str | None] | None = None,
         transparent: bool | None = None,
-        **options: str | None,
+        **options: str | float | None,
     ) -> None:
-        """Write the figure without a date, and with 300 dots per inch unless asked otherwise."""
+        """Write the figure without a date."""
         named = "" if isinstance(fname, IOBase) else Path(str(fname)).suffix[1:].lower()
         ending = format or named or "png"
         metadata = {**WITHOUT_DATE.get(ending, {}), **(metadata or {})}
         with styled():
             super().savefig(
-                fname, transparent=transparent, format=ending, dpi=dpi, metadata=metadata, **options
+                fname, transparent=transparent, format=ending, metadata=metadata, **options
             )
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:

@@ -66,7 +66,12 @@ def scored_report(
         of_words = isinstance(heldout, Corpus)
         noun, coherence_corpus = ("documents", name) if of_words else ("items", "")
         facts = {f"{noun} scored": f"{n_scored:,}"}
-    subjects = [scored_subject(card, heldout, workers=workers) for card in cards]
+    subjects = [
+        topic_subject(card.topics, heldout, card, workers=workers)
+        if isinstance(card, Scorecard)
+        else mixture_subject(card.run, heldout, card, workers=workers)
+        for card in cards
+    ]
     seen = "training" if all(card.in_sample for card in cards) else "held-out"
     return Report(
         title=_title(subjects, title),
@@ -78,13 +83,6 @@ def scored_report(
         examples_corpus="" if heldout is None else name,
         scoring=facts,
     )
-
-
-def scored_subject(card: AnyCard, heldout: AnyCorpus | None, *, workers: int) -> Subject:
-    """Return what a page shows of a scored model, with examples from ``heldout``."""
-    if isinstance(card, Scorecard):
-        return topic_subject(card.topics, heldout, card, workers=workers)
-    return mixture_subject(card.run, heldout, card, workers=workers)
 
 
 def _title(subjects: Sequence[Subject], of_one: str) -> str:
