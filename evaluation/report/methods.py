@@ -14,8 +14,8 @@ from sparsetopics.corpora.text.candidates import read_candidates
 from sparsetopics.corpora.text.pruning import document_limits, prune
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 from sparsetopics.evaluation.report.report import shown_runs
+from sparsetopics.evaluation.report.report_content import Fact, number
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
-from sparsetopics.evaluation.report.subject import Fact, number
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import MODELS

@@ -28,8 +28,15 @@ from sparsetopics.evaluation.report.overview import (
     page_themes,
     plain_overview,
 )
+from sparsetopics.evaluation.report.report_content import (
+    Similarity,
+    Subject,
+    Tile,
+    Trace,
+    minus,
+    number,
+)
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
-from sparsetopics.evaluation.report.subject import Similarity, Subject, Tile, Trace, minus, number
 from sparsetopics.evaluation.report.topic_browser import browser_words
 from sparsetopics.evaluation.report.topic_map import jensen_shannon_distances, map_topics
 from sparsetopics.evaluation.report.topic_path import number_choice

@@ -26,7 +26,7 @@ from sparsetopics.evaluation.report.page_data import (
     heat_map,
     tree_data,
 )
-from sparsetopics.evaluation.report.report_content import Report
+from sparsetopics.evaluation.report.report_content import Report, Subject, Trace
 from sparsetopics.evaluation.report.report_record import render_json
 from sparsetopics.evaluation.report.side_by_side import (
     differences,
@@ -34,7 +34,6 @@ from sparsetopics.evaluation.report.side_by_side import (
     short_names,
     table_of,
 )
-from sparsetopics.evaluation.report.subject import Subject, Trace
 from sparsetopics.evaluation.report.web_files import packaged, templates
 from sparsetopics.measures.paired import Estimate
 from sparsetopics.options.registry import MOVE_COUNTS

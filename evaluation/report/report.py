@@ -17,8 +17,7 @@ from sparsetopics.evaluation.report.division import Division, division
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.overview import page_themes
 from sparsetopics.evaluation.report.page import write_page
-from sparsetopics.evaluation.report.report_content import Report
-from sparsetopics.evaluation.report.subject import Fact, Subject
+from sparsetopics.evaluation.report.report_content import Fact, Report, Subject
 from sparsetopics.evaluation.report.topic_path import shown_number, topic_path_section
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard

@@ -13,8 +13,7 @@ import numpy as np
 
 from sparsetopics.answers.representatives import RepresentativeDocument
 from sparsetopics.base.wording import excerpt
-from sparsetopics.evaluation.report.report_content import Report
-from sparsetopics.evaluation.report.subject import Subject
+from sparsetopics.evaluation.report.report_content import Report, Subject
 
 DIGITS = 6  # that matter
 # Attributes of dataclasses, structs and named tuples

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sparsetopics.base.wording import listed
-from sparsetopics.evaluation.report.subject import Fact, minus
+from sparsetopics.evaluation.report.report_content import Fact, minus
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, LearnerKind, LikelihoodKind
 from sparsetopics.options.table import LEARNED, OPTION
 from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun

@@ -17,7 +17,7 @@ from sparsetopics.evaluation.figures.paper import finished, fonts_of, styled, th
 from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.overview import Overview, Theme
 from sparsetopics.evaluation.report.report_content import Report
-from sparsetopics.evaluation.report.subject import Curve
+from sparsetopics.evaluation.report.topic_path import Curve
 from sparsetopics.evaluation.report.topic_tree import Branch, Tree
 from sparsetopics.evaluation.report.web_files import packaged
 from sparsetopics.measures.paired import Estimate
