@@ -60,15 +60,14 @@ def command(
     from sparsetopics.base.outputs import output_folder
     from sparsetopics.base.own_folders import DENOISED
     from sparsetopics.corpora.sources.source_files import local_paths
-    from sparsetopics.evaluation.denoising.restoration import find_images, restore_images
+    from sparsetopics.evaluation.denoising.restoration import restore_images
     from sparsetopics.runs.run import load_run
 
     inputs = [run, *local_paths(images), clean]
     output = output_folder(out, DENOISED, overwrite=overwrite, inputs=inputs)
     found = restore_images(
-        load_run(run), find_images(images, say), output,
-        sigma=sigma, clean=clean, with_noise=add_noise, seed=seed, workers=workers,
-        on_image=lambda n_done, n_images: say(f"{n_done} of {quantity(n_images, 'image')}"),
+        load_run(run), images, output,
+        sigma=sigma, clean=clean, with_noise=add_noise, seed=seed, workers=workers, say=say,
     )  # fmt: skip
     lines = []
     known = [(each.psnr_noisy, each.psnr) for each in found if each.psnr is not None]
