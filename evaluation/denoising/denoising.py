@@ -29,8 +29,8 @@ BLOCK_PATCHES = 8192  # restored at once
 # --- the prior of patches -------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, eq=False)
 class PatchPrior:
-    """A prior for natural images: Σ_k w_k N(z | 0, Σ_k), Σ_k = U_k diag(λ_k) U_kᵀ, of square patches
-    z less their mean.
+    """A prior for natural images: Σ_k w_k N(z | 0, Σ_k), Σ_k = U_k diag(λ_k) U_kᵀ, of square
+    patches z less their mean.
 
     Make one with ``from_mixture``.
     """
