@@ -15,12 +15,7 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import decimals
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.report.components import (
-    MOST_ROWS,
-    N_EXAMPLES,
-    component_table,
-    example_items,
-)
+from sparsetopics.evaluation.report import components
 from sparsetopics.evaluation.report.overview import (
     Overview,
     ReportTopic,
@@ -215,7 +210,7 @@ def mixture_subject(
     topics: Sequence[ReportTopic] = ()
     note, columns, nearest, seen = "", None, None, None
     if isinstance(corpus, VectorCorpus):
-        (nearest, n_seen), columns = example_items(corpus, model), corpus.columns
+        (nearest, n_seen), columns = components.example_items(corpus, model), corpus.columns
         note = examples_note(n_seen, corpus.n_items, "items")
     if of_words:
         means, coherence, found = model.topic_word_mean, None, None
@@ -225,6 +220,8 @@ def mixture_subject(
         topics = report_topics(means, run.words, run, coherence, is_empty, found)
         seen = plain_overview("components", topics)
     n_empty = int(is_empty.sum())
+    n_half = int(np.searchsorted(np.cumsum(model.weights), 0.5)) + 1
+    half = f"{n_half:,} {'holds' if n_half == 1 else 'hold'} half of all"
     kind = MODELS[model.name].title
     return Subject(
         path=str(run.path),
@@ -238,7 +235,7 @@ def mixture_subject(
         tiles=[
             *([] if card is None else _mixture_tiles(card)),
             Tile("Components", f"{model.n_topics:,}", _number_note(run, kind, is_empty)),
-            Tile("Largest component", f"{model.weights[0]:.1%}", _half(run)),
+            Tile("Largest component", f"{model.weights[0]:.1%}", half),
         ],
         columns=_empty_column(is_empty) | ({} if card is None else _mixture_columns(card)),
         trace=run.trace,
@@ -248,16 +245,10 @@ def mixture_subject(
         words=words,
         overview=seen,
         similarity=None if seen is None else _similarity(model.topic_word_mean, is_empty, seen),
-        components=() if of_words else component_table(run, nearest, columns),
+        components=() if of_words else components.component_table(run, nearest, columns),
         n_empty=n_empty,
         examples_note=note,
     )
-
-
-def _half(run: MixtureRun) -> str:
-    """Say how many of the heaviest components hold half of all items."""
-    n_half = int(np.searchsorted(np.cumsum(run.model.weights), 0.5)) + 1
-    return f"{n_half:,} {'holds' if n_half == 1 else 'hold'} half of all"
 
 
 def _mixture_tiles(card: MixtureCard) -> list[Tile]:
@@ -322,7 +313,7 @@ def _examples(
 ) -> tuple[Representatives, str]:
     """Return documents of all topics, and which were searched: 20,000 at most, to be fast."""
     topics = TopicsToShow(shares, topic_word, words, range(len(topic_word)))
-    found = representatives(topics, corpus, N_EXAMPLES, most=MOST_ROWS)
+    found = representatives(topics, corpus, components.N_EXAMPLES, most=components.MOST_ROWS)
     return found, examples_note(found.n_seen, found.n_docs, "documents")
 
 
