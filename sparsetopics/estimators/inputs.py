@@ -133,8 +133,8 @@ class InputReader(NamedTuple):
             expects = f"{self.estimator} is expecting {n_columns} features as input"
             raise ShapeError(self.estimator, f"{has}, but {expects}")
         # Names may be the fitted words, which may come from a corpus or a run folder.
-        words = None if vocabulary is None else vocabulary.words
-        are_words = names is not None and tuple(names) == words
+        fitted_words = None if vocabulary is None else vocabulary.words
+        are_words = names is not None and tuple(names) == fitted_words
         if (fitted is None) != (names is None) and not are_words:
             has = "does not have valid" if names is None else "has"
             was = "with" if names is None else "without"
