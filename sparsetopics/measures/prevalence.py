@@ -34,7 +34,7 @@ tests take that into account.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -192,7 +192,7 @@ def group_means(totals: Sequence[GroupTotal], topic_word: FloatArray) -> Estimat
         skewness = central / (variance * np.sqrt(variance * n_documents))
     error[n_documents[:, 0] < 2] = np.nan
     skewness = np.where(variance > 0.0, skewness, 0.0)
-    mean = np.concatenate(list(_most_likely(totals, first, topic_word)))
+    mean = _most_likely(totals, first, topic_word)
     return Estimates(mean, error, skewness, np.broadcast_to(n_documents - 1.0, mean.shape))
 
 
@@ -202,14 +202,14 @@ def group_shares(
     """Estimate the means of groups of other topics than those of the totals, without errors."""
     words = (csr_array(each.word_shares[None].astype(np.float64)) for each in totals)
     start = np.concatenate([own @ projection / own.sum() for own in words])
-    return np.concatenate(list(_most_likely(totals, start, topic_word)))
+    return _most_likely(totals, start, topic_word)
 
 
 def _most_likely(
     totals: Sequence[GroupTotal], start: FloatArray, topic_word: FloatArray
-) -> Iterator[FloatArray]:
-    """Yield the means of some groups at a time, from the unbiased means on."""
-    word_topic = np.ascontiguousarray(topic_word.T)
+) -> FloatArray:
+    """Return the means, some groups at a time, from the unbiased means on."""
+    found, word_topic = np.empty(start.shape), np.ascontiguousarray(topic_word.T)
     for first in range(0, len(start), EM_GROUPS):
         some = slice(first, first + EM_GROUPS)
         words = np.stack([each.word_shares for each in totals[some]]).astype(np.float64)
@@ -222,7 +222,8 @@ def _most_likely(
             means = new
             if moved < EM_TOLERANCE:
                 break
-        yield means
+        found[some] = means
+    return found
 
 
 def _em_cycle(means: FloatArray, words: csc_array, word_topic: FloatArray) -> FloatArray:
