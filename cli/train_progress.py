@@ -110,7 +110,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
     ) as progress:
         # Compiling takes up to half a minute, most of it before the first documents are done.
         beginning = "reading" if kernels_are_kept() else "compiling, once"
-        task = progress.add_task(beginning, total=_all_laps(options), rate="")
+        task = progress.add_task(beginning, total=options.n_laps * options.n_runs, rate="")
         above = partial(progress.console.print, soft_wrap=True, highlight=False, markup=False)
         lines, laps = _lines(options, partial(say, write=above), note), 0
 
@@ -124,7 +124,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
             lines.on_lap(entry)
 
         def on_documents(n_done: float, n_docs: int) -> None:
-            n_laps = round(_all_laps(options))
+            n_laps = options.n_laps * options.n_runs
             lap = f"lap {min(laps + 1, n_laps)}/{n_laps}{_rest_of_lap(n_done, n_docs, options)}"
             progress.update(task, completed=laps + n_done / n_docs, description=lap)
             if speed := progress.tasks[0].speed:  # in laps; moves, which make none, do not count
@@ -138,12 +138,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         def on_options(changed: TrainingOptions) -> None:
             nonlocal options
             options = changed
-            progress.update(task, total=_all_laps(options))
+            progress.update(task, total=options.n_laps * options.n_runs)
             lines.on_options(options)
 
         yield RunHooks(on_lap, on_documents, on_writing, lines.say, on_options)
-
-
-def _all_laps(options: TrainingOptions) -> float:
-    """Laps at most, of all runs."""
-    return float(options.n_laps * options.n_runs)

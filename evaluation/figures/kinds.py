@@ -13,6 +13,7 @@ import numpy as np
 
 from sparsetopics.evaluation.figures import paper
 from sparsetopics.evaluation.figures.paper import LINE, POINTS, SOFT, PaperFigure
+from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.figures import draw_curve, spaced
 from sparsetopics.evaluation.report.report_content import Report
 from sparsetopics.evaluation.report.topic_tree import Branch
@@ -70,23 +71,28 @@ def draw_topics(report: Report, width: float) -> PaperFigure:
 
 
 # --- groups and time ------------------------------------------------------------------------------
+def _divided(report: Report) -> tuple[list[str], list[str], Division, str]:
+    """Return the names of themes, their colours, the shares, and what is said below a figure."""
+    rows, colours, joined = paper.coloured_themes(report)
+    found = report.division
+    assert found is not None, "documents were divided"
+    return [row.name for row in rows], colours, found, f"{joined} {found.left_out}".strip()
+
+
 def draw_groups(report: Report, width: float) -> PaperFigure:
     """Draw the share of each theme in each group of documents: a panel for each theme.
 
     A line marks the share in all documents.
     """
-    rows, colours, joined = paper.coloured_themes(report)
-    found = report.division
-    assert found is not None, "documents were divided"
-    note = f"{joined} {found.left_out}".strip()
+    titles, colours, found, note = _divided(report)
     names = [
         f"{paper.LEFT}{paper.fitted(name, 0.22 * width * POINTS)}"
         + f"{paper.LEFT} ({size:,})" * bool(size)
         for name, size in zip(found.groups, found.n_documents[1:, 0], strict=True)
     ]
     room = width * POINTS - max(map(paper.width_of, names))
-    titles, height = [row.name for row in rows], LINE * (len(names) + 1.5)
-    figure, made = paper.panels(titles, width, height, int(room / 75), note, sharey=True)
+    height, n_columns = LINE * (len(names) + 1.5), int(room / 75)
+    figure, made = paper.panels(titles, width, height, n_columns, note, sharey=True)
     places, shares = range(len(names)), np.stack([found.mean, found.low, found.high], axis=-1)[:, 0]
     for axes, colour, own in zip(made, colours, shares.swapaxes(0, 1), strict=True):
         mean, low, high = own.T
@@ -105,13 +111,11 @@ def draw_time(report: Report, width: float) -> PaperFigure:
     If documents are also divided into groups, the largest six have a line each. Panels end at twice
     the highest share, so that the bands of few documents do not flatten the lines.
     """
-    rows, colours, joined = paper.coloured_themes(report)
-    found = report.division
-    assert found is not None, "documents were divided"
+    titles, colours, found, note = _divided(report)
     lines = [1 + group for group in found.by_size[:MOST_LINES]] if found.groups else [0]
     largest = " largest" * bool(found.n_documents.any())
     more = f" Only the{largest} {MOST_LINES} groups are shown." * (len(found.groups) > MOST_LINES)
-    titles, note = [row.name for row in rows], f"{joined} {found.left_out}{more}".strip()
+    note = f"{note}{more}".strip()
     figure, made = paper.panels(titles, width, TALL, int(width * POINTS / 130), note)
     places = paper.places_of(found.middles)
     shares = np.stack([found.mean, found.low, found.high], axis=1)[lines, :, 1:]
