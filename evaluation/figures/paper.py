@@ -65,7 +65,7 @@ STYLE: figures.Settings = figures.STYLE | {
     "axes.titlepad": 3,
     "lines.linewidth": 1.0,
     "lines.markersize": 3,
-    "savefig.dpi": 300,
+    "savefig.dpi": 300,  # unless ``savefig`` is asked for another number
     "pdf.fonttype": 42,  # fonts are embedded as TrueType, which publishers ask for
     "svg.fonttype": "path",  # letters are outlines, the same on every machine
 }
@@ -95,7 +95,7 @@ class PaperFigure(Figure):
         transparent: bool | None = None,
         **options: str | float | None,
     ) -> None:
-        """Write the figure without a date."""
+        """Write the figure without a date, and with 300 dots per inch unless asked otherwise."""
         named = "" if isinstance(fname, IOBase) else Path(str(fname)).suffix[1:].lower()
         ending = format or named or "png"
         metadata = {**WITHOUT_DATE.get(ending, {}), **(metadata or {})}
