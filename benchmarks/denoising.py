@@ -29,8 +29,13 @@ from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.corpora.projection import patch_basis, patch_projection
 from sparsetopics.corpora.readers.images import read_grey
 from sparsetopics.estimators.mixtures import GaussianMixture
-from sparsetopics.evaluation.denoising.denoising import add_noise, denoise, psnr
-from sparsetopics.evaluation.denoising.patch_prior import PatchPrior, as_pixels
+from sparsetopics.evaluation.denoising.denoising import (
+    PatchPrior,
+    add_noise,
+    as_pixels,
+    denoise,
+    psnr,
+)
 from sparsetopics.evaluation.denoising.pictures import before_after_png
 from sparsetopics.evaluation.denoising.restoration import patch_prior
 from sparsetopics.execution.executors import Executor, open_executor

@@ -140,7 +140,7 @@ class _Coverage:
         if dirichlets and self.with_peer:
             self.of_peer.append(self._peer_holds(dirichlets))
         means = group_means(totals, self.topic_word)
-        low, high = means.interval()
+        low, high = means.interval(0.0, 1.0)
         self.means.append((low <= self.truth) & (self.truth <= high))
         found = group_differences(means, self.pairs).tested()
         truth = self.truth[self.pairs[:, 0]] - self.truth[self.pairs[:, 1]]

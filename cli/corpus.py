@@ -10,14 +10,14 @@ import click
 from sparsetopics.answers.exports import CORPUS_TARGETS
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import quantity
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType, NumberType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option, overwrite_option, seed_option
 from sparsetopics.options.option import Interval
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
 _SIZES_OF_PARTS = ("n_documents", "n_tokens", "n_items", "n_columns")
-_JSON = json_option()
+_JSON = shared.json_option()
 
 
 @click.group(name="corpus")
@@ -92,10 +92,10 @@ def validate(corpus: Path, as_json: bool) -> None:
     show_default=True,
     help="Share of the documents or items to hold out.",
 )
-@seed_option("Seed of the split.")
+@shared.seed_option("Seed of the split.")
 @click.option("--out-train", type=NEW_PATH, required=True, help="Folder for the training part.")
 @click.option("--out-heldout", type=NEW_PATH, required=True, help="Folder for the held-out part.")
-@overwrite_option("Replace the outputs if they exist.")
+@shared.overwrite_option("Replace the outputs if they exist.")
 @_JSON
 def split(
     corpus: Path,
@@ -133,7 +133,7 @@ def split(
     "--to", "target", type=NameType(list(CORPUS_TARGETS)), required=True, help="Format to write."
 )
 @click.option("--out", type=NEW_PATH, required=True, help="File to write.")
-@overwrite_option("Replace the files if they exist.")
+@shared.overwrite_option("Replace the files if they exist.")
 @_JSON
 def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool) -> None:
     """Write the word counts of CORPUS in the format of another toolkit.

@@ -7,16 +7,9 @@ from pathlib import Path
 import click
 
 from sparsetopics.base.wording import quantity
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import say, show
-from sparsetopics.cli.shared_options import (
-    check_needs,
-    json_option,
-    number_option,
-    overwrite_option,
-    seed_option,
-    threads_option,
-)
 from sparsetopics.options.table import NOISE
 
 
@@ -24,17 +17,19 @@ from sparsetopics.options.table import NOISE
 @click.argument("run", type=NAMED_PATH)
 @click.argument("images", metavar="IMAGE...", nargs=-1, required=True)
 @click.option("--out", type=NEW_PATH, required=True, help="Folder to write.")
-@overwrite_option("Replace the folder if it exists.")
-@number_option("--sigma", NOISE, 25.0, "Standard deviation of the noise, where white is 255.")
+@shared.overwrite_option("Replace the folder if it exists.")
+@shared.number_option(
+    "--sigma", NOISE, 25.0, "Standard deviation of the noise, where white is 255."
+)
 @click.option(
     "--clean",
     type=NAMED_PATH,
     help="Folder with clean images of the same names; the PSNR is computed against them.",
 )
 @click.option("--add-noise", is_flag=True, help="The images are clean: add noise, then remove it.")
-@seed_option("With --add-noise: seed of the noise.")
-@threads_option
-@json_option()
+@shared.seed_option("With --add-noise: seed of the noise.")
+@shared.threads_option
+@shared.json_option()
 def command(
     run: Path,
     images: tuple[str, ...],
@@ -61,19 +56,18 @@ def command(
         sparsetopics denoise run noisy.png --sigma 25 --out restored
         sparsetopics denoise run noisy/ --clean photos --out compared
     """
-    check_needs({"seed": "add_noise"})
+    shared.check_needs({"seed": "add_noise"})
     from sparsetopics.base.outputs import output_folder
     from sparsetopics.base.own_folders import DENOISED
     from sparsetopics.corpora.sources.source_files import local_paths
-    from sparsetopics.evaluation.denoising.restoration import find_images, restore_images
+    from sparsetopics.evaluation.denoising.restoration import restore_images
     from sparsetopics.runs.run import load_run
 
     inputs = [run, *local_paths(images), clean]
     output = output_folder(out, DENOISED, overwrite=overwrite, inputs=inputs)
     found = restore_images(
-        load_run(run), find_images(images, say), output,
-        sigma=sigma, clean=clean, with_noise=add_noise, seed=seed, workers=workers,
-        on_image=lambda n_done, n_images: say(f"{n_done} of {quantity(n_images, 'image')}"),
+        load_run(run), images, output,
+        sigma=sigma, clean=clean, with_noise=add_noise, seed=seed, workers=workers, say=say,
     )  # fmt: skip
     lines = []
     known = [(each.psnr_noisy, each.psnr) for each in found if each.psnr is not None]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparsetopics.base.outputs import output_file
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option, overwrite_option, threads_option
 from sparsetopics.options.option import check_extension
 from sparsetopics.options.table import PAGE_EXTENSIONS
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:  # --help does not need it
     help="Documents of RUN2, which begin with those of RUN. The new ones tell about topics, too.",
 )
 @click.option("--out", type=NEW_PATH, help="Write a page about RUN2 that begins with the changes.")
-@overwrite_option("Replace the page if it exists.")
+@shared.overwrite_option("Replace the page if it exists.")
 @click.option("--exit-code", is_flag=True, help="End with status 3 if there is something to tell.")
-@threads_option
-@json_option()
+@shared.threads_option
+@shared.json_option()
 def command(
     run: Path,
     later: Path,

@@ -8,22 +8,16 @@ from textwrap import wrap
 import click
 
 from sparsetopics.base.wording import excerpt
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, TextType
 from sparsetopics.cli.printing import WIDTH, show, show_marked
-from sparsetopics.cli.shared_options import (
-    TableCommand,
-    json_option,
-    number_option,
-    shown_topics_options,
-    workplace_options,
-)
 from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.options.workplace import Workplace
 
 INDENT = 6 * " "
 
 
-@click.command(cls=TableCommand)
+@click.command(cls=shared.TableCommand)
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
 @click.option(
@@ -34,7 +28,7 @@ INDENT = 6 * " "
     help="Number or id of a topic, as `sparsetopics topics` prints it. Repeat the option for "
     "several. Default: all topics that are not empty.",
 )
-@number_option("--n", REPRESENTATIVES, 10, "Number of documents to print for each topic.")
+@shared.number_option("--n", REPRESENTATIVES, 10, "Number of documents to print for each topic.")
 @click.option(
     "--by",
     type=TextType(),
@@ -43,9 +37,9 @@ INDENT = 6 * " "
     show_default=True,
     help="Field with the groups that take turns: label, or a field that was kept.",
 )
-@shown_topics_options
-@workplace_options
-@json_option("Print JSON, with whole texts.")
+@shared.shown_topics_options
+@shared.workplace_options
+@shared.json_option("Print JSON, with whole texts.")
 def command(
     run: Path,
     corpus: Path,

@@ -9,23 +9,16 @@ import click
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
 from sparsetopics.base.wording import quantity
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT, NumberType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import (
-    Decorator,
-    json_option,
-    names_option,
-    overwrite_option,
-    row_option,
-    threads_option,
-)
 from sparsetopics.corpora.text.tokenizer_functions import load_function
 from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.table import OPTION
 from sparsetopics.options.training import TrainingOptions
 
 
-def _edit_option(name: str, metavar: str, text: str) -> Decorator:
+def _edit_option(name: str, metavar: str, text: str) -> shared.Decorator:
     return click.option(f"--{name}", type=TEXT, multiple=True, metavar=metavar, help=text)
 
 
@@ -42,15 +35,17 @@ def _edit_option(name: str, metavar: str, text: str) -> Decorator:
 @_edit_option("drop", "ID", "Remove a topic. A lap gives its words to the others.")
 @_edit_option("split", "ID", "Make two topics of one. The part closer to it keeps id and name.")
 @_edit_option("rename", "ID=NAME", "Give a topic a name.")
-@names_option
+@shared.names_option
 @click.option("--namer", type=TEXT, metavar="MODULE:FUNCTION", help="Function that names topics.")
 @click.option("--edits", "record", type=NAMED_PATH, help="Repeat the edits in this file.")
 @click.option("--corpus", type=NAMED_PATH, help="Documents for --drop, --split, --laps, --namer.")
-@row_option(OPTION["laps"], "Passes over --corpus. Default: 1 with --drop or --split, else none.")
+@shared.row_option(
+    OPTION["laps"], "Passes over --corpus. Default: 1 with --drop or --split, else none."
+)
 @click.option("--heldout", type=NAMED_PATH, help="Corpus to score before and after the edits.")
-@overwrite_option("Replace the run folder if it exists.")
-@threads_option
-@json_option()
+@shared.overwrite_option("Replace the run folder if it exists.")
+@shared.threads_option
+@shared.json_option()
 def command(
     run: Path,
     out: Path,

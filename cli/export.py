@@ -7,14 +7,9 @@ from pathlib import Path
 import click
 
 from sparsetopics.answers.exports import PATH_TARGETS, RUN_TARGETS
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import (
-    json_option,
-    overwrite_option,
-    shown_topics_options,
-    spreadsheet_option,
-)
 
 TARGETS = list(RUN_TARGETS | PATH_TARGETS)
 
@@ -28,10 +23,10 @@ TARGETS = list(RUN_TARGETS | PATH_TARGETS)
     type=NAMED_PATH,
     help="(pyldavis, datamapplot) Corpus of the documents to show, usually the training corpus.",
 )
-@spreadsheet_option("csv", "words")
-@shown_topics_options
-@overwrite_option("Replace the files if they exist.")
-@json_option()
+@shared.spreadsheet_option("csv", "words")
+@shared.shown_topics_options
+@shared.overwrite_option("Replace the files if they exist.")
+@shared.json_option()
 def command(
     run: Path,
     target: str,

@@ -11,16 +11,9 @@ import click
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import quantity
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType, TextType
 from sparsetopics.cli.printing import say, show
-from sparsetopics.cli.shared_options import (
-    TableCommand,
-    json_option,
-    overwrite_option,
-    spreadsheet_option,
-    themes_option,
-    workplace_options,
-)
 from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
@@ -36,7 +29,7 @@ PRINTED_TOPICS = 5  # of a text, unless --top is given
 N_WORDS = 6  # of a topic, so that a line fits a terminal
 
 
-@click.command(cls=TableCommand)
+@click.command(cls=shared.TableCommand)
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH, required=False)
 @click.option(
@@ -77,17 +70,17 @@ N_WORDS = 6  # of a topic, so that a line fits a terminal
     metavar="FIELD:UNIT",
     help="With --novelty: also print its course, such as date:day.",
 )
-@themes_option
+@shared.themes_option
 @click.option(
     "--tokenizer",
     metavar="MODULE:NAME",
     help="Python function that cuts texts into words. Required for texts if the corpus of RUN was "
     "ingested with one.",
 )
-@spreadsheet_option(".csv", "ids and words")
-@overwrite_option("Replace the file if it exists.")
-@workplace_options
-@json_option()
+@shared.spreadsheet_option(".csv", "ids and words")
+@shared.overwrite_option("Replace the file if it exists.")
+@shared.workplace_options
+@shared.json_option()
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -15,18 +15,10 @@ import click
 from sparsetopics.base.sealed_files import absence
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import quantity
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import has_bars, note, say, show
-from sparsetopics.cli.shared_options import (
-    TableCommand,
-    add_options,
-    is_given,
-    is_turned_off,
-    json_option,
-    overwrite_option,
-    row_option,
-)
 from sparsetopics.options.ingest_table import INGEST_OPTION, MOST_WORKERS
 from sparsetopics.options.option import Given, Value, refuse
 
@@ -43,7 +35,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 _LONGEST_WORD = 40  # characters
 
 
-@click.command(name="ingest", cls=TableCommand)
+@click.command(name="ingest", cls=shared.TableCommand)
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.option("--out", type=NEW_PATH, help="Corpus folder to make.")
 @click.option(
@@ -54,7 +46,7 @@ _LONGEST_WORD = 40  # characters
     help="Add the documents to this corpus instead, with its words and tokenizer settings. "
     "Repeating the command adds nothing.",
 )
-@overwrite_option("Replace the corpus if it exists.", with_no=True)
+@shared.overwrite_option("Replace the corpus if it exists.", with_no=True)
 @click.option(
     "--kind",
     type=NameType(KINDS),
@@ -62,8 +54,8 @@ _LONGEST_WORD = 40  # characters
     "is given, else documents. Arrays and images always hold vectors.",
 )
 @config_option("min-df = 5")
-@add_options(map(row_option, INGEST_OPTION.values()))
-@json_option(with_no=True)
+@shared.add_options(map(shared.row_option, INGEST_OPTION.values()))
+@shared.json_option(with_no=True)
 def command(
     sources: Sources,
     out: Path | None,
@@ -95,8 +87,8 @@ def command(
         click.get_current_context().fail("Give either --out or --append.")
     if out is not None and extended is not None:
         refuse("append", "cannot be combined with --out")
-    rows = [row for row in INGEST_OPTION.values() if not is_turned_off(row)]
-    given = {row.name: values[row.key] for row in rows if is_given(row.key)}
+    rows = [row for row in INGEST_OPTION.values() if not shared.is_turned_off(row)]
+    given = {row.name: values[row.key] for row in rows if shared.is_given(row.key)}
     kind = _checked_kind(sources, given, kind, may_be_empty=extended is not None)
     usual = 1 if given.get("executor") == "serial" else min(MOST_WORKERS, os.cpu_count() or 1)
     given.setdefault("workers", usual)

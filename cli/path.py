@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsetopics.base.wording import quantity
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
 from sparsetopics.cli.printing import score_lines, show
-from sparsetopics.cli.shared_options import (
-    TableCommand,
-    add_options,
-    is_given,
-    json_option,
-    overwrite_option,
-    row_option,
-)
 from sparsetopics.options.option import Value, refuse
 from sparsetopics.options.table import LDA_ON_PATHS, PATH_MODEL, PATH_OPTION
 
@@ -38,12 +31,12 @@ def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> 
         refuse("model", f"must be {PATH_MODEL} on a topic path, but is {model}", hint)
 
 
-@click.command(cls=TableCommand)
+@click.command(cls=shared.TableCommand)
 @click.argument("corpus", type=NAMED_PATH)
 @click.option("--out", type=NEW_PATH, required=True, help="Folder to write the runs to.")
-@overwrite_option("Replace the folder if it exists.", with_no=True)
+@shared.overwrite_option("Replace the folder if it exists.", with_no=True)
 @config_option("sparsity = 8", ", such as config.toml in the folder of another path")
-@add_options(map(row_option, PATH_OPTION.values()))
+@shared.add_options(map(shared.row_option, PATH_OPTION.values()))
 @click.option(
     "--model",
     type=TEXT,
@@ -51,8 +44,8 @@ def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> 
     callback=_only_lda,
     help="Only lda, which is the default.",
 )
-@add_options(map(row_option, LDA_ON_PATHS.values()))
-@json_option(with_no=True)
+@shared.add_options(map(shared.row_option, LDA_ON_PATHS.values()))
+@shared.json_option(with_no=True)
 def command(
     corpus: Path, out: Path, overwrite: bool, as_json: bool, **values: Value | None
 ) -> None:
@@ -84,7 +77,7 @@ def command(
     from sparsetopics.runs.topic_path_files import load_topic_path
     from sparsetopics.runs.train import train_run
 
-    given = {name: values[row.key] for name, row in ROWS.items() if is_given(row.key)}
+    given = {name: values[row.key] for name, row in ROWS.items() if shared.is_given(row.key)}
     plan = plan_topic_path(corpus, out, given, overwrite=overwrite)
     with show_progress(plan.options) as hooks:
         train_run(plan, hooks)

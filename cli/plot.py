@@ -7,19 +7,9 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import say, show
-from sparsetopics.cli.shared_options import (
-    KNOWN_TOPICS,
-    formula_option,
-    grouping_options,
-    json_option,
-    number_option,
-    other_runs_option,
-    overwrite_option,
-    shown_topics_options,
-    threads_option,
-)
 from sparsetopics.evaluation.figures import DEFAULT_WIDTH, FIGURE_EXTENSIONS, KINDS, WIDTHS
 from sparsetopics.options.option import check_extension
 
@@ -31,17 +21,17 @@ from sparsetopics.options.option import check_extension
 @click.option(
     "--corpus", type=NAMED_PATH, help="(groups and time only) Corpus whose documents are divided."
 )
-@grouping_options
-@formula_option(
+@shared.grouping_options
+@shared.formula_option(
     "(groups and time only) Show shares by this formula, at the values of the fields of --by and "
     "--over: see `sparsetopics prevalence`."
 )
-@other_runs_option("(with --formula only) ")
-@shown_topics_options
-@number_option("--width", WIDTHS, DEFAULT_WIDTH, "Width of the figure in inches.")
-@overwrite_option("Replace the figure if it exists.")
-@threads_option
-@json_option()
+@shared.other_runs_option("(with --formula only) ")
+@shared.shown_topics_options
+@shared.number_option("--width", WIDTHS, DEFAULT_WIDTH, "Width of the figure in inches.")
+@shared.overwrite_option("Replace the figure if it exists.")
+@shared.threads_option
+@shared.json_option()
 def command(
     run: Path,
     kind: str,
@@ -98,7 +88,7 @@ def command(
         width=width, workers=workers,
     )  # fmt: skip
     if corpus is not None and runs is None:
-        say(KNOWN_TOPICS)
+        say(shared.KNOWN_TOPICS)
     drawn = BytesIO()  # matplotlib hides why a file cannot be written
     figure.savefig(drawn, format=out.suffix[1:].lower())
     with written(output) as scratch:

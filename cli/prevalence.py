@@ -9,21 +9,9 @@ import click
 
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import decimals, printable, quantity, without_middle
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import aligned, lines_of_columns, room_beside, say, short_names, show
-from sparsetopics.cli.shared_options import (
-    KNOWN_TOPICS,
-    TableCommand,
-    formula_option,
-    grouping_options,
-    json_option,
-    number_option,
-    other_runs_option,
-    overwrite_option,
-    shown_topics_options,
-    spreadsheet_option,
-    workplace_options,
-)
 from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
@@ -42,11 +30,11 @@ MOST_DECIMALS = 6  # a smaller error is one of rounding
 SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
 
 
-@click.command(cls=TableCommand)
+@click.command(cls=shared.TableCommand)
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
-@grouping_options
-@formula_option("Fields on which shares depend, instead of groups: '~ section * s(year)'.")
+@shared.grouping_options
+@shared.formula_option("Fields on which shares depend, instead of groups: '~ section * s(year)'.")
 @click.option(
     "--differences",
     is_flag=True,
@@ -60,20 +48,20 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
     is_flag=True,
     help="Print how the shares of topics correlate over documents, instead of shares.",
 )
-@other_runs_option()
-@number_option(
+@shared.other_runs_option()
+@shared.number_option(
     "--words",
     counts_from(0),
     5,
     "Largest number of words to list for each topic and group.",
     "n_words",
 )
-@shown_topics_options
+@shared.shown_topics_options
 @click.option("--out", type=NEW_PATH, help="Write the table: .parquet, .csv, .jsonl or .arrow.")
-@spreadsheet_option(".csv", "texts")
-@overwrite_option("Replace the file if it exists.")
-@workplace_options
-@json_option("Print JSON instead of a table.")
+@shared.spreadsheet_option(".csv", "texts")
+@shared.overwrite_option("Replace the file if it exists.")
+@shared.workplace_options
+@shared.json_option("Print JSON instead of a table.")
 def command(
     run: Path,
     corpus: Path,
@@ -158,7 +146,7 @@ def command(
                 purpose = "to group by" if formula is None else "for the formula"
                 say(f"Left out: {left_out} without a value {purpose}.")
             if runs is None:
-                say(KNOWN_TOPICS)
+                say(shared.KNOWN_TOPICS)
     if output is not None:
         write_output(output, table.schema, [table], spreadsheet_safe=spreadsheet_safe)
         record = {"path": str(out), "n_rows": table.num_rows}
@@ -173,7 +161,7 @@ def _lines(found: Prevalence | Effects, labels: Labels) -> list[str]:
     from sparsetopics.answers.prevalence import Prevalence
 
     heads, estimates = found.heads[:PRINTED_GROUPS], found.estimates
-    sizes = found.means.n_documents.tolist() if isinstance(found, Prevalence) else []
+    sizes = found.n_documents if isinstance(found, Prevalence) else []
     columns = []
     for number, head in enumerate(short_names(heads, HEAD)):
         pairs = zip(estimates.value[number], estimates.standard_error[number], strict=True)

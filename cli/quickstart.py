@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from sparsetopics.base.wording import quantity
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NEW_PATH
 from sparsetopics.cli.printing import say, show
-from sparsetopics.cli.shared_options import json_option, overwrite_option
 
 
 @click.command()
@@ -20,8 +20,8 @@ from sparsetopics.cli.shared_options import json_option, overwrite_option
     show_default=True,
     help="Folder to write, with corpora, run and report.",
 )
-@overwrite_option("Replace the folder if it exists.")
-@json_option("Print JSON instead of the topics.")
+@shared.overwrite_option("Replace the folder if it exists.")
+@shared.json_option("Print JSON instead of the topics.")
 def command(out: Path, overwrite: bool, as_json: bool) -> None:
     """Try all steps on bundled texts: ingest, train, evaluate and report.
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NEW_PATH
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option
 
 
 @click.command()
 @click.argument("output", type=NEW_PATH)
-@json_option()
+@shared.json_option()
 def command(output: Path, as_json: bool) -> None:
     """Complete or remove what an interrupted command left at OUTPUT, a folder or file.
 

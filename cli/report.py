@@ -6,15 +6,9 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TextType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import (
-    grouping_options,
-    json_option,
-    overwrite_option,
-    shown_topics_options,
-    threads_option,
-)
 from sparsetopics.options.option import refuse
 
 
@@ -39,11 +33,11 @@ from sparsetopics.options.option import refuse
     type=TextType(),
     help="Title of the page. Default: the name of the corpus that RUN was trained on.",
 )
-@grouping_options
-@shown_topics_options
-@overwrite_option("Replace the page if it exists.")
-@threads_option
-@json_option()
+@shared.grouping_options
+@shared.shown_topics_options
+@shared.overwrite_option("Replace the page if it exists.")
+@shared.threads_option
+@shared.json_option()
 def command(
     runs: tuple[Path, ...],
     out: Path | None,

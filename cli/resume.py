@@ -7,30 +7,30 @@ from pathlib import Path
 import click
 
 from sparsetopics.base.wording import quantity
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import TableCommand, json_option, row_option
 from sparsetopics.options.table import OPTION, ExecutorName
 
 
-@click.command(cls=TableCommand)
+@click.command(cls=shared.TableCommand)
 @click.argument("run", type=NAMED_PATH)
-@row_option(
+@shared.row_option(
     OPTION["laps"],
     "Stop when this many laps are done, counting those before the interruption. If the "
     "checkpoint already has more, write the run as it is. Default: as for the original command.",
 )
-@row_option(
+@shared.row_option(
     OPTION["workers"],
     "Number of threads, or of the processes that dask starts. It never changes the result. "
     "Default: as for the original command.",
 )
-@row_option(
+@shared.row_option(
     OPTION["executor"],
     "Where local steps run, as for `train`. Default: as for the original command.",
 )
-@row_option(OPTION["scheduler"])
-@json_option()
+@shared.row_option(OPTION["scheduler"])
+@shared.json_option()
 def command(
     run: Path,
     laps: int | None,

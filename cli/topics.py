@@ -10,9 +10,9 @@ import click
 
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option, names_option, number_option, themes_option
 from sparsetopics.options.option import Interval, counts_from
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ LONGEST_NAME = 40  # characters in the table
 
 @click.command()
 @click.argument("run", type=NAMED_PATH)
-@number_option("--words", counts_from(1), 10, "Number of words to print for each topic.", "n_words")
+@shared.number_option(
+    "--words", counts_from(1), 10, "Number of words to print for each topic.", "n_words"
+)
 @click.option(
     "--relevance",
     "balance",
@@ -39,9 +41,9 @@ LONGEST_NAME = 40  # characters in the table
     help="List only the topics in which WORD stands out, best first, with their shares. Can be "
     "repeated, and one WORD may have several words, such as an n-gram.",
 )
-@names_option
-@themes_option
-@json_option("Print JSON instead of a table.")
+@shared.names_option
+@shared.themes_option
+@shared.json_option("Print JSON instead of a table.")
 def command(
     run: Path,
     n_words: int,

@@ -8,17 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsetopics.base.wording import quantity
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import say, show
-from sparsetopics.cli.shared_options import (
-    TableCommand,
-    add_options,
-    is_given,
-    json_option,
-    overwrite_option,
-    row_option,
-)
 from sparsetopics.options.option import Value
 from sparsetopics.options.table import OPTION
 
@@ -28,13 +21,13 @@ if TYPE_CHECKING:
     from sparsetopics.runs.train import RunResult
 
 
-@click.command(cls=TableCommand)
+@click.command(cls=shared.TableCommand)
 @click.argument("corpus", type=NAMED_PATH)
 @click.option("--out", type=NEW_PATH, required=True, help="Run folder to write.")
-@overwrite_option("Replace the run folder if it exists.", with_no=True)
+@shared.overwrite_option("Replace the run folder if it exists.", with_no=True)
 @config_option('local-update = "collapsed"', ", such as config.toml in a run folder")
-@add_options(map(row_option, OPTION.values()))
-@json_option(with_no=True)
+@shared.add_options(map(shared.row_option, OPTION.values()))
+@shared.json_option(with_no=True)
 def command(
     corpus: Path, out: Path, overwrite: bool, as_json: bool, **values: Value | None
 ) -> None:
@@ -68,7 +61,7 @@ def command(
     from sparsetopics.runs.plan import plan_run
     from sparsetopics.runs.train import train_run
 
-    given = {name: values[row.key] for name, row in OPTION.items() if is_given(row.key)}
+    given = {name: values[row.key] for name, row in OPTION.items() if shared.is_given(row.key)}
     plan = plan_run(corpus, out, given, overwrite=overwrite)
     _warn_of_idle_workers(plan)
     with show_progress(plan.options) as hooks:

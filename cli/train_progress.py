@@ -110,69 +110,35 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
     ) as progress:
         # Compiling takes up to half a minute, most of it before the first documents are done.
         beginning = "reading" if kernels_are_kept() else "compiling, once"
-        task = progress.add_task(beginning, total=_all_laps(options), rate="")
-        done = _Rate(progress.update, task, options)
+        task = progress.add_task(beginning, total=options.n_laps * options.n_runs, rate="")
         above = partial(progress.console.print, soft_wrap=True, highlight=False, markup=False)
-        lines = _lines(options, partial(say, write=above), note)
+        lines, laps = _lines(options, partial(say, write=above), note), 0
 
         def on_lap(entry: Entry) -> None:
+            nonlocal laps
+            is_first = not laps
             # Several runs may make their laps at once.
-            if done.reach(done.laps + 1 if "run" in entry else int(entry["lap"] or 0)):
-                progress.reset(task, completed=done.laps)  # earlier laps say nothing of the rest
+            laps = laps + 1 if "run" in entry else int(entry["lap"] or 0)
+            if is_first and laps > 1:  # earlier laps say nothing of the rest
+                progress.reset(task, completed=laps)
             lines.on_lap(entry)
 
         def on_documents(n_done: float, n_docs: int) -> None:
-            done(n_done, n_docs)
+            n_laps = options.n_laps * options.n_runs
+            lap = f"lap {min(laps + 1, n_laps)}/{n_laps}{_rest_of_lap(n_done, n_docs, options)}"
+            progress.update(task, completed=laps + n_done / n_docs, description=lap)
+            if speed := progress.tasks[0].speed:  # in laps; moves, which make none, do not count
+                progress.update(task, rate=f"{speed * n_docs:,.0f} {_unit(options)}/s")
             lines.on_documents(n_done, n_docs)
 
         def on_writing() -> None:
             progress.update(task, description="writing the run", rate="")
             lines.on_writing()
 
-        def on_options(options: TrainingOptions) -> None:
-            done.options = options
-            progress.update(task, total=_all_laps(options))
+        def on_options(changed: TrainingOptions) -> None:
+            nonlocal options
+            options = changed
+            progress.update(task, total=options.n_laps * options.n_runs)
             lines.on_options(options)
 
         yield RunHooks(on_lap, on_documents, on_writing, lines.say, on_options)
-
-
-def _all_laps(options: TrainingOptions) -> float:
-    """Laps at most, of all runs."""
-    return float(options.n_laps * options.n_runs)
-
-
-class _Rate:
-    """Moves the bar within a lap and shows documents or items per second."""
-
-    def __init__(self, update: Callable[..., None], task: int, options: TrainingOptions) -> None:
-        self.options = options
-        self._rate = ""
-        self._is_full = False  # whether all documents of the present lap are done
-        self.laps = 0
-        self._before = 0  # laps of a process that was interrupted
-        self._update, self._task = update, task
-        self._began = time.perf_counter()
-
-    def reach(self, lap: int) -> bool:
-        """Note that a lap is done. True if it is the first here, but not the first of the run."""
-        is_first, self.laps, self._is_full = self.laps == 0, lap, False
-        if is_first:
-            self._before = lap - 1
-        return is_first and lap > 1
-
-    def __call__(self, n_done: float, n_docs: int) -> None:
-        """Show that ``n_done`` of ``n_docs`` documents of the next lap are done."""
-        laps = self.laps + n_done / n_docs
-        if not self._is_full:  # moves, which follow, do not count
-            rate = (laps - self._before) * n_docs / max(time.perf_counter() - self._began, 1e-9)
-            self._rate = f"{rate:,.0f} {_unit(self.options)}/s"
-        self._is_full = n_done >= n_docs
-        n_laps = round(_all_laps(self.options))
-        lap = f"lap {min(self.laps + 1, n_laps)}/{n_laps}"
-        self._update(
-            self._task,
-            completed=laps,
-            description=f"{lap}{_rest_of_lap(n_done, n_docs, self.options)}",
-            rate=self._rate,
-        )

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import json_option, overwrite_option, threads_option
 
 
 @click.command()
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
 @click.option("--out", type=NEW_PATH, required=True, help="Run folder to write.")
-@overwrite_option("Replace the run folder if it exists.")
-@threads_option
-@json_option()
+@shared.overwrite_option("Replace the run folder if it exists.")
+@shared.threads_option
+@shared.json_option()
 def command(
     run: Path, corpus: Path, out: Path, overwrite: bool, workers: int, as_json: bool
 ) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.printing import say, show
-from sparsetopics.cli.shared_options import json_option
 
 # Commands that are run on a small collection; its files are marked with @. Together they call each
 # kernel with all types of arguments that occur.
@@ -56,7 +56,7 @@ _USUAL = {"train": {"topics": 6, "workers": 2}}
 
 
 @click.command()
-@json_option()
+@shared.json_option()
 def command(as_json: bool) -> None:
     """Compile every kernel that the commands use, and keep them on disk.
 

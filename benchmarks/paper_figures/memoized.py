@@ -22,7 +22,7 @@ from paper_figures.mixtures import BASE, FIXED, fixed, moving, trained
 from sparsetopics.base.batches import Vectors
 from sparsetopics.corpora.projection import patch_basis, patch_projection
 from sparsetopics.corpora.readers.images import read_grey
-from sparsetopics.evaluation.denoising.patch_prior import as_pixels
+from sparsetopics.evaluation.denoising.denoising import as_pixels
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.training import MoveOptions
 

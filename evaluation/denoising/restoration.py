@@ -17,12 +17,16 @@ from sparsetopics.corpora.readers.formats import IMAGE, find_vectors
 from sparsetopics.corpora.readers.images import read_grey
 from sparsetopics.corpora.readers.options import VectorReadOptions
 from sparsetopics.corpora.sources.byte_stream import SourceFile
-from sparsetopics.evaluation.denoising.denoising import add_noise, denoise, psnr
-from sparsetopics.evaluation.denoising.patch_prior import PatchPrior, as_pixels
+from sparsetopics.evaluation.denoising.denoising import (
+    PatchPrior,
+    add_noise,
+    as_pixels,
+    denoise,
+    psnr,
+)
 from sparsetopics.evaluation.denoising.pictures import before_after_png, grey_png
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.options.table import NOISE
 from sparsetopics.runs.run import AnyRun, MixtureRun
 
 WHITE = 255.0  # brightest value on the scale in which σ is given
@@ -36,40 +40,29 @@ class Restored(NamedTuple):
     psnr: float | None
 
 
-def find_images(
-    sources: Iterable[str | Path], say: Callable[[str], None] = lambda _: None
-) -> list[SourceFile]:
-    """The images that files, folders, archives, patterns and URLs name, as ``ingest`` finds them.
-
-    ``say`` gets sentences about what is left out. Raises SourceError for a source that is missing
-    or holds no file.
-    """
-    found = find_vectors(sources, IMAGE, VectorReadOptions(), say=say)
-    if left_out := found.account.said_of_left_out:
-        say(left_out)
-    return found.files
-
-
 def restore_images(
     run: AnyRun,
-    images: Sequence[SourceFile],  # as ``find_images`` finds them
+    sources: Iterable[str | Path],  # files, folders, archives, patterns and URLs, as for ``ingest``
     output: Output,  # of kind DENOISED
     *,
-    sigma: float,  # standard deviation of the noise, where white is 255
+    sigma: float,  # above zero: standard deviation of the noise, where white is 255
     clean: Path | None,  # folder with clean images of the same names and subfolders
     with_noise: bool,  # the images are clean; add noise before removing it
     seed: int,  # of that noise
     workers: int,
-    on_image: Callable[[int, int], None] = lambda n_done, n_images: None,
+    say: Callable[[str], None],
 ) -> list[Restored]:
     """Write each denoised image, with a picture of before and after, to a folder.
 
-    Images of a folder keep their subfolders. Raises RunError for a run that is not a mixture of
-    patches, OptionError for options that do not go together, and SourceError for images that cannot
-    be read. In these cases nothing is written.
+    Images of a folder keep their subfolders. ``say`` gets sentences about what is left out and
+    done. Raises RunError for a run that is not a mixture of patches, OptionError for options that
+    do not go together, and SourceError for images that are missing or cannot be read. In these
+    cases nothing is written.
     """
-    prior = patch_prior(run)
-    NOISE.check("sigma", sigma)
+    collection = find_vectors(sources, IMAGE, VectorReadOptions(), say=say)
+    if left_out := collection.account.said_of_left_out:
+        say(left_out)
+    images, prior = collection.files, patch_prior(run)
     if with_noise and clean is not None:
         hint = "With --add-noise, the given images are the clean ones."
         raise OptionError("clean", "cannot be combined with --add-noise", hint)
@@ -91,7 +84,7 @@ def restore_images(
                 (folder / path).write_bytes(picture)
             scores = (None, None) if truth is None else (psnr(truth, noisy), psnr(truth, restored))
             found.append(Restored(str(image.path), *scores))
-            on_image(number + 1, len(images))
+            say(f"{number + 1} of {quantity(len(images), 'image')}")
     return found
 
 

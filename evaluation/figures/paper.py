@@ -65,6 +65,7 @@ STYLE: figures.Settings = figures.STYLE | {
     "axes.titlepad": 3,
     "lines.linewidth": 1.0,
     "lines.markersize": 3,
+    "savefig.dpi": 300,  # unless ``savefig`` is asked for another number
     "pdf.fonttype": 42,  # fonts are embedded as TrueType, which publishers ask for
     "svg.fonttype": "path",  # letters are outlines, the same on every machine
 }
@@ -90,10 +91,9 @@ class PaperFigure(Figure):
         fname: str | PathLike[str] | IO[bytes],
         *,
         format: str | None = None,
-        dpi: float = 300.0,
         metadata: Mapping[str, str | None] | None = None,
         transparent: bool | None = None,
-        **options: str | None,
+        **options: str | float | None,
     ) -> None:
         """Write the figure without a date, and with 300 dots per inch unless asked otherwise."""
         named = "" if isinstance(fname, IOBase) else Path(str(fname)).suffix[1:].lower()
@@ -101,7 +101,7 @@ class PaperFigure(Figure):
         metadata = {**WITHOUT_DATE.get(ending, {}), **(metadata or {})}
         with styled():
             super().savefig(
-                fname, transparent=transparent, format=ending, dpi=dpi, metadata=metadata, **options
+                fname, transparent=transparent, format=ending, metadata=metadata, **options
             )
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:

@@ -13,7 +13,7 @@ from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.corpora.lookup import spread_rows
 from sparsetopics.corpora.projection import patch_basis
-from sparsetopics.evaluation.denoising.patch_prior import as_pixels
+from sparsetopics.evaluation.denoising.denoising import as_pixels
 from sparsetopics.evaluation.denoising.pictures import grey_png, signed_png
 from sparsetopics.evaluation.denoising.restoration import side_of_patches
 from sparsetopics.model.likelihoods.normals import Normals

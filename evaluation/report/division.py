@@ -198,9 +198,9 @@ def _cells(
     known = [place for place, key in enumerate(keys) if key in totals]
     means = group_means([totals[keys[place]] for place in known], found.topic_word)
     n_documents = np.zeros(len(keys), np.int64)
-    n_documents[known] = means.n_documents
+    n_documents[known] = [totals[keys[place]].n_documents for place in known]
     shares = np.full((3, len(keys), len(found.topics)), np.nan)
-    shares[:, known] = means.mean, *means.interval()
+    shares[:, known] = means.value, *means.interval(0.0, 1.0)
     return [n_documents, *shares]
 
 
@@ -220,7 +220,7 @@ def _compared(
 ) -> Differences:
     means, places = group_means(totals, topic_word), np.array(pairs)
     found = group_differences(means, places).tested()
-    return Differences(names, means.mean[places[:, 0]], found.difference, found.low, found.high)
+    return Differences(names, means.value[places[:, 0]], found.difference, found.low, found.high)
 
 
 def _against_rest(by_group: GroupedDocuments, groups: Sequence[str]) -> Differences:

@@ -8,9 +8,8 @@ import re
 from markupsafe import Markup
 
 from sparsetopics.base.wording import decimals, printable
-from sparsetopics.evaluation.report.report_content import Report
+from sparsetopics.evaluation.report.report_content import Report, Subject, minus
 from sparsetopics.evaluation.report.side_by_side import score_columns, short_names, table_of
-from sparsetopics.evaluation.report.subject import Subject, minus
 from sparsetopics.evaluation.report.web_files import templates
 
 INTERVAL_ERRORS = 3.92  # standard errors that a 95 % interval is long

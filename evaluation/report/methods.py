@@ -14,8 +14,13 @@ from sparsetopics.corpora.text.candidates import read_candidates
 from sparsetopics.corpora.text.pruning import document_limits, prune
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 from sparsetopics.evaluation.report.report import shown_runs
-from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
-from sparsetopics.evaluation.report.subject import Fact, number
+from sparsetopics.evaluation.report.report_content import Fact, number
+from sparsetopics.evaluation.report.run_facts import (
+    mixture_facts,
+    priors_of,
+    topic_facts,
+    training_data,
+)
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import MODELS
@@ -131,11 +136,8 @@ def _of_training(run: AnyRun, scores: Scores | None) -> Iterator[str]:
     runs = [found.n_runs for found in settings.get("found_in_runs", ()) if found]
     last = f", the last for the consensus of {runs[0]} runs with different seeds" if runs else ""
     yield f"Training took {quantity(run.n_laps, 'pass', 'passes')} over the data{last}."
-    priors = [
-        label.replace(",", f" = {fact}", 1)
-        for label, fact in facts.items()
-        if label[1] == "," and fact is not None
-    ]
+    known = {label: value for label, value in priors_of(run).items() if value is not None}
+    priors = [label.replace(",", f" = {value}", 1) for label, value in known.items()]
     yield f"The model has {listed(priors)}."
     if lists := [each.name for each in settings.get("guide", ())]:
         yield f"Training began with {quantity(len(lists), 'list')} of words: {listed(lists)}."

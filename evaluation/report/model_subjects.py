@@ -15,12 +15,7 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import decimals
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.report.components import (
-    MOST_ROWS,
-    N_EXAMPLES,
-    component_table,
-    example_items,
-)
+from sparsetopics.evaluation.report import components
 from sparsetopics.evaluation.report.overview import (
     Overview,
     ReportTopic,
@@ -28,8 +23,15 @@ from sparsetopics.evaluation.report.overview import (
     page_themes,
     plain_overview,
 )
+from sparsetopics.evaluation.report.report_content import (
+    Similarity,
+    Subject,
+    Tile,
+    Trace,
+    minus,
+    number,
+)
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
-from sparsetopics.evaluation.report.subject import Similarity, Subject, Tile, Trace, minus, number
 from sparsetopics.evaluation.report.topic_browser import browser_words
 from sparsetopics.evaluation.report.topic_map import jensen_shannon_distances, map_topics
 from sparsetopics.evaluation.report.topic_path import number_choice
@@ -93,6 +95,7 @@ def topic_subject(
         seen = overview(run, page_themes(run, topic_path), topic_path, examples)
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
+    tiles, columns = _topic_scores(npmi, diversity, card)
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title
     return Subject(
         path=topics.name,
@@ -104,10 +107,10 @@ def topic_subject(
         trained_on="" if run is None else training_data(run.settings["corpus"]),
         facts={"model": kind, "topics": len(topic_word)} if run is None else topic_facts(run),
         tiles=[
-            *_topic_tiles(npmi, diversity, card),
+            *tiles,
             Tile("Topics", f"{len(topic_word):,}", _number_note(run, kind, is_empty)),
         ],
-        columns=_empty_column(is_empty) | _topic_columns(npmi, diversity, card),
+        columns=_empty_column(is_empty) | columns,
         trace=trace,
         training=training_numbers(trace, "token"),
         heldout=None if card is None else card.heldout,
@@ -148,19 +151,32 @@ def _empty_column(is_empty: NDArray[np.bool_]) -> dict[str, str]:
     return {"of them empty": f"{is_empty.sum():,}"} if is_empty.any() else {}
 
 
-def _topic_columns(npmi: float | None, diversity: float, card: Scorecard | None) -> dict[str, str]:
-    """Return the row of the comparison table."""
-    unscored = {} if npmi is None else {"NPMI": number(npmi, 3)}
+def _topic_scores(
+    npmi: float | None, diversity: float, card: Scorecard | None
+) -> tuple[list[Tile], dict[str, str]]:
+    """Return the scores as tiles, and as the row of the comparison table."""
+    note = f"distinct of top {DIVERSITY_WORDS} words"
+    tiles, columns = [Tile("Topic diversity", f"{diversity:.0%}", note)], dict[str, str]()
+    if npmi is not None:
+        columns["NPMI"] = number(npmi, 3)
+        tiles.insert(0, Tile("Coherence (NPMI)", columns["NPMI"], "from −1 to 1, 0 is chance"))
     if card is None:
-        return {**unscored, "diversity": number(diversity, 3)}
+        return tiles, {**columns, "diversity": number(diversity, 3)}
     score, in_texts = card.completion, {"c_v": card.c_v, "c_npmi": card.c_npmi}
-    n_decimals = decimals(score.standard_error)
-    return {
-        _head("token", card): number(score.log_likelihood_per_token, n_decimals),
-        "standard error": number(score.standard_error, n_decimals),
-        "gain over unigram": minus(f"{score.gain:+.3f}"),
+    error, n_decimals = score.standard_error, decimals(score.standard_error)
+    unigram, gain = score.unigram_log_likelihood_per_token, minus(f"{score.gain:+.3f}")
+    likelihood = score.log_likelihood_per_token
+    scored = [
+        Tile("Log-likelihood / token", number(likelihood, 3), _note(error, card)),
+        Tile("Unigram (no topics)", number(unigram, 3), f"topics gain {gain}"),
+        Tile("Perplexity", number(score.perplexity, 0), f"unigram {np.exp(-unigram):,.0f}"),
+    ]
+    return [*scored, *tiles], {
+        _head("token", card): number(likelihood, n_decimals),
+        "standard error": number(error, n_decimals),
+        "gain over unigram": gain,
         "perplexity": number(score.perplexity, 1),
-        **unscored,
+        **columns,
         "u_mass": number(card.u_mass, 3),
         **{name: number(value, 3) for name, value in in_texts.items() if value is not None},
         "diversity": number(diversity, 3),
@@ -174,23 +190,6 @@ def _head(datum: str, card: Scorecard | MixtureCard) -> str:
 
 def _note(error: float, card: Scorecard | MixtureCard) -> str:
     return f"± {number(error, 3)} std. error{', in-sample' if card.in_sample else ''}"
-
-
-def _topic_tiles(npmi: float | None, diversity: float, card: Scorecard | None) -> list[Tile]:
-    tiles = []
-    if card is not None:
-        score, unigram = card.completion, card.completion.unigram_log_likelihood_per_token
-        likelihood, note = score.log_likelihood_per_token, _note(score.standard_error, card)
-        gain = minus(f"{score.gain:+.3f}")
-        tiles = [
-            Tile("Log-likelihood / token", number(likelihood, 3), note),
-            Tile("Unigram (no topics)", number(unigram, 3), f"topics gain {gain}"),
-            Tile("Perplexity", number(score.perplexity, 0), f"unigram {np.exp(-unigram):,.0f}"),
-        ]
-    if npmi is not None:
-        tiles.append(Tile("Coherence (NPMI)", number(npmi, 3), "from −1 to 1, 0 is chance"))
-    note = f"distinct of top {DIVERSITY_WORDS} words"
-    return [*tiles, Tile("Topic diversity", f"{diversity:.0%}", note)]
 
 
 def mixture_subject(
@@ -208,7 +207,7 @@ def mixture_subject(
     topics: Sequence[ReportTopic] = ()
     note, columns, nearest, seen = "", None, None, None
     if isinstance(corpus, VectorCorpus):
-        (nearest, n_seen), columns = example_items(corpus, model), corpus.columns
+        (nearest, n_seen), columns = components.example_items(corpus, model), corpus.columns
         note = examples_note(n_seen, corpus.n_items, "items")
     if of_words:
         means, coherence, found = model.topic_word_mean, None, None
@@ -218,6 +217,9 @@ def mixture_subject(
         topics = report_topics(means, run.words, run, coherence, is_empty, found)
         seen = plain_overview("components", topics)
     n_empty = int(is_empty.sum())
+    n_half = int(np.searchsorted(np.cumsum(model.weights), 0.5)) + 1
+    tiles, scores = _mixture_scores(card)
+    half = f"{n_half:,} {'holds' if n_half == 1 else 'hold'} half of all"
     kind = MODELS[model.name].title
     return Subject(
         path=str(run.path),
@@ -229,11 +231,11 @@ def mixture_subject(
         trained_on=training_data(run.settings["corpus"]),
         facts=mixture_facts(run, n_empty),
         tiles=[
-            *([] if card is None else _mixture_tiles(card)),
+            *tiles,
             Tile("Components", f"{model.n_topics:,}", _number_note(run, kind, is_empty)),
-            Tile("Largest component", f"{model.weights[0]:.1%}", _half(run)),
+            Tile("Largest component", f"{model.weights[0]:.1%}", half),
         ],
-        columns=_empty_column(is_empty) | ({} if card is None else _mixture_columns(card)),
+        columns=_empty_column(is_empty) | scores,
         trace=run.trace,
         training=training_numbers(run.trace, datum),
         heldout=None if card is None else card.heldout,
@@ -241,43 +243,32 @@ def mixture_subject(
         words=words,
         overview=seen,
         similarity=None if seen is None else _similarity(model.topic_word_mean, is_empty, seen),
-        components=() if of_words else component_table(run, nearest, columns),
+        components=() if of_words else components.component_table(run, nearest, columns),
         n_empty=n_empty,
         examples_note=note,
     )
 
 
-def _half(run: MixtureRun) -> str:
-    """Say how many of the heaviest components hold half of all items."""
-    n_half = int(np.searchsorted(np.cumsum(run.model.weights), 0.5)) + 1
-    return f"{n_half:,} {'holds' if n_half == 1 else 'hold'} half of all"
-
-
-def _mixture_tiles(card: MixtureCard) -> list[Tile]:
-    likelihood, note = number(card.log_likelihood_per_item, 3), _note(card.standard_error, card)
-    tiles = [Tile("Log-likelihood / item", likelihood, note)]
-    if card.log_likelihood_per_token is not None:
-        per_token = number(card.log_likelihood_per_token, 3)
-        tiles.append(Tile("Log-likelihood / token", per_token, "of whole documents"))
+def _mixture_scores(card: MixtureCard | None) -> tuple[list[Tile], dict[str, str]]:
+    """Return the scores as ``_topic_scores`` does."""
+    if card is None:
+        return [], {}
+    score, error = card.log_likelihood_per_item, card.standard_error
+    per_token = card.log_likelihood_per_token
+    tiles = [Tile("Log-likelihood / item", number(score, 3), _note(error, card))]
+    columns = {
+        _head("item", card): number(score, decimals(error)),
+        "standard error": number(error, decimals(error)),
+    }
+    if per_token is not None:
+        tiles.append(Tile("Log-likelihood / token", number(per_token, 3), "of whole documents"))
+        columns["log-likelihood per token"] = number(per_token, 4)
+    columns["components used"] = f"{card.n_used_components:,}"
     if card.clustering is not None:
         nmi = number(card.clustering.nmi, 3)
         tiles.append(Tile("Agreement with labels (NMI)", nmi, "0 none, 1 perfect"))
-    return tiles
-
-
-def _mixture_columns(card: MixtureCard) -> dict[str, str]:
-    n_decimals = decimals(card.standard_error)
-    columns = {
-        _head("item", card): number(card.log_likelihood_per_item, n_decimals),
-        "standard error": number(card.standard_error, n_decimals),
-    }
-    if card.log_likelihood_per_token is not None:
-        columns["log-likelihood per token"] = number(card.log_likelihood_per_token, 4)
-    columns["components used"] = f"{card.n_used_components:,}"
-    if card.clustering is not None:
-        columns["NMI"] = number(card.clustering.nmi, 3)
-        columns["accuracy"] = number(card.clustering.hungarian_accuracy, 3)
-    return columns
+        columns |= {"NMI": nmi, "accuracy": number(card.clustering.hungarian_accuracy, 3)}
+    return tiles, columns
 
 
 def report_topics(
@@ -315,7 +306,7 @@ def _examples(
 ) -> tuple[Representatives, str]:
     """Return documents of all topics, and which were searched: 20,000 at most, to be fast."""
     topics = TopicsToShow(shares, topic_word, words, range(len(topic_word)))
-    found = representatives(topics, corpus, N_EXAMPLES, most=MOST_ROWS)
+    found = representatives(topics, corpus, components.N_EXAMPLES, most=components.MOST_ROWS)
     return found, examples_note(found.n_seen, found.n_docs, "documents")
 
 

@@ -17,24 +17,11 @@ from markupsafe import Markup
 
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.base.wording import with_marks
-from sparsetopics.evaluation.report import figures
+from sparsetopics.evaluation.report import figures, page_data, side_by_side
 from sparsetopics.evaluation.report.division import scale_end
 from sparsetopics.evaluation.report.markdown import render_markdown
-from sparsetopics.evaluation.report.page_data import (
-    browser_data,
-    division_data,
-    heat_map,
-    tree_data,
-)
-from sparsetopics.evaluation.report.report_content import Report
+from sparsetopics.evaluation.report.report_content import Report, Subject, Trace
 from sparsetopics.evaluation.report.report_record import render_json
-from sparsetopics.evaluation.report.side_by_side import (
-    differences,
-    score_columns,
-    short_names,
-    table_of,
-)
-from sparsetopics.evaluation.report.subject import Subject, Trace
 from sparsetopics.evaluation.report.web_files import packaged, templates
 from sparsetopics.measures.paired import Estimate
 from sparsetopics.options.registry import MOVE_COUNTS
@@ -75,7 +62,7 @@ def write_page(output: Output, report: Report) -> None:
 
 def render_page(report: Report) -> str:
     """Return the page as HTML text."""
-    names = short_names(report.subjects)
+    names = side_by_side.short_names(report.subjects)
     shown = [
         Shown(n, names[n], subject, _accepted_moves(subject))
         for n, subject in enumerate(report.subjects)
@@ -93,13 +80,11 @@ def render_page(report: Report) -> str:
             best=_best(shown),
             contents=_contents(report),
             n_colours=figures.N_COLOURS,
-            heat=overview and overview.tree and similar and heat_map(similar.values),
+            heat=overview and overview.tree and similar and page_data.heat_map(similar.values),
             style=Markup("".join(map(packaged, STYLES))),
             scripts=[Markup(packaged(f"{name}.js")) for name in SCRIPTS],
             data=_data(report),
-            curve=lambda own: Markup(
-                figures.curve_figure(own.scores, own.recommended, own.as_good)
-            ),
+            curve=lambda own: Markup(figures.curve_figure(*own)),
             band=figures.band_path,
             scale_end=scale_end,
             exp=math.exp,
@@ -137,11 +122,11 @@ def _contents(report: Report) -> list[tuple[str, str]]:
 def _data(report: Report) -> dict[str, Markup]:
     """Return what the scripts read, as JSON by the names of its elements."""
     topics = [(each.words, [topic.relevant for topic in each.topics]) for each in report.subjects]
-    data = {"report": browser_data(topics)}
+    data = {"report": page_data.browser_data(topics)}
     if report.overview is not None and report.overview.tree is not None:
-        data["tree"] = tree_data(report.overview.tree)
+        data["tree"] = page_data.tree_data(report.overview.tree)
     if report.division is not None:
-        data["division"] = division_data(report.division)
+        data["division"] = page_data.division_data(report.division)
     return data
 
 
@@ -160,12 +145,12 @@ def _families(shown: Sequence[Shown]) -> list[Family]:
 def _family(members: Sequence[Shown]) -> Family:
     """Return models side by side whose numbers compare."""
     subjects = [each.subject for each in members]
-    first, apart = subjects[0], differences(subjects)
+    first, apart = subjects[0], side_by_side.differences(subjects)
     # A model keeps its colour in all figures of the page.
     colours = [each.number for each in members]
     return {
         "title": first.family,
-        "scores": _table(members, score_columns(subjects)),
+        "scores": _table(members, side_by_side.score_columns(subjects)),
         "score_figures": _score_figures(members, apart, colours),
         "training": _table(members, [subject.training for subject in subjects]),
         "trace_figures": _trace_figures(subjects, colours),
@@ -173,7 +158,7 @@ def _family(members: Sequence[Shown]) -> Family:
 
 
 def _table(members: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Table:
-    heads, cells = table_of(columns)
+    heads, cells = side_by_side.table_of(columns)
     return {"heads": heads, "rows": list(zip(members, cells, strict=True))}
 
 

@@ -17,8 +17,7 @@ from sparsetopics.evaluation.report.division import Division, division
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.overview import page_themes
 from sparsetopics.evaluation.report.page import write_page
-from sparsetopics.evaluation.report.report_content import Report
-from sparsetopics.evaluation.report.subject import Fact, Subject
+from sparsetopics.evaluation.report.report_content import Fact, Report, Subject
 from sparsetopics.evaluation.report.topic_path import shown_number, topic_path_section
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
@@ -66,7 +65,7 @@ def scored_report(
         of_words = isinstance(heldout, Corpus)
         noun, coherence_corpus = ("documents", name) if of_words else ("items", "")
         facts = {f"{noun} scored": f"{n_scored:,}"}
-    subjects = [scored_subject(card, heldout, workers=workers) for card in cards]
+    subjects = [_scored_subject(card, heldout, workers) for card in cards]
     seen = "training" if all(card.in_sample for card in cards) else "held-out"
     return Report(
         title=_title(subjects, title),
@@ -80,8 +79,7 @@ def scored_report(
     )
 
 
-def scored_subject(card: AnyCard, heldout: AnyCorpus | None, *, workers: int) -> Subject:
-    """Return what a page shows of a scored model, with examples from ``heldout``."""
+def _scored_subject(card: AnyCard, heldout: AnyCorpus | None, workers: int) -> Subject:
     if heldout is not None and card.run is not None:
         heldout = card.run.reading(heldout, "held-out data")  # whose vocabulary may have grown
     if isinstance(card, Scorecard):

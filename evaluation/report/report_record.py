@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Mapping
@@ -10,15 +9,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from sparsetopics.answers.representatives import RepresentativeDocument
 from sparsetopics.base.wording import excerpt
-from sparsetopics.evaluation.report.report_content import Report
-from sparsetopics.evaluation.report.subject import Subject
+from sparsetopics.evaluation.report.report_content import Report, Subject
 
 DIGITS = 6  # that matter
+# Attributes of dataclasses, structs and named tuples
+NAMES_OF_FIELDS = ("__dataclass_fields__", "__struct_fields__", "_fields")
 # The vocabulary and words at other values of λ, scores of single documents, and images.
 LEFT_OUT = {"Subject.words", "Subject.heldout", "ReportTopic.relevant", "ComponentRow.pictures"}
 
@@ -43,18 +42,9 @@ def record_of(value: Any) -> Any:  # any part of a report, and what json.dumps t
         return {str(key): record_of(own) for key, own in value.items()}
     if isinstance(value, RepresentativeDocument) and value.text is not None:
         value = value._replace(text=excerpt(value.text))  # as much as pages hold
-    names = _fields(value)
+    names = next((getattr(value, each) for each in NAMES_OF_FIELDS if hasattr(value, each)), None)
     if names is None:
         return [record_of(own) for own in value]
     kept = [name for name in names if f"{type(value).__name__}.{name}" not in LEFT_OUT]
     record = {name: record_of(getattr(value, name)) for name in kept}
     return {**record, "score": record_of(value.score)} if isinstance(value, Subject) else record
-
-
-def _fields(value: Any) -> tuple[str, ...] | None:  # any part of a report
-    """Return the names of the fields of an object; None for lists."""
-    if dataclasses.is_dataclass(value):
-        return tuple(field.name for field in dataclasses.fields(value))
-    names: tuple[str, ...] | None
-    names = value.__struct_fields__ if isinstance(value, msgspec.Struct) else None
-    return names or getattr(value, "_fields", None)

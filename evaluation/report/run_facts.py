@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sparsetopics.base.wording import listed
-from sparsetopics.evaluation.report.subject import Fact, minus
+from sparsetopics.evaluation.report.report_content import Fact, minus
+from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, LearnerKind, LikelihoodKind
 from sparsetopics.options.table import LEARNED, OPTION
 from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
@@ -34,13 +35,11 @@ SAID = {
 
 def topic_facts(run: TopicRun) -> dict[str, Fact]:
     """Return how a topic model was trained: labels and what they say; None if it is not known."""
-    model, options, sticks = run.model, run.settings.get("options", {}), run.model.sticks
+    model, options = run.model, run.settings.get("options", {})
     kind = MODELS[model.name]
     first, found = _entry(options, "n_topics"), f"{model.n_topics:,} topics"
     if kind.learns_number and first is not None:
         found = f"began with {first} topics and learned {model.n_topics:,}"
-    learned = " (learned from the data)" if options.get("learn_hyperparameters") else ""
-    chosen = " (learned from the data)" if options.get("smoothing") == LEARNED else ""
     return {
         "model": f"{kind.words or kind.title}, {found}",
         **_data_facts(run),
@@ -48,16 +47,7 @@ def topic_facts(run: TopicRun) -> dict[str, Fact]:
         "topics of a document": _in_words(_entry(options, "local.update"), UPDATES),
         "a document's own counts": _in_words(_entry(options, "local.own_counts"), OWN_COUNTS),
         "moves": VALIDATED if "number_of_topics" in run.settings else _moves(options),
-        "α, summed over the topics of a document": _concentration(
-            model.doc_concentration.sum(), learned
-        ),
-        "η, for each word of a topic": _concentration(model.word_concentration, learned),
-        "σ, for smoothing finished topics": (
-            None if model.smoothing is None else _concentration(model.smoothing, chosen)
-        ),
-        "γ, for the weights of topics": (
-            None if sticks is None else _concentration(sticks.top_concentration, learned)
-        ),
+        **priors_of(run),
         **_closing_facts(run),
     }
 
@@ -75,8 +65,24 @@ def mixture_facts(run: MixtureRun, n_empty: int) -> dict[str, Fact]:
         columns: f"{model.n_columns:,}",
         "learner": _in_words(_entry(options, "learner"), _words_of(LEARNERS)),
         "moves": _moves(options),
-        "γ, for the weights of components": _concentration(model.mixture.top_concentration),
+        **priors_of(run),
         **_closing_facts(run),
+    }
+
+
+def priors_of(run: AnyRun) -> dict[str, Fact]:
+    """Return what is assumed, by a letter, a comma and its meaning; None for what a model lacks."""
+    model, options = run.model, run.settings.get("options", {})
+    if isinstance(model, MixturePosterior):
+        return {"γ, for the weights of components": _prior(model.mixture.top_concentration)}
+    learned, sticks = bool(options.get("learn_hyperparameters")), model.sticks
+    gamma = None if sticks is None else sticks.top_concentration
+    is_chosen = options.get("smoothing") == LEARNED
+    return {
+        "α, summed over the topics of a document": _prior(model.doc_concentration.sum(), learned),
+        "η, for each word of a topic": _prior(model.word_concentration, learned),
+        "σ, for smoothing finished topics": _prior(model.smoothing, is_chosen),
+        "γ, for the weights of topics": _prior(gamma, learned),
     }
 
 
@@ -152,5 +158,7 @@ def _in_words(name: Plain, words: Mapping[str, str]) -> str | None:
     return None if name is None else words.get(str(name), str(name))
 
 
-def _concentration(value: float, learned: str = "") -> str:
-    return minus(f"{value:.3g}") + learned
+def _prior(value: float | None, learned: bool = False) -> str | None:
+    if value is None:
+        return None
+    return minus(f"{value:.3g}") + " (learned from the data)" * learned

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sparsetopics.base.wording import decimals
-from sparsetopics.evaluation.report.subject import DASH, Subject, number
+from sparsetopics.evaluation.report.report_content import DASH, Subject, number
 from sparsetopics.measures.paired import Estimate, differences_from_best
 
 DIFFERENCE = "difference from best"  # head of a column

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sparsetopics.base.wording import quantity
-from sparsetopics.evaluation.report.subject import Curve, NumberChoice
 from sparsetopics.measures.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
 from sparsetopics.measures.paired import Estimate
 from sparsetopics.runs.run import TopicRun
 from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder
 
 SHOWN_LOSS = 0.1  # nats below the best
+
+
+class Curve(NamedTuple):
+    """Scores over numbers of topics, without those much below the best."""
+
+    scores: Mapping[int, Estimate]
+    recommended: int  # the nearest of these numbers
+    as_good: tuple[int, int]  # the fewest and the most topics that predict as well
+
+
+class NumberChoice(NamedTuple):
+    """How documents that were kept out of training chose the number of topics."""
+
+    scored_on: str  # which documents
+    advice: str  # which other numbers predict as well
+    curve: Curve
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from sparsetopics.base.wording import excerpt
-from sparsetopics.evaluation.report.subject import minus, number
+from sparsetopics.evaluation.report.report_content import minus, number
 
 ROW_WORDS = 10  # of a topic in a table
 

@@ -24,7 +24,7 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.safe_reading import check_regular
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.matrix_market import MOST_ENTRIES, read_matrix
-from sparsetopics.corpora.sources.archives import check_packing, check_unpacked, refuse_twice
+from sparsetopics.corpora.sources.archives import check_members
 from sparsetopics.corpora.sources.arrow_batches import Wanted, parquet_batches, pieces
 from sparsetopics.corpora.sources.arrow_files import open_parquet
 
@@ -56,11 +56,8 @@ def _npy(path: Path) -> WordWeights:
 
 def _npz(path: Path) -> WordWeights:
     with zipfile.ZipFile(path) as archive:
-        refuse_twice(archive.namelist(), str(path))
-        info = archive.getinfo(f"{NPZ_KEY}.npy")
-        check_packing(info, str(path))
-        check_unpacked(info.file_size, info.compress_size, str(path))
-        with archive.open(info) as member:
+        check_members(archive, str(path))
+        with archive.open(f"{NPZ_KEY}.npy") as member:
             return WordWeights(read_npy(member), _words_beside(path))
 
 

@@ -25,7 +25,6 @@ from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, ope
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.estimates import Differences, Estimates
 from sparsetopics.measures.prevalence import (
-    GroupMeans,
     GroupSums,
     GroupTotal,
     group_differences,
@@ -81,7 +80,8 @@ class Prevalence(NamedTuple):
     grouping: Grouping
     topics: IntArray  # (n_topics,)  numbers in the model of the topics that have any token
     groups: list[GroupKey]
-    means: GroupMeans
+    n_documents: list[int]  # of each group
+    means: Estimates  # (n_groups, n_topics)
     of_runs: FloatArray  # (n_runs, n_groups, n_topics)  means in other runs, which errors count
     words: list[list[list[str]]]  # of each group and topic
     n_left_out: int  # documents without a value to divide by
@@ -89,7 +89,7 @@ class Prevalence(NamedTuple):
     @property
     def estimates(self) -> Estimates:
         """The means, (n_groups, n_topics)."""
-        return self.means.estimates.over_runs(self.of_runs)
+        return self.means.over_runs(self.of_runs)
 
     @property
     def heads(self) -> list[str]:
@@ -104,11 +104,11 @@ class Prevalence(NamedTuple):
         standard_error, low and high (of the 95 % interval), n_documents, words. The end of a period
         or bin is not part of it.
         """
-        n_groups, n_topics = self.means.mean.shape
+        n_groups, n_topics = self.means.value.shape
         columns = topic_columns(self.topics, n_groups, labels)
         columns |= self._group_columns(np.arange(n_groups), n_topics)
         columns |= interval_columns(self.estimates)
-        columns["n_documents"] = arrow_numbers(np.tile(self.means.n_documents, n_topics))
+        columns["n_documents"] = arrow_numbers(np.tile(self.n_documents, n_topics))
         words = [group[topic] for topic in range(n_topics) for group in self.words]
         columns["words"] = pa.array(words, pa.list_(pa.string()))
         return pa.table(columns)
@@ -189,15 +189,14 @@ class GroupedDocuments(NamedTuple):
         means = group_means(totals, self.topic_word)
         telling = [
             [[self.words[word] for word in topic] for topic in group]
-            for group in telling_group_words(totals, means, self.topic_word, n_words)
+            for group in telling_group_words(totals, means.value, self.topic_word, n_words)
         ]
-        groups = list(self.totals)
-        of_runs = np.empty((len(others), *means.mean.shape))
+        groups, n_documents = list(self.totals), [total.n_documents for total in totals]
+        of_runs = np.empty((len(others), *means.value.shape))
         for row, other in zip(of_runs, others, strict=True):
             row[:] = other.placed(group_shares(totals, other.topic_word, other.projection))
-        return Prevalence(
-            self.grouping, self.topics, groups, means, of_runs, telling, self.n_left_out
-        )
+        found = groups, n_documents, means, of_runs, telling
+        return Prevalence(self.grouping, self.topics, *found, self.n_left_out)
 
 
 def grouped_documents(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 from abc import abstractmethod
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -45,12 +46,14 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 
 if TYPE_CHECKING:
+    from sparsetopics.answers.topic_names import GivenNames
     from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.course import Model
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.run_files import CorpusFacts, KeptEntries, Provenance
     from sparsetopics.runs.session import Trained
+    from sparsetopics.runs.topic_path_files import TopicPathFolder
 
 # Names options in errors as the arguments of constructors.
 naming_arguments = partial(naming_parameters, argument_for)
@@ -174,13 +177,12 @@ class Estimator(BaseEstimator):
         else:
             entry["lap"] = self.n_iter_
             # Words keep the frequencies that they first came with.
-            words = getattr(self, "vocabulary_", None)
             facts = added_facts(self._facts, facts)
-            if words is not None:
+            if self._words is not None:
                 kept["topics"] = self._run().carried(model)
             if lists := self._kept.get("guide"):
                 kept["guide"] = lists
-            self._set_model(model, [*self.trace_, entry], facts, words, kept)
+            self._set_model(model, [*self.trace_, entry], facts, self._words, kept)
         return self
 
     @naming_parameters()
@@ -199,8 +201,7 @@ class Estimator(BaseEstimator):
     def _save_to(self, scratch: Path) -> None:
         from sparsetopics.runs.run import save_run
 
-        vocabulary = getattr(self, "vocabulary_", None)  # mixtures of vectors have none
-        save_run(scratch, self.model_, vocabulary, self._provenance(), self.trace_)
+        save_run(scratch, self.model_, self._words, self._provenance(), self.trace_)
 
     @naming_arguments()
     def training_options(self) -> TrainingOptions:
@@ -272,6 +273,36 @@ class Estimator(BaseEstimator):
         facts = facts_of(rows.corpus)
         self._set_model(found.model, found.trace, facts, rows.vocabulary, found.kept)
 
+    def _run(self, names: GivenNames | None = None) -> AnyRun:
+        """The model as a run; UnfittedError before ``fit``."""
+        from sparsetopics.answers.topic_names import with_names
+        from sparsetopics.runs.run import run_in_memory
+
+        self._check_fitted()
+        name, provenance = type(self).__name__, self._provenance()
+        run = run_in_memory(name, self.model_, self._words, provenance, self.trace_)
+        return run if names is None else with_names(run, names)
+
+    def _run_of_words(self, names: GivenNames | None = None) -> AnyRun:
+        """The model as a run; OptionError for components of vectors."""
+        run = self._run(names)
+        if run.vocabulary is None:
+            problem = "has components of vectors, which have no words"
+            refuse(type(self).__name__, problem, "See weights_, means_ and covariances_.")
+        return run
+
+    def _run_of_topics(self, names: GivenNames | None) -> AnyRun:
+        """The model as a run; OptionError for a mixture."""
+        run = self._run(names)
+        if MODELS[run.model.name].of_items:
+            problem = "is a mixture, which has responsibilities instead of proportions"
+            refuse(type(self).__name__, problem, "predict_proba returns them.")
+        return run
+
+    def _topic_path(self) -> TopicPathFolder | None:
+        """The topic path that the model belongs to, if any."""
+        return None
+
     def _provenance(self) -> Provenance:
         """How the model was trained, as a run folder says it."""
         from sparsetopics.runs.run import option_record
@@ -305,6 +336,11 @@ class Estimator(BaseEstimator):
             hint = "A run folder of a mixture, a topic path or an earlier release lacks them."
             refuse(type(self).__name__, problem, hint)
         return learned
+
+    @property
+    def _words(self) -> Vocabulary | None:
+        """The fitted words; None for mixtures of vectors, which have none."""
+        return getattr(self, "vocabulary_", None)
 
     @property
     def _validation_share(self) -> float | None:
@@ -344,9 +380,8 @@ class Estimator(BaseEstimator):
         UnfittedError before ``fit``."""
         self._check_fitted()
         names: Names | None = getattr(self, "feature_names_in_", None)
-        vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
         X = self._texts_of(X, text)
-        return self._reader.more_rows(X, self.n_features_in_, names, vocabulary)
+        return self._reader.more_rows(X, self.n_features_in_, names, self._words)
 
     def _texts_of(self, X: Any, text: str | None = None) -> Any:  # whatever users pass
         """The column of X that was fitted, if X is a table and texts were fitted."""
@@ -362,3 +397,11 @@ class Estimator(BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if rows.names is not None:
             self.feature_names_in_: Names = rows.names
+
+
+def other_runs(models: Sequence[Estimator]) -> list[AnyRun]:
+    """Other models as runs; OptionError for anything else."""
+    check_type("runs", models, (list, tuple), "a list of fitted models")
+    for model in models:
+        check_type("runs", model, Estimator, "a list of fitted models")
+    return [model._run() for model in models]

@@ -18,7 +18,7 @@ from sparsetopics.base.errors import naming_parameters, warn_user
 from sparsetopics.base.showing import html_table, shortened
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.estimators.as_run import RunEstimator, other_runs
+from sparsetopics.estimators.base import Estimator, other_runs
 from sparsetopics.estimators.inputs import GIVEN, Data
 from sparsetopics.estimators.plots import Plots
 from sparsetopics.options.option import (
@@ -51,7 +51,7 @@ SHOWN_CHARACTERS = 30  # of a word
 
 
 @dataclass(repr=False, eq=False)
-class FittedEstimator(RunEstimator):
+class FittedEstimator(Estimator):
     """An estimator with the questions to ask after ``fit``.
 
     All methods raise UnfittedError before ``fit``.
@@ -61,7 +61,7 @@ class FittedEstimator(RunEstimator):
     def topic_ids_(self) -> list[str]:
         """The id of each topic or component; components of vectors have no such attribute."""
         self._check_fitted()
-        if getattr(self, "vocabulary_", None) is None:
+        if self._words is None:
             raise AttributeError("components of vectors have no ids")
         return [topic.id for topic in self._run_of_words().topics]
 

@@ -132,7 +132,10 @@ class InputReader(NamedTuple):
             has = f"X has {rows.corpus.width} features"
             expects = f"{self.estimator} is expecting {n_columns} features as input"
             raise ShapeError(self.estimator, f"{has}, but {expects}")
-        if (fitted is None) != (names is None) and not _are_words(names, vocabulary):
+        # Names may be the fitted words, which may come from a corpus or a run folder.
+        fitted_words = None if vocabulary is None else vocabulary.words
+        are_words = names is not None and tuple(names) == fitted_words
+        if (fitted is None) != (names is None) and not are_words:
             has = "does not have valid" if names is None else "has"
             was = "with" if names is None else "without"
             said = f"X {has} feature names, but {self.estimator} was fitted {was} feature names"
@@ -230,11 +233,6 @@ def _check_names(fitted: Names, names: Names) -> None:
         problem = "feature names must be in the same order as they were in fit"
     hint = "The feature names should match those that were passed during fit."
     raise ShapeError("X", problem, hint)
-
-
-def _are_words(names: Names | None, vocabulary: Vocabulary | None) -> bool:
-    """Whether column names are the fitted words, which may come from a corpus or a run folder."""
-    return names is not None and vocabulary is not None and tuple(names) == vocabulary.words
 
 
 def _counts(X: ArrayLike | sparray | spmatrix, estimator: str) -> csr_array:

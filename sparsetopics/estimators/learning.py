@@ -69,7 +69,6 @@ class Learned(NamedTuple, Generic[C, P, T]):
     is_start: bool = False  # no data were seen: the statistics are those of seeds
 
 
-LearnedTopics = Learned[WordCounts, PairCounts, DocumentTerms]
 AnyLearned = Learned[AnyComponents, BatchSums, Terms]  # only the options say of which model
 # Takes what was learned, new data, where to compute and where to keep summaries of batches.
 TakesMore = Callable[[AnyLearned, Source[StoredBatch], TrainingOptions, Executor, Memo], AnyLearned]
@@ -138,7 +137,9 @@ def learn(
     return found, learned, models
 
 
-def learned_in(model: TopicPosterior, seen: SeenDocuments) -> LearnedTopics:
+def learned_in(
+    model: TopicPosterior, seen: SeenDocuments
+) -> Learned[WordCounts, PairCounts, DocumentTerms]:
     """What a model was learned from, as far as learning goes on from it.
 
     An estimator that was loaded has nothing else, so one that was fitted uses nothing else.

@@ -8,7 +8,7 @@ from types import NoneType
 from typing import TYPE_CHECKING
 
 from sparsetopics.base.errors import naming_parameters
-from sparsetopics.estimators.as_run import RunEstimator, other_runs
+from sparsetopics.estimators.base import Estimator, other_runs
 from sparsetopics.estimators.inputs import GIVEN, Data
 from sparsetopics.evaluation.figures import DEFAULT_WIDTH
 from sparsetopics.options.option import check_type
@@ -27,7 +27,7 @@ class Plots:
     range.
     """
 
-    model: RunEstimator
+    model: Estimator
 
     def __repr__(self) -> str:
         return f"Figures of {self.model}: themes, tree, topics, groups, time and numbers."
@@ -50,7 +50,7 @@ class Plots:
         by: str = "label",
         *,
         formula: str | None = None,
-        runs: Sequence[RunEstimator] = (),
+        runs: Sequence[Estimator] = (),
         width: float = DEFAULT_WIDTH,
     ) -> Figure:
         """Draw the mean share of each theme in each group of documents, with 95 % intervals.
@@ -68,7 +68,7 @@ class Plots:
         by: str | None = None,
         *,
         formula: str | None = None,
-        runs: Sequence[RunEstimator] = (),
+        runs: Sequence[Estimator] = (),
         width: float = DEFAULT_WIDTH,
     ) -> Figure:
         """Draw the mean share of each theme over time, with 95 % intervals.
@@ -95,7 +95,7 @@ class Plots:
         by: str | None = None,
         over: str | None = None,
         formula: str | None = None,
-        runs: Sequence[RunEstimator] = (),
+        runs: Sequence[Estimator] = (),
     ) -> Figure:
         from sparsetopics.evaluation.figures.drawing import run_figure
 

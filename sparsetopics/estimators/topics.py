@@ -44,9 +44,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
     restarts: int | None = None
     minimum_mass: float | None = None
     cold_every: int | None = None
-    guide: str | Path | Mapping[str, Sequence[str] | Mapping[str, Sequence[str] | None]] | None = (
-        None
-    )
+    guide: str | Path | Mapping[str, Words | Mapping[str, Words | None]] | None = None
 
     model_: TopicPosterior = field(init=False)
 

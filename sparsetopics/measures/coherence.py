@@ -26,22 +26,14 @@ def count_cooccurrence(
     rows, columns = np.broadcast_arrays(place[:, :, None], place[:, None, :])
     documents, n_docs = np.zeros(rows.shape), 0
     for batch in batches:
-        present = _presence(batch, words)
+        shape = batch.n_docs, 1 + max(int(batch.word_ids.max(initial=0)), int(words[-1]))
+        pairs = np.ones(batch.n_pairs), batch.word_ids, batch.indptr
+        present = csr_array(pairs, shape=shape)[:, words]
         # Entry (i, j) counts the documents of the batch that hold words i and j.
         meeting = (present.T @ present).tocsr()
         documents += np.asarray(meeting[rows.ravel(), columns.ravel()]).reshape(rows.shape)
         n_docs += batch.n_docs
     return documents, n_docs
-
-
-def _presence(batch: DocumentBatch, words: IntArray) -> csr_array:
-    """Mark which of the sorted ``words`` each document holds, (n_docs, len(words)) of 0 and 1."""
-    column = np.searchsorted(words, batch.word_ids)
-    column[column == len(words)] = 0  # any valid column: the next line finds no match there
-    found = words[column] == batch.word_ids
-    indptr = np.concatenate(([0], np.cumsum(found)))[batch.indptr]
-    shape = (batch.n_docs, len(words))
-    return csr_array((np.ones(indptr[-1]), column[found], indptr), shape=shape)
 
 
 def npmi(counts: FloatArray, n_docs: int) -> FloatArray:

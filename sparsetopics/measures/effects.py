@@ -31,7 +31,6 @@ from sparsetopics.measures.prevalence import document_estimates, inverse, word_s
 
 ALONE = 1.0 - 1e-9  # leverage of a document that a coefficient of its own fits
 ROWS = 1_000  # of products of columns, which are made at once
-COLLINEAR = 1e-10  # share of a column's square that the columns before it leave
 
 T = TypeVar("T", bound=tuple[FloatArray | int, ...])
 
@@ -72,13 +71,6 @@ def fit(products: Products) -> Fit:
     sizes = np.sqrt(np.diagonal(products.of_columns))
     sizes = np.where(sizes > 0.0, sizes, 1.0)
     scaled = products.of_columns / np.outer(sizes, sizes)
-    left = scaled.copy()
-    for column in range(len(left)):  # what the columns before leave of each
-        pivot = left[column, column]
-        if not pivot > COLLINEAR:
-            raise np.linalg.LinAlgError(column)
-        rest = left[column + 1 :, column] / pivot
-        left[column + 1 :] -= rest[:, None] * left[column]
     solved = inverse(scaled) / np.outer(sizes, sizes)
     return Fit(product(solved, products.with_topics), solved)
 

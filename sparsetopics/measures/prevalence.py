@@ -34,7 +34,7 @@ tests take that into account.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +47,7 @@ from sparsetopics.kernels.words import mixed
 from sparsetopics.measures.estimates import Estimates
 
 ROUNDING = 1e-12  # of a mean square
+COLLINEAR = 1e-10  # share of a column's square that the columns before it leave
 RIDGE = 1e-4  # of 1; keeps errors finite for topics that are the same
 EM_CYCLES = 20
 EM_TOLERANCE = 1e-5  # of a share
@@ -75,10 +76,17 @@ def unbiased_projection(topic_word: FloatArray, weights: FloatArray) -> FloatArr
 
 
 def inverse(matrix: FloatArray) -> FloatArray:
-    """The inverse of a positive definite matrix, by sweeps (Goodnight 1979)."""
+    """The inverse of a positive definite matrix with a diagonal of about one, by sweeps (Goodnight
+    1979).
+
+    Raises LinAlgError with the number of a column that those before it determine.
+    """
     swept = matrix.copy()
     for k in range(len(swept)):
-        pivot, row = swept[k, k], swept[k] / swept[k, k]
+        pivot = swept[k, k]  # what the columns before leave of this one
+        if not pivot > COLLINEAR:
+            raise np.linalg.LinAlgError(k)
+        row = swept[k] / pivot
         swept -= swept[:, k, None] * row
         swept[k] = swept[:, k] = row
         swept[k, k] = -1.0 / pivot
@@ -166,44 +174,26 @@ class GroupTotal:
 
 
 # --- estimates ------------------------------------------------------------------------------------
-class GroupMeans(NamedTuple):
-    """The mean proportions of each group; errors are NaN for groups of one document."""
+def group_means(totals: Sequence[GroupTotal], topic_word: FloatArray) -> Estimates:
+    """Estimate the mean proportions of all groups, each of at least one document.
 
-    n_documents: IntArray  # (n_groups,)
-    mean: FloatArray  # (n_groups, n_topics)  rows sum to one
-    standard_error: FloatArray  # (n_groups, n_topics)
-    skewness: FloatArray  # (n_groups, n_topics)  of the estimate of the mean, not of documents
-
-    @property
-    def estimates(self) -> Estimates:
-        """The means as estimates of numbers from 0 to 1."""
-        freedom = np.broadcast_to(self.n_documents[:, None] - 1.0, self.mean.shape)
-        return Estimates(self.mean, self.standard_error, self.skewness, freedom)
-
-    def interval(self) -> tuple[FloatArray, FloatArray]:
-        """Return the lower and upper ends of 95 % intervals, within [0, 1]."""
-        return self.estimates.interval(0.0, 1.0)
-
-
-def group_means(totals: Sequence[GroupTotal], topic_word: FloatArray) -> GroupMeans:
-    """Estimate the means of all groups, each of at least one document.
-
-    ``topic_word`` and the numbers of words are those of the projection.
+    ``topic_word`` and the numbers of words are those of the projection. Rows of the means,
+    (n_groups, n_topics), sum to one. Errors are NaN for groups of one document.
     """
-    n_documents = np.array([each.n_documents for each in totals], np.int64)
+    n_documents = np.array([[each.n_documents] for each in totals], np.int64)
     powers = np.stack([each.powers for each in totals], axis=1)
-    first, second, third = powers / n_documents[:, None]
+    first, second, third = powers / n_documents
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = second - first**2
         # Rounding leaves a little where all documents are alike, and no third moment fits that.
         variance[variance < ROUNDING * second] = 0.0
         central = third - 3.0 * first * second + 2.0 * first * first * first
-        error = np.sqrt(variance / (n_documents[:, None] - 1.0))
-        skewness = central / (variance * np.sqrt(variance * n_documents[:, None]))
-    error[n_documents < 2] = np.nan
+        error = np.sqrt(variance / (n_documents - 1.0))
+        skewness = central / (variance * np.sqrt(variance * n_documents))
+    error[n_documents[:, 0] < 2] = np.nan
     skewness = np.where(variance > 0.0, skewness, 0.0)
-    mean = np.concatenate(list(_most_likely(totals, first, topic_word)))
-    return GroupMeans(n_documents, mean, error, skewness)
+    mean = _most_likely(totals, first, topic_word)
+    return Estimates(mean, error, skewness, np.broadcast_to(n_documents - 1.0, mean.shape))
 
 
 def group_shares(
@@ -212,14 +202,14 @@ def group_shares(
     """Estimate the means of groups of other topics than those of the totals, without errors."""
     words = (csr_array(each.word_shares[None].astype(np.float64)) for each in totals)
     start = np.concatenate([own @ projection / own.sum() for own in words])
-    return np.concatenate(list(_most_likely(totals, start, topic_word)))
+    return _most_likely(totals, start, topic_word)
 
 
 def _most_likely(
     totals: Sequence[GroupTotal], start: FloatArray, topic_word: FloatArray
-) -> Iterator[FloatArray]:
-    """Yield the means of some groups at a time, from the unbiased means on."""
-    word_topic = np.ascontiguousarray(topic_word.T)
+) -> FloatArray:
+    """Return the means, some groups at a time, from the unbiased means on."""
+    found, word_topic = np.empty(start.shape), np.ascontiguousarray(topic_word.T)
     for first in range(0, len(start), EM_GROUPS):
         some = slice(first, first + EM_GROUPS)
         words = np.stack([each.word_shares for each in totals[some]]).astype(np.float64)
@@ -232,7 +222,8 @@ def _most_likely(
             means = new
             if moved < EM_TOLERANCE:
                 break
-        yield means
+        found[some] = means
+    return found
 
 
 def _em_cycle(means: FloatArray, words: csc_array, word_topic: FloatArray) -> FloatArray:
@@ -264,20 +255,19 @@ def _normalized(means: FloatArray) -> FloatArray:
 
 
 # --- differences between groups -------------------------------------------------------------------
-def group_differences(means: GroupMeans, pairs: IntArray) -> Estimates:
+def group_differences(means: Estimates, pairs: IntArray) -> Estimates:
     """Compare groups; ``pairs`` is (n_pairs, 2), numbers of two groups without common documents.
 
     Degrees of freedom are Welch's. The third cumulants of two independent means subtract, which
     gives the skewness of their difference (Zhou & Dinh 2005).
     """
     one, other = pairs.T
-    n_documents = means.n_documents[:, None].astype(np.float64)
     variance = means.standard_error**2
     cumulant = means.skewness * variance * means.standard_error
     error = np.sqrt(variance[one] + variance[other])
     with np.errstate(divide="ignore", invalid="ignore"):
         skewness = (cumulant[one] - cumulant[other]) / (error * error * error)
-        spread = variance**2 / (n_documents - 1.0)
+        spread = variance**2 / means.freedom
         freedom = (variance[one] + variance[other]) ** 2 / (spread[one] + spread[other])
     skewness, freedom = np.nan_to_num(skewness), np.nan_to_num(freedom, nan=1.0, posinf=1e9)
-    return Estimates(means.mean[one] - means.mean[other], error, skewness, freedom)
+    return Estimates(means.value[one] - means.value[other], error, skewness, freedom)

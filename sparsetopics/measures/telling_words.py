@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.measures.prevalence import GroupMeans, GroupTotal
+from sparsetopics.measures.prevalence import GroupTotal
 from sparsetopics.measures.top_words import top_words
 
 N_CANDIDATES = 100  # most probable words of a topic, of which some are chosen
@@ -62,7 +62,10 @@ def log_odds_scores(
 
 
 def telling_group_words(
-    totals: Sequence[GroupTotal], means: GroupMeans, topic_word: FloatArray, n_words: int
+    totals: Sequence[GroupTotal],
+    means: FloatArray,  # (n_groups, n_topics)
+    topic_word: FloatArray,
+    n_words: int,
 ) -> Iterator[list[IntArray]]:
     """Yield for each group the ids of up to ``n_words`` words of each topic, best first.
 
@@ -73,16 +76,16 @@ def telling_group_words(
     """
     candidates = top_words(topic_word, N_CANDIDATES)
     prior = PRIOR_TOKENS * np.take_along_axis(topic_word, candidates, axis=1)
-    n_groups = len(means.mean)
-    sizes = means.mean * np.array([each.n_tokens for each in totals])[:, None] + PRIOR_TOKENS
+    n_groups = len(means)
+    sizes = means * np.array([each.n_tokens for each in totals])[:, None] + PRIOR_TOKENS
     all_counts = np.zeros(candidates.shape)
     for group in range(n_groups):
-        all_counts += prior + _counts(totals[group], means.mean[group], topic_word, candidates)
+        all_counts += prior + _counts(totals[group], means[group], topic_word, candidates)
     for group in range(n_groups):
         if n_groups == 1:
             yield [words[:0] for words in candidates]
             return
-        counts = prior + _counts(totals[group], means.mean[group], topic_word, candidates)
+        counts = prior + _counts(totals[group], means[group], topic_word, candidates)
         size, all_sizes = sizes[group][:, None], sizes.sum(axis=0)[:, None]
         scores = log_odds_scores(counts, size, all_counts - counts, all_sizes - size)
         order = np.argsort(-scores, axis=1, kind="stable")[:, :n_words]

@@ -310,7 +310,7 @@ def test_differences_over_runs_are_those_of_the_same_run(world):
     alone = compared_shares(run, corpus, "section").differences(LABELS).to_pandas()
     found = compared_shares(run, corpus, "section", others=others).differences(LABELS).to_pandas()
 
-    own = [compared_shares(other, corpus, "section").means.mean for other in others]
+    own = [compared_shares(other, corpus, "section").means.value for other in others]
     first = [mean[0, 0] - mean[1, 0] for mean in own]
     row = alone.iloc[0]
     between = sum((each - row["difference"]) ** 2 for each in first)

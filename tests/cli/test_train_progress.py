@@ -10,7 +10,7 @@ from rich.progress import Progress
 
 from sparsetopics.cli.printing import LOG, QUIET, obeying
 from sparsetopics.cli.train import outcome
-from sparsetopics.cli.train_progress import SECONDS_OF_SILENCE, _Rate, lap_line, show_progress
+from sparsetopics.cli.train_progress import SECONDS_OF_SILENCE, lap_line, show_progress
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from sparsetopics.runs.train import RunResult
 
@@ -136,17 +136,27 @@ def test_both_kinds_of_progress_say_that_the_run_is_written(capsys, monkeypatch)
     assert "writing the run" in capsys.readouterr().err
 
 
-def test_moves_are_named_and_do_not_slow_the_rate_that_is_shown(monkeypatch):
-    clock = iter([0.0, 2.0])
-    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
-    told = []
-    rate = _Rate(lambda task, **fields: told.append(fields), 0, HDP)
+@pytest.fixture
+def bar(monkeypatch):
+    """The time, which a test sets, and what the bar is told."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    clock, told, update = [0.0], [], Progress.update
+    monkeypatch.setattr("rich.console.monotonic", lambda: clock[0])
+    monkeypatch.setattr(
+        Progress, "update", lambda *own, **fields: (told.append(fields), update(*own, **fields))
+    )
+    return clock, told
 
-    rate(100, 100)
-    rate(100, 100)
 
-    assert [fields["rate"] for fields in told] == ["50 documents/s"] * 2
-    assert told[-1]["description"] == "lap 1/100, trying moves"
+def test_moves_are_named_and_do_not_slow_the_rate_that_is_shown(bar):
+    clock, told = bar
+
+    with show_progress(HDP) as hooks:
+        for clock[0], n_done in ((1.0, 50), (2.0, 100), (60.0, 100)):
+            hooks.on_documents(n_done, 100)
+
+    assert [fields["rate"] for fields in told if "rate" in fields] == ["50 documents/s"] * 2
+    assert told[-2]["description"] == "lap 1/100, trying moves"
 
 
 def test_without_a_terminal_there_is_a_line_per_lap(capsys):
@@ -174,6 +184,7 @@ def test_on_a_terminal_there_is_a_bar_below_the_lines(capsys, monkeypatch, optio
         hooks.on_documents(1.0, 2)
         hooks.on_lap(ENTRY)
         hooks.on_documents(1.0, 2)
+        hooks.on_documents(1.5, 2)
 
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
     lines = shown.replace("\r", "\n").splitlines()
@@ -234,21 +245,19 @@ def test_under_a_bar_the_log_gets_plain_lines(tmp_path, monkeypatch):
     ]
 
 
-def test_the_rate_is_that_of_this_process(monkeypatch):
+def test_the_rate_is_that_of_this_process(bar):
     """Thirteen laps were made before it."""
-    clock = iter([0.0, 1.0, 2.0, 4.0])
-    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
-    told = []
-    rate = _Rate(lambda task, **fields: told.append(fields), 0, LDA)
+    clock, told = bar
 
-    rate(50, 100)
-    assert rate.reach(14)
-    rate(0, 100)
-    rate(100, 100)
-    assert not rate.reach(15)
+    with show_progress(LDA) as hooks:
+        hooks.on_documents(50, 100)
+        hooks.on_lap(ENTRY | {"lap": 14})
+        for clock[0], n_done in ((2.0, 0), (3.0, 50), (4.0, 100)):
+            hooks.on_documents(n_done, 100)
+        hooks.on_lap(ENTRY | {"lap": 15})
 
-    assert [fields["rate"] for fields in told] == ["50 documents/s"] * 3
-    assert [fields["completed"] for fields in told] == [0.5, 14, 15]
+    assert [fields["rate"] for fields in told if "rate" in fields] == ["50 documents/s"]
+    assert [each["completed"] for each in told if "completed" in each] == [0.5, 14, 14.5, 15]
 
 
 @pytest.mark.parametrize(("first_lap", "knows_speed"), [(1, True), (14, False)])

@@ -9,8 +9,7 @@ import reference_denoising
 from sparsetopics.base.errors import ShapeError
 from sparsetopics.corpora.projection import patch_basis
 from sparsetopics.evaluation.denoising import denoising
-from sparsetopics.evaluation.denoising.denoising import BETAS, add_noise, denoise, psnr
-from sparsetopics.evaluation.denoising.patch_prior import PatchPrior
+from sparsetopics.evaluation.denoising.denoising import BETAS, PatchPrior, add_noise, denoise, psnr
 from sparsetopics.execution.executors import open_executor
 
 SIGMA = 25 / 255

@@ -12,12 +12,12 @@ from matplotlib.text import Text
 
 from browser import told_by
 from sparsetopics.base.errors import SparsetopicsWarning
-from sparsetopics.evaluation.figures import DEFAULT_WIDTH, KINDS
+from sparsetopics.evaluation.figures import DEFAULT_WIDTH
 from sparsetopics.evaluation.figures.paper import finished, fonts_of, styled, theme_colours
 from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.overview import Overview, Theme
 from sparsetopics.evaluation.report.report_content import Report
-from sparsetopics.evaluation.report.subject import Curve
+from sparsetopics.evaluation.report.topic_path import Curve
 from sparsetopics.evaluation.report.topic_tree import Branch, Tree
 from sparsetopics.evaluation.report.web_files import packaged
 from sparsetopics.measures.paired import Estimate
@@ -129,7 +129,7 @@ def curve_of(sizes=(400, 300, 200, 150, 100, 70, 50, 30, 20, 10, 5, 2)):
 
 
 def drawn(kind, report, width=DEFAULT_WIDTH):
-    draw = imported(f"sparsetopics.evaluation.figures.{KINDS[kind][0]}")
+    draw = imported(f"sparsetopics.evaluation.figures.kinds:draw_{kind}")
     with styled():
         return finished(draw(report, width))
 

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 import reference_prevalence as reference
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.execution.executors import Executor, open_executor
-from sparsetopics.measures.estimates import holm_adjusted, skewed_interval, unskewed
+from sparsetopics.measures.estimates import Estimates, holm_adjusted, skewed_interval, unskewed
 from sparsetopics.measures.prevalence import (
     RIDGE,
-    GroupMeans,
     GroupTotal,
     group_differences,
     group_means,
@@ -70,8 +69,8 @@ def test_means_and_errors_are_those_of_the_plain_twin():
         own = shares[groups == group]
         error, skewness = reference.errors(own @ projection)
         expected = reference.most_likely(own.mean(axis=0), topic_word)
-        assert found.n_documents[group] == len(own)
-        np.testing.assert_allclose(found.mean[group], expected, atol=2e-4)
+        assert (found.freedom[group] == len(own) - 1).all()
+        np.testing.assert_allclose(found.value[group], expected, atol=2e-4)
         np.testing.assert_allclose(found.standard_error[group], error, rtol=1e-6)
         np.testing.assert_allclose(found.skewness[group], skewness, rtol=1e-5)
 
@@ -145,7 +144,7 @@ def test_intervals_of_means_and_differences_hold_the_truth_as_often_as_they_say(
         batches = [draw_documents(rng, topic_word, mean, 120) for mean in truth]
         joined = DocumentBatch.joined(batches)
         found = group_means(totals_of(joined, np.repeat([0, 1], 120), 2, projection), topic_word)
-        low, high = found.interval()
+        low, high = found.interval(0.0, 1.0)
         held.append((low <= truth) & (truth <= high))
         pair = group_differences(found, np.array([[0, 1]])).tested()
         difference = truth[0] - truth[1]
@@ -183,11 +182,10 @@ def test_skewed_intervals_are_those_of_the_plain_twin(error, skewness, freedom, 
 
 
 def test_an_interval_ends_where_the_test_has_its_p_value():
-    means = GroupMeans(
-        np.array([20, 30]), np.array([[0.4], [0.1]]), np.full((2, 1), 0.1), np.array([[0.4], [0.1]])
-    )
+    values, errors = np.array([[0.4], [0.1]]), np.full((2, 1), 0.1)
+    means = Estimates(values, errors, values, freedom=np.array([[19.0], [29.0]]))
     pair = group_differences(means, np.array([[0, 1]])).tested()
-    moved = means._replace(mean=means.mean - [[pair.low[0, 0]], [0.0]])
+    moved = means._replace(value=values - [[pair.low[0, 0]], [0.0]])
 
     assert group_differences(moved, np.array([[0, 1]])).tested().p_value[0, 0] == pytest.approx(
         0.05
@@ -207,9 +205,9 @@ def test_groups_of_one_document_have_a_mean_but_no_error():
 
     found = group_means(totals_of(batch, [0] * 10 + [1], 2, projection), topic_word)
 
-    assert found.mean[1].sum() == pytest.approx(1.0)
+    assert found.value[1].sum() == pytest.approx(1.0)
     assert np.isnan(found.standard_error[1]).all()
-    assert np.isnan(found.interval()).any(axis=0).tolist() == [[False] * 4, [True] * 4]
+    assert np.isnan(found.interval(0.0, 1.0)).any(axis=0).tolist() == [[False] * 4, [True] * 4]
     assert np.isnan(group_differences(found, np.array([[0, 1]])).tested().p_value).all()
 
 
@@ -256,7 +254,7 @@ def test_a_group_that_uses_a_word_of_a_topic_more_is_told_by_it():
     projection = unbiased_projection(topic_word, mean)
     totals = totals_of(DocumentBatch.joined(batches), np.repeat([0, 1], 400), 2, projection)
 
-    _, second = telling_group_words(totals, group_means(totals, topic_word), topic_word, 3)
+    _, second = telling_group_words(totals, group_means(totals, topic_word).value, topic_word, 3)
 
     assert second[topic][0] == word
 
@@ -267,6 +265,6 @@ def test_one_group_has_no_telling_words():
     projection = unbiased_projection(topic_word, np.full(N_TOPICS, 0.25))
     totals = totals_of(batch, [0] * 20, 1, projection)
 
-    (words,) = telling_group_words(totals, group_means(totals, topic_word), topic_word, 3)
+    (words,) = telling_group_words(totals, group_means(totals, topic_word).value, topic_word, 3)
 
     assert [len(each) for each in words] == [0] * N_TOPICS
