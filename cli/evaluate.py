@@ -8,20 +8,9 @@ from textwrap import wrap
 
 import click
 
+from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
 from sparsetopics.cli.printing import WIDTH, say, score_lines, show
-from sparsetopics.cli.shared_options import (
-    TableCommand,
-    add_options,
-    check_needs,
-    is_given,
-    json_option,
-    overwrite_option,
-    row_option,
-    seed_option,
-    themes_option,
-    workplace_options,
-)
 from sparsetopics.options.ingest_table import EVALUATE, INGEST_OPTION
 from sparsetopics.options.option import Value, made
 from sparsetopics.options.table import OPTION
@@ -39,14 +28,14 @@ def _at_least_one(
     return runs
 
 
-@click.command(cls=TableCommand)
+@click.command(cls=shared.TableCommand)
 @click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, callback=_at_least_one)
 @click.argument("heldout", type=NAMED_PATH)
 @click.option(
     "--report", type=NEW_PATH, help="Also write a page with the scores: .html, .json or .md."
 )
-@overwrite_option("With --report: replace the page if it exists.")
-@row_option(
+@shared.overwrite_option("With --report: replace the page if it exists.")
+@shared.row_option(
     OPTION["alpha"],
     "Total document concentration (sum of alpha) to score every topic model with. Default: the "
     "run's own, or 0.5 for a plain matrix.",
@@ -57,7 +46,7 @@ def _at_least_one(
     help="Open files without a known extension as gensim models. These are Python pickles, which "
     "can run any code, so use this only for files you trust.",
 )
-@themes_option
+@shared.themes_option
 @click.option(
     "--coherence-corpus",
     type=NAMED_PATH,
@@ -72,10 +61,10 @@ def _at_least_one(
     help="Text files, as for ingest, for the coherence scores c_v and c_npmi, which count words in "
     "a sliding window. The text is tokenised like HELDOUT. Can be repeated.",
 )
-@add_options(row_option(replace(row, section="With --texts")) for row in _OF_TEXTS)
-@seed_option("(topic models) Seed of the split of each document.", 2**63 - 1)
-@workplace_options
-@json_option("Print JSON instead of a table.")
+@shared.add_options(shared.row_option(replace(row, section="With --texts")) for row in _OF_TEXTS)
+@shared.seed_option("(topic models) Seed of the split of each document.", 2**63 - 1)
+@shared.workplace_options
+@shared.json_option("Print JSON instead of a table.")
 def command(
     heldout: Path, seed: int, where: Workplace, as_json: bool, **values: Value | None
 ) -> None:
@@ -115,13 +104,14 @@ def command(
         sparsetopics evaluate run heldout
         sparsetopics evaluate run-50 run-100 mallet.txt heldout --report scores.html
     """
-    check_needs({"overwrite": "report", **{row.key: "texts" for row in _OF_TEXTS}})
+    shared.check_needs({"overwrite": "report", **{row.key: "texts" for row in _OF_TEXTS}})
     from sparsetopics.corpora.ingest_options import document_options
     from sparsetopics.evaluation.evaluate import ScoringPlan, score_models, score_records
 
     reading = document_options({row.name: values.pop(row.key) for row in _OF_TEXTS})
     data = {"models": values.pop("runs"), "heldout": where.seen_from_there(heldout)}
-    scoring = {"concentration": values.pop("alpha"), "seed": seed if is_given("seed") else None}
+    given_seed = seed if shared.is_given("seed") else None
+    scoring = {"concentration": values.pop("alpha"), "seed": given_seed}
     plan = made(ScoringPlan, {**values, **data, **scoring, "place": where, "reading": reading})
     cards = score_models(plan, say)
     for card in cards:
