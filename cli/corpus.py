@@ -33,7 +33,7 @@ def command() -> None:
 @command.command(short_help="Print the totals of a corpus.")
 @_CORPUS
 @_JSON
-def info(corpus: Path, as_json: bool) -> None:
+def info(corpus: Path) -> None:
     """Print the totals of CORPUS: documents or items, words, tokens and others, and which fields of
     its documents it keeps. It says so if it holds their texts.
 
@@ -56,13 +56,13 @@ def info(corpus: Path, as_json: bool) -> None:
         lines.append(f"Kept fields: {described(manifest.fields)}.")
         if TEXT in manifest.fields:
             lines.append("The corpus holds the texts of its documents.")
-    show(record, lines, as_json=as_json)
+    show(record, lines)
 
 
 @command.command(short_help="Check every file of a corpus.")
 @_CORPUS
 @_JSON
-def validate(corpus: Path, as_json: bool) -> None:
+def validate(corpus: Path) -> None:
     """Check every file of CORPUS: its checksum, its totals, and the content of its rows.
 
     Words of a document must be sorted and counts positive; values of vectors must be finite. Prints
@@ -76,7 +76,7 @@ def validate(corpus: Path, as_json: bool) -> None:
 
     problems = find_problems(corpus)
     record = {"n_problems": len(problems), "problems": problems}
-    show(record, problems or [f"{corpus}: sound."], as_json=as_json)
+    show(record, problems or [f"{corpus}: sound."])
     if problems:
         hint = "Ingest the sources again, or restore the files."
         raise CorpusFormatError(str(corpus), f"has {quantity(len(problems), 'problem')}", hint)
@@ -104,7 +104,6 @@ def split(
     out_train: Path,
     out_heldout: Path,
     overwrite: bool,
-    as_json: bool,
 ) -> None:
     """Split CORPUS at random into two corpora that share its vocabulary or projection.
 
@@ -124,7 +123,7 @@ def split(
         rows.append({"corpus": str(path), **sizes})
         in_words = [quantity(size, name[2:-1]) for name, size in sizes.items()]
         lines.append(f"{path}: {', '.join(in_words)}")
-    show(rows, lines, as_json=as_json)
+    show(rows, lines)
 
 
 @command.command(short_help="Write word counts for other toolkits.")
@@ -135,7 +134,7 @@ def split(
 @click.option("--out", type=NEW_PATH, required=True, help="File to write.")
 @shared.overwrite_option("Replace the files if they exist.")
 @_JSON
-def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool) -> None:
+def export(corpus: Path, target: str, out: Path, overwrite: bool) -> None:
     """Write the word counts of CORPUS in the format of another toolkit.
 
     \b
@@ -151,4 +150,4 @@ def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool)
     from sparsetopics.answers.exports.exporting import export_corpus
 
     export_corpus(corpus, target, out, overwrite=overwrite)
-    show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)
+    show({"path": str(out)}, [f"Wrote {out}."])

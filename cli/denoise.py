@@ -40,7 +40,6 @@ def command(
     add_noise: bool,
     seed: int,
     workers: int,
-    as_json: bool,
 ) -> None:
     """Remove noise from grey images with RUN, a mixture of image patches (EPLL).
 
@@ -77,4 +76,4 @@ def command(
         noisy, restored = (sum(values) / len(known) for values in zip(*known, strict=True))
         lines.append(f"{noisy:>8.2f}{restored:>13.2f}  mean of {len(known)}")
     lines.append(f"Wrote {quantity(len(found), 'image')} to {out}.")
-    show([each._asdict() for each in found], lines, as_json=as_json)
+    show([each._asdict() for each in found], lines)

@@ -41,7 +41,6 @@ def command(
     overwrite: bool,
     exit_code: bool,
     workers: int,
-    as_json: bool,
 ) -> None:
     """Say what happened to the topics of RUN on the way to RUN2.
 
@@ -84,7 +83,7 @@ def command(
 
         page = run_report([after], documents, str(corpus), workers=workers)
         write_page(output, replace(page, changes=found, title=f"From {run.name} to {later.name}"))
-    show({"changes": change_records(found)}, change_lines(found), as_json=as_json)
+    show({"changes": change_records(found)}, change_lines(found))
     if exit_code and any(change.is_news for change in found):
         raise click.exceptions.Exit(TO_TELL)
 

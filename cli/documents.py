@@ -10,7 +10,7 @@ import click
 from sparsetopics.base.wording import excerpt
 from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, TextType
-from sparsetopics.cli.printing import WIDTH, show, show_marked
+from sparsetopics.cli.printing import WIDTH, is_json, show, show_marked
 from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.options.workplace import Workplace
 
@@ -49,7 +49,6 @@ def command(
     names: Path | None,
     n_themes: int | None,
     where: Workplace,
-    as_json: bool,
 ) -> None:
     """Print the documents of CORPUS that represent topics of RUN, the best first.
 
@@ -81,8 +80,8 @@ def command(
         searched = trained.documents_at(where.seen_from_there(corpus))
         found = representatives(chosen, searched, n, by=by, broadcast=broadcast)
     labels = labels_of(trained)
-    if as_json:
-        show(found.table(labels).to_pylist(), [], as_json=True)
+    if is_json():
+        show(found.table(labels).to_pylist(), [])
         return
     for place, topic in enumerate(found.topics.chosen):
         topic_id, name = labels[topic]

@@ -62,7 +62,6 @@ def command(
     heldout: Path | None,
     overwrite: bool,
     workers: int,
-    as_json: bool,
 ) -> None:
     """Write RUN with edited topics to a new run folder; RUN stays as it is.
 
@@ -131,7 +130,7 @@ def command(
         save_run(scratch, found.model, found.vocabulary, found.settings, found.trace)
         edits.with_names_of(found, trained).write(scratch)
     told = {"run": str(out), "n_topics": found.model.n_topics}
-    show(told | {"heldout_before": before, "heldout_after": after}, lines, as_json=as_json)
+    show(told | {"heldout_before": before, "heldout_after": after}, lines)
 
 
 def _named(given: str) -> tuple[str, str]:

@@ -65,9 +65,7 @@ def _at_least_one(
 @shared.seed_option("(topic models) Seed of the split of each document.", 2**63 - 1)
 @shared.workplace_options
 @shared.json_option("Print JSON instead of a table.")
-def command(
-    heldout: Path, seed: int, where: Workplace, as_json: bool, **values: Value | None
-) -> None:
+def command(heldout: Path, seed: int, where: Workplace, **values: Value | None) -> None:
     """Score each RUN on the documents or items of the corpus HELDOUT.
 
     HELDOUT must have the vocabulary of the training corpus: make it with `sparsetopics corpus
@@ -120,4 +118,4 @@ def command(
     records = score_records(cards)
     names, kinds = [card.name for card in cards], [card.kind for card in cards]
     lines = [*score_lines(names, kinds, records), "", *wrap(cards[0].extent, WIDTH)]
-    show(records, lines, as_json=as_json)
+    show(records, lines)

@@ -36,7 +36,6 @@ def command(
     names: Path | None,
     n_themes: int | None,
     overwrite: bool,
-    as_json: bool,
 ) -> None:
     """Write the model of RUN, or the tree of a topic path, in the format of another toolkit.
 
@@ -90,4 +89,4 @@ def command(
         n_themes=n_themes, overwrite=overwrite,
     ) or {}  # fmt: skip
     lines = [f"Wrote {out}.", *(f"Its {name} is {value}." for name, value in facts.items())]
-    show({"path": str(out), **facts}, lines, as_json=as_json)
+    show({"path": str(out), **facts}, lines)

@@ -97,7 +97,6 @@ def command(
     spreadsheet_safe: bool,
     overwrite: bool,
     where: Workplace,
-    as_json: bool,
 ) -> None:
     """Write the share of each topic of RUN in each document of CORPUS, or print those of a text.
 
@@ -166,7 +165,7 @@ def command(
         if training is not None:
             assert output is not None, "a corpus needs --out"
             record, lines = _novelty(trained, found, training, over, output, where.threads)
-            show(record, lines, as_json=as_json)
+            show(record, lines)
             return
         if output is None and not tokens:
             top = top or PRINTED_TOPICS
@@ -182,7 +181,7 @@ def command(
                 record["tokens"], lines = rows, _token_lines(rows)
             else:
                 record["documents"], lines = _topics_of_texts(trained, rows)
-    show(record, lines, as_json=as_json)
+    show(record, lines)
 
 
 def _folder(

@@ -62,7 +62,6 @@ def command(
     extended: Path | None,
     overwrite: bool,
     kind: str | None,
-    as_json: bool,
     **values: Value | None,
 ) -> None:
     """Make a corpus of documents or vectors. A SOURCE is a file, a folder, a .zip archive, a URL or
@@ -107,7 +106,7 @@ def command(
         made["account"] = account._asdict()
         for sentence in account.doubts():
             say(f"Warning: {sentence}", "WARNING")
-    show({**made, **files.as_dict()}, lines, as_json=as_json)
+    show({**made, **files.as_dict()}, lines)
 
 
 def _checked_kind(sources: Sources, given: Given, kind: str | None, *, may_be_empty: bool) -> str:

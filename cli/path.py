@@ -46,9 +46,7 @@ def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> 
 )
 @shared.add_options(map(shared.row_option, LDA_ON_PATHS.values()))
 @shared.json_option(with_no=True)
-def command(
-    corpus: Path, out: Path, overwrite: bool, as_json: bool, **values: Value | None
-) -> None:
+def command(corpus: Path, out: Path, overwrite: bool, **values: Value | None) -> None:
     """Train LDA with many topics, merge them step by step, and keep a model of each number.
 
     The folder gets a run for each number of topics, named after that number, such as 50. Every
@@ -82,7 +80,7 @@ def command(
     with show_progress(plan.options) as hooks:
         train_run(plan, hooks)
     found = load_topic_path(out)
-    show(path_record(found), path_lines(found), as_json=as_json)
+    show(path_record(found), path_lines(found))
 
 
 def path_record(found: TopicPathFolder) -> dict[str, Json]:

@@ -46,7 +46,6 @@ def command(
     width: float,
     overwrite: bool,
     workers: int,
-    as_json: bool,
 ) -> None:
     """Draw a figure of RUN for a paper: what its page shows, with the same numbers and colours.
 
@@ -93,4 +92,4 @@ def command(
     figure.savefig(drawn, format=out.suffix[1:].lower())
     with written(output) as scratch:
         scratch.write_bytes(drawn.getvalue())
-    show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)
+    show({"path": str(out)}, [f"Wrote {out}."])

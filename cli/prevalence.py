@@ -9,6 +9,7 @@ import click
 
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import decimals, printable, quantity, without_middle
+from sparsetopics.cli import printing
 from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import aligned, lines_of_columns, room_beside, say, short_names, show
@@ -78,7 +79,6 @@ def command(
     spreadsheet_safe: bool,
     overwrite: bool,
     where: Workplace,
-    as_json: bool,
 ) -> None:
     """Print how much of each topic of RUN there is in groups of the documents of CORPUS.
 
@@ -150,9 +150,9 @@ def command(
     if output is not None:
         write_output(output, table.schema, [table], spreadsheet_safe=spreadsheet_safe)
         record = {"path": str(out), "n_rows": table.num_rows}
-        show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."], as_json=as_json)
+        show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."])
         return
-    show(table.to_pylist() if as_json else None, lines, as_json=as_json)
+    show(table.to_pylist() if printing.is_json() else None, lines)
 
 
 # --- what is printed ------------------------------------------------------------------------------

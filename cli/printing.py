@@ -22,6 +22,7 @@ Scores = Mapping[str, str | float | Mapping[str, float | None] | None]  # by the
 
 Level = Literal["INFO", "WARNING", "ERROR"]
 
+JSON = "sparsetopics.json"  # of a context: whether results are printed as JSON
 QUIET = "sparsetopics.quiet"  # of a context: whether only errors and JSON are printed
 LOG = "sparsetopics.log"  # of a context: the descriptor of the log file
 WIDTH = 80  # characters of a table, if names are not too long
@@ -61,12 +62,12 @@ _HEADS = {  # key of the records: head of the column, decimals
 _asked: dict[str, int] = {}
 
 
-def show(record: T, lines: Iterable[str], *, as_json: bool) -> None:
+def show(record: T, lines: Iterable[str]) -> None:
     """Print a record as JSON, with dates as strings, or else the same facts as lines."""
     import json  # not with this module, which --help needs
     from datetime import date
 
-    if as_json:
+    if is_json():
         click.echo(printable(json.dumps(record, default=date.isoformat)))
     else:
         show_marked(lines, ())
@@ -96,13 +97,18 @@ def show_help(ctx: click.Context) -> None:
 # --- messages and the log file --------------------------------------------------------------------
 @contextmanager
 def obeying(asked: dict[str, int]) -> Iterator[None]:
-    """Let ``asked``, which has QUIET and LOG as its keys, decide where messages go."""
+    """Let ``asked``, which has JSON, QUIET and LOG as its keys, decide what goes where."""
     global _asked
     before, _asked = _asked, asked
     try:
         yield
     finally:
         _asked = before
+
+
+def is_json() -> bool:
+    """Whether results are printed as JSON."""
+    return bool(_asked.get(JSON))
 
 
 def has_bars() -> bool:

@@ -22,7 +22,7 @@ from sparsetopics.cli.printing import say, show
 )
 @shared.overwrite_option("Replace the folder if it exists.")
 @shared.json_option("Print JSON instead of the topics.")
-def command(out: Path, overwrite: bool, as_json: bool) -> None:
+def command(out: Path, overwrite: bool) -> None:
     """Try all steps on bundled texts: ingest, train, evaluate and report.
 
     The texts are 300 short news stories that are installed with gensim; no network is needed. It
@@ -62,4 +62,4 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         f"Open {report} in a browser.",
         "To use your own texts, start with `sparsetopics ingest --help`.",
     ]
-    show(record, lines, as_json=as_json)
+    show(record, lines)

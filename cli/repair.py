@@ -14,7 +14,7 @@ from sparsetopics.cli.printing import show
 @click.command()
 @click.argument("output", type=NEW_PATH)
 @shared.json_option()
-def command(output: Path, as_json: bool) -> None:
+def command(output: Path) -> None:
     """Complete or remove what an interrupted command left at OUTPUT, a folder or file.
 
     If the new output was complete when the command was killed, it is moved into place. If not, it
@@ -38,4 +38,4 @@ def command(output: Path, as_json: bool) -> None:
         lines.append(f"{output}: interrupted work is kept; {how}.")
     elif not lines:
         lines.append(f"{output}: nothing to repair.")
-    show({"path": str(output), **found._asdict()}, lines, as_json=as_json)
+    show({"path": str(output), **found._asdict()}, lines)

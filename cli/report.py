@@ -50,7 +50,6 @@ def command(
     n_themes: int | None,
     overwrite: bool,
     workers: int,
-    as_json: bool,
 ) -> None:
     """Write a page about RUN for people who did not train it.
 
@@ -99,7 +98,7 @@ def command(
             if value is not None:
                 refuse(option, "is for pages, not for --methods")
         text = methods_text(runs[0], corpus)
-        show({"methods": text}, text.split("\n"), as_json=as_json)
+        show({"methods": text}, text.split("\n"))
         return
     if out is None:
         refuse("out", "is needed: where to write the page")
@@ -107,4 +106,4 @@ def command(
         out, runs, corpus, by=by, over=over, names=names, n_themes=n_themes, title=title,
         overwrite=overwrite, workers=workers,
     )  # fmt: skip
-    show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)
+    show({"path": str(out)}, [f"Wrote {out}."])

@@ -37,7 +37,6 @@ def command(
     workers: int | None,
     executor: ExecutorName | None,
     scheduler: str | None,
-    as_json: bool,
 ) -> None:
     """Continue interrupted training from the last checkpoint in RUN, a run or a topic path.
 
@@ -66,7 +65,7 @@ def command(
     if is_topic_path(run):
         found = load_topic_path(run)
         done = [f"Nothing is left to do: {run} is finished."] if options is None else []
-        show(path_record(found), [*path_lines(found), *done], as_json=as_json)
+        show(path_record(found), [*path_lines(found), *done])
         return
     made = quantity(result.laps, "lap")
     if options is None:
@@ -76,4 +75,4 @@ def command(
         line = f"No lap was made: {why}. The model in {run} stays as it was."
     else:
         line = f"{outcome(result, options, run)} Wrote {run}."
-    show(result._asdict() | {"run": str(run)}, [line], as_json=as_json)
+    show(result._asdict() | {"run": str(run)}, [line])

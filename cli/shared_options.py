@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, TextType, type_of, typed_name
-from sparsetopics.cli.printing import show_help
+from sparsetopics.cli.printing import JSON, show_help
 from sparsetopics.options.option import (
     NO_NAMES,
     Interval,
@@ -142,13 +142,24 @@ threads_option = row_option(  # for commands that work in this process alone
 
 
 def json_option(text: str = "Print JSON.", *, with_no: bool = False) -> Decorator:
-    """``--json``. Commands that read a file of options have ``--no-json`` too, ``with_no``."""
-    return _flag("json", text, "as_json", with_no=with_no)
+    """``--json``, which ``printing.show`` obeys.
+
+    Commands that read a file of options have ``--no-json`` too, ``with_no``.
+    """
+
+    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        ctx.meta[JSON] = value
+
+    names = "--json/--no-json" if with_no else "--json"
+    return click.option(
+        names, "as_json", is_flag=True, expose_value=False, callback=remember, help=text
+    )
 
 
 def overwrite_option(text: str, *, with_no: bool = False) -> Decorator:
     """``--overwrite``, and perhaps ``--no-overwrite``."""
-    return _flag("overwrite", text, with_no=with_no)
+    names = "--overwrite/--no-overwrite" if with_no else "--overwrite"
+    return click.option(names, is_flag=True, help=text)
 
 
 def spreadsheet_option(table: str, what: str) -> Decorator:
@@ -157,12 +168,7 @@ def spreadsheet_option(table: str, what: str) -> Decorator:
         f"({table} only) Put an apostrophe before {what} that a spreadsheet would take for "
         "formulas: those that begin with =, +, -, @, a tab or a line break."
     )
-    return _flag("spreadsheet-safe", text)
-
-
-def _flag(name: str, text: str, *key: str, with_no: bool = False) -> Decorator:
-    names = f"--{name}/--no-{name}" if with_no else f"--{name}"
-    return click.option(names, *key, is_flag=True, help=text)
+    return click.option("--spreadsheet-safe", is_flag=True, help=text)
 
 
 grouping_options = add_options(

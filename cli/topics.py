@@ -51,7 +51,6 @@ def command(
     find: tuple[str, ...],
     names: Path | None,
     n_themes: int | None,
-    as_json: bool,
 ) -> None:
     """Print the topics of RUN with their names and most probable words, the heaviest topic first.
 
@@ -107,7 +106,7 @@ def command(
         if n_more := sum(max(0, len(each.topics) - 1) for each in lists):
             lines.append(f"--themes {len(rows) - n_more} makes one theme of each list.")
     own = {topic: {"share": share} for topic, share in shares.items()}
-    show([row._asdict() | own.get(row.topic, {}) for row in listed], lines, as_json=as_json)
+    show([row._asdict() | own.get(row.topic, {}) for row in listed], lines)
 
 
 def _list_line(each: GuideList, rows: Sequence[TopicRow]) -> str:

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 @config_option('local-update = "collapsed"', ", such as config.toml in a run folder")
 @shared.add_options(map(shared.row_option, OPTION.values()))
 @shared.json_option(with_no=True)
-def command(
-    corpus: Path, out: Path, overwrite: bool, as_json: bool, **values: Value | None
-) -> None:
+def command(corpus: Path, out: Path, overwrite: bool, **values: Value | None) -> None:
     """Learn topics from CORPUS and write them to a run folder.
 
     The default model is an HDP, which learns the number of topics. It begins with many, merges
@@ -67,7 +65,7 @@ def command(
     with show_progress(plan.options) as hooks:
         result = train_run(plan, hooks)
     line = f"{outcome(result, plan.options, out)} Wrote {out}."
-    show(result._asdict() | {"run": str(out)}, [line], as_json=as_json)
+    show(result._asdict() | {"run": str(out)}, [line])
 
 
 def _warn_of_idle_workers(plan: RunPlan) -> None:

@@ -18,9 +18,7 @@ from sparsetopics.cli.printing import show
 @shared.overwrite_option("Replace the run folder if it exists.")
 @shared.threads_option
 @shared.json_option()
-def command(
-    run: Path, corpus: Path, out: Path, overwrite: bool, workers: int, as_json: bool
-) -> None:
+def command(run: Path, corpus: Path, out: Path, overwrite: bool, workers: int) -> None:
     """Learn the documents by which CORPUS has grown since RUN, in one lap, and say what changed.
 
     CORPUS is that of RUN, to which `sparsetopics ingest --append` has added documents, and perhaps
@@ -44,7 +42,7 @@ def command(
     with show_progress(TrainingOptions(1)) as hooks:
         found = update_run(run, corpus, out, overwrite=overwrite, workers=workers, hooks=hooks)
     if found is None:
-        show({"run": str(out), "is_new": False}, [f"{out} is up to date."], as_json=as_json)
+        show({"run": str(out), "is_new": False}, [f"{out} is up to date."])
         return
     record = {
         "run": str(out),
@@ -56,4 +54,4 @@ def command(
     }
     n_documents, n_words = found.n_new_documents, found.n_new_words
     lines = [f"Learned {n_documents:,} new documents and {n_words:,} new words. Wrote {out}."]
-    show(record, [*lines, *change_lines(found.changes)], as_json=as_json)
+    show(record, [*lines, *change_lines(found.changes)])

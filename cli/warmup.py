@@ -57,7 +57,7 @@ _USUAL = {"train": {"topics": 6, "workers": 2}}
 
 @click.command()
 @shared.json_option()
-def command(as_json: bool) -> None:
+def command() -> None:
     """Compile every kernel that the commands use, and keep them on disk.
 
     Without this, each command compiles what it needs on its first use, which takes up to half a
@@ -86,7 +86,7 @@ def command(as_json: bool) -> None:
     record = {"n_kernels": n_kernels, "n_compiled": n_compiled, "seconds": seconds}
     line = f"{n_kernels} kernels are ready, {n_compiled} of them new, in {seconds:.0f} s."
 
-    show(record, [line], as_json=as_json)
+    show(record, [line])
 
 
 def _write_collection(folder: Path) -> None:
