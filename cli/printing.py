@@ -57,6 +57,7 @@ _HEADS = {  # key of the records: head of the column, decimals
     "nmi": ("NMI", 4),
     "hungarian_accuracy": ("accuracy", 4),
     "majority_accuracy": ("majority", 4),
+    "laps": ("laps", 0),
 }
 # Of the running command. Not the context of click itself, which other threads do not see.
 _asked: dict[str, int] = {}

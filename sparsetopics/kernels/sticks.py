@@ -15,7 +15,8 @@ from sparsetopics.kernels.special import digamma, log_gamma, own_terms, trigamma
 from sparsetopics.kernels.types import ZERO, inner, kernel
 
 SMALLEST = 1e-8  # distance of a stick mean from 0 and 1
-LEAST_LOG, LARGEST_LOG = -20.0, 60.0  # of ω: a line search may try any number
+LEAST_LOG, LARGEST_LOG = -20.0, 60.0  # of ω
+LONGEST_STEP = 10.0  # of a logit or log: beyond the limits above, the terms are level
 ITERATIONS = 200
 SMALLEST_GAIN, SMALLEST_SLOPE = 1e-10, 1e-8  # the gain relative to the value
 N_PAIRS = 10  # of steps and changes of the gradient that L-BFGS remembers
@@ -194,6 +195,10 @@ def best_sticks(
         if descent >= 0.0:  # rounding; begin anew
             n_seen = ZERO
             descent = _point_downhill(slopes, steps, changes, n_seen, step)
+        longest = _largest(step)
+        if longest > LONGEST_STEP:
+            _add(step, LONGEST_STEP / longest - 1.0, step, step)
+            descent *= LONGEST_STEP / longest
         for halving in range(HALVINGS + 1):
             if halving > 0:
                 _add(step, -0.5, step, step)

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from sparsetopics.base.errors import OptionError, SparsetopicsWarning
 from sparsetopics.cli import main as cli_main
 from sparsetopics.cli.main import COMMANDS, STATUSES, main
-from sparsetopics.cli.printing import say, show
+from sparsetopics.cli.printing import JSON, say, show
 from worlds.collections_on_disk import make_texts, write_jsonl
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -64,7 +64,12 @@ def talk():
     warnings.simplefilter("always")  # pytest raises them
     warnings.warn("a warning", SparsetopicsWarning, stacklevel=1)
     warnings.warn("of a library", UserWarning, stacklevel=1)
-    show({"a": 1}, ["a result", "", "\x1b[2Janother\n"], as_json=False)
+    show({"a": 1}, ["a result", "", "\x1b[2Janother\n"])
+
+
+def show_json():
+    click.get_current_context().meta[JSON] = True
+    show({"a": 1}, ["a result"])
 
 
 def refuse():
@@ -112,7 +117,7 @@ def test_the_log_has_all_lines_between_the_command_and_its_status(tmp_path, comm
 
 
 def test_a_log_is_never_truncated_and_json_is_not_logged(tmp_path, command_that):
-    command_that(lambda: show({"a": 1}, ["a result"], as_json=True))
+    command_that(show_json)
     log = tmp_path / "log"
     log.write_text("2026-06-01T03:00:00+02:00 INFO Of yesterday.\n")
 

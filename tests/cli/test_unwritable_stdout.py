@@ -20,12 +20,13 @@ TALKATIVE = """
 import sys
 import click
 from sparsetopics.cli.main import COMMANDS, main
-from sparsetopics.cli.printing import show
+from sparsetopics.cli.printing import JSON, show
 
 def talk():
     if sys.argv[1] == "write":
         print(file=open("/dev/full", "w"), flush=True)
-    show("x" * 100_000, ["y" * 80] * 2000, as_json=sys.argv[1] == "json")
+    click.get_current_context().meta[JSON] = sys.argv[1] == "json"
+    show("x" * 100_000, ["y" * 80] * 2000)
 
 COMMANDS["talk"] = ""
 main.commands["talk"] = click.Command("talk", callback=talk)

@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln, psi
 
@@ -67,6 +67,7 @@ def test_the_gradient_of_the_sticks_is_that_of_differences(seed, n_topics, n_doc
 
 @settings(max_examples=50)
 @given(**stick_problems)
+@example(seed=1898, n_topics=1, n_docs=37.0, alpha=5.0, gamma=0.3)  # from a start far away
 def test_optimized_sticks_are_no_worse_and_stand_still(seed, n_topics, n_docs, alpha, gamma):
     rng = np.random.default_rng(seed)
     start = draw_sticks(rng, n_topics, gamma, alpha)
