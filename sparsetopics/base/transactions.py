@@ -21,7 +21,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -305,11 +305,16 @@ class Workspace(NamedTuple):
         """Whether this is the workspace of an output, not one inside a run or corpus."""
         return self.folder.name.endswith(SUFFIX)
 
-    def _write(self, name: str, record: msgspec.Struct) -> None:
+    def put(self, name: str, write: Callable[[Path], object]) -> None:
+        """Replace a file by the one that ``write`` makes; it is whole at every moment."""
         scratch = self.folder / f"{name}.part"
-        # json escapes names that are not UTF-8, which msgspec's own encoder refuses.
-        scratch.write_text(json.dumps(msgspec.to_builtins(record)))
+        write(scratch)
         put_in_place(scratch, self.folder / name)
+
+    def _write(self, name: str, record: msgspec.Struct) -> None:
+        # json escapes names that are not UTF-8, which msgspec's own encoder refuses.
+        text = json.dumps(msgspec.to_builtins(record))
+        self.put(name, lambda path: path.write_text(text))
 
     def _read(self, name: str, kind: type[Record]) -> Record | None:
         path = self.folder / name
