@@ -59,10 +59,7 @@ def each_run(
 
     def one(number: int) -> Member:
         def on_lap(entry: Mapping[str, float | None]) -> None:
-            def tell() -> None:
-                hooks.on_lap({**entry, "run": number + 1})
-
-            call(tell)
+            call(partial(hooks.on_lap, {**entry, "run": number + 1}))
 
         def on_documents(n_done: float, n_docs: int) -> None:
             call(partial(hooks.on_documents, n_done, n_docs))

@@ -90,6 +90,8 @@ def resume_run(
         plan, task = task_of(plan, load_run(run) if extends else None)
         record.check_data(plan)
         folder.write_plan(plan, extends=extends)
+        if folder.is_published:  # the journal of that run must not vouch for files of the next
+            folder.clear_workspace()
         before = _result(run).laps if is_done else None
         with watch(plan.options) as hooks:
             result = finish_training(plan, task, folder, hooks)

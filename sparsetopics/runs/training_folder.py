@@ -124,9 +124,13 @@ class TrainingFolder:
         _remove_others(self.run, plan)
         if plan.keep_state:
             self.write_plan(plan, finished=True)
-            self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO, _RUNS))
+            self.clear_workspace()
         else:
             self.remove_state()
+
+    def clear_workspace(self) -> None:
+        """Keep only what more training needs of the state of a published run."""
+        self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO, _RUNS))
 
     def remove_state(self) -> None:
         """Remove the state, the plan first, so that no process resumes from the rest."""
@@ -245,7 +249,7 @@ def check_new_run(plan: RunPlan) -> None:
     refuse_inputs(run, plan.inputs)
     with refusing(run):
         Workspace.beside(run).settle()
-        if is_training(run):
+        if is_sparsetopics_json(_plan_of(run)):
             settle(run)
         files = (run / SETTINGS_FILE, run / PATH_FILE)
         other, finished = files if plan.options.is_topic_path else files[::-1]

@@ -429,6 +429,29 @@ def test_more_laps_are_those_of_a_longer_run(plan_of, tmp_path):
     assert topics[0] != topics[1]
 
 
+def test_a_kill_while_more_laps_are_written_spoils_nothing(plan_of, monkeypatch, tmp_path):
+    """The first training was killed when its run was in place, but its journal was still there."""
+
+    def write_half(folder, *_):
+        (folder / "model.json").write_text("{}")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingFolder, "close", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train_run(plan_of("lda memoized"))
+    with monkeypatch.context() as patch:
+        patch.setattr(trained_runs, "save_run", write_half)
+        with pytest.raises(KeyboardInterrupt):
+            resume_run(tmp_path / "run", laps=5)
+    assert load_run(tmp_path / "run").n_laps == 4
+
+    resume_run(tmp_path / "run", laps=5)
+
+    assert load_run(tmp_path / "run").n_laps == 5
+    assert not (tmp_path / "run" / "state").exists()
+
+
 def test_a_finished_run_has_nothing_left_to_do(plan_of, tmp_path):
     trained = train_run(plan_of("lda memoized"))
     before = files_of(tmp_path / "run")
