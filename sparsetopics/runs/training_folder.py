@@ -217,7 +217,7 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, PlanRecord]]:
 
 
 def settle(run: Path) -> None:
-    """Complete what a killed process left of a run; without a plan, remove its state.
+    """Complete what a killed process committed in a run; without a plan, remove its state.
 
     Raises OutputError if another process trains there, and RunError if the folder holds a symbolic
     link, a pipe or a device: links in a run from a stranger may redirect writing or removal.
@@ -249,7 +249,8 @@ def check_new_run(plan: RunPlan) -> None:
     refuse_inputs(run, plan.inputs)
     with refusing(run):
         Workspace.beside(run).settle()
-        if is_sparsetopics_json(_plan_of(run)):
+        is_pending = Workspace.inside(run, STATE_FOLDER).is_pending
+        if is_pending or is_sparsetopics_json(_plan_of(run)):
             settle(run)
         files = (run / SETTINGS_FILE, run / PATH_FILE)
         other, finished = files if plan.options.is_topic_path else files[::-1]

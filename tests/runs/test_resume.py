@@ -22,6 +22,7 @@ from fuzz.checkpoint_changes import closed, opened, with_stamps
 from rights import only_those_of_modes
 from run_contents import files_of
 from sparsetopics.base.errors import OptionError, OutputError, RunError, SparsetopicsError
+from sparsetopics.base.transactions import Workspace
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.ingest import IngestOptions, ingest
@@ -450,6 +451,28 @@ def test_a_kill_while_more_laps_are_written_spoils_nothing(plan_of, monkeypatch,
 
     assert load_run(tmp_path / "run").n_laps == 5
     assert not (tmp_path / "run" / "state").exists()
+
+
+def test_a_run_that_could_not_be_moved_is_in_place_with_the_next_command(
+    plan_of, monkeypatch, tmp_path
+):
+    move = Workspace._move_one
+
+    def refuse(self, name, **how):
+        if name == "model.json":
+            raise OSError("no space")
+        move(self, name, **how)
+
+    plan = plan_of("lda memoized", checkpoint_every=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Workspace, "_move_one", refuse)
+        with pytest.raises(OutputError, match="complete but not in its place yet"):
+            train_run(plan)
+
+    with pytest.raises(OutputError, match="already exists"):
+        train_run(plan)
+
+    assert load_run(tmp_path / "run").n_laps == 4
 
 
 def test_a_finished_run_has_nothing_left_to_do(plan_of, tmp_path):
