@@ -293,7 +293,7 @@ class Workspace(NamedTuple):
         """Whether this is the workspace of an output, not one inside a run or corpus."""
         return self.folder.name.endswith(SUFFIX)
 
-    def put(self, name: str, write: Callable[[Path], object]) -> None:
+    def put(self, name: str, write: Callable[[Path], int | None]) -> None:
         """Replace a file by the one that ``write`` makes; it is whole at every moment."""
         scratch = self.folder / f"{name}.part"
         write(scratch)

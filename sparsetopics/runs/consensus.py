@@ -54,12 +54,15 @@ def each_run(
     """
     n_at_once = min(n_runs, workers)
     n_last = n_runs % n_at_once or n_at_once  # at once in the end
-    calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
-    call: Callable[[Callable[[], object]], object] = operator.call if n_at_once == 1 else calls.put
+    calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+    call: Callable[[Callable[[], None]], None] = operator.call if n_at_once == 1 else calls.put
 
     def one(number: int) -> Member:
         def on_lap(entry: Mapping[str, float | None]) -> None:
-            call(partial(hooks.on_lap, {**entry, "run": number + 1}))
+            def tell() -> None:
+                hooks.on_lap({**entry, "run": number + 1})
+
+            call(tell)
 
         def on_documents(n_done: float, n_docs: int) -> None:
             call(partial(hooks.on_documents, n_done, n_docs))
@@ -77,9 +80,11 @@ def each_run(
         try:
             futures = [pool.submit(one, number) for number in range(n_runs)]
             for future in futures:
-                future.add_done_callback(lambda done: calls.put(done.result))  # raises its error
-            while not (calls.empty() and all(map(Future.done, futures))):
+                future.add_done_callback(lambda done: calls.put(lambda: None))
+            while not (calls.empty() and all(future.done() for future in futures)):
                 calls.get()()
+                for future in filter(Future.done, futures):
+                    future.result()  # raises its error
             return [future.result() for future in futures]
         finally:
             is_over.set()
