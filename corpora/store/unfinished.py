@@ -25,7 +25,6 @@ from sparsetopics.base.errors import ClusterError, OptionError, OutputError
 from sparsetopics.base.outputs import Output, claimed, output_folder, publish
 from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.sealed_files import VERSION_KEY, Refusal, decoded, read_sealed, write_sealed
-from sparsetopics.base.staging import put_in_place, refusing
 from sparsetopics.base.transactions import JOB
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import CountedBlock
@@ -82,9 +81,8 @@ class WorkFolder(NamedTuple):
         return self.read(_TOKENIZER_FILE, TokenizerOptions) if is_own else None
 
     def write(self, name: str, record: Mapping[str, Setting]) -> None:
-        scratch = self.folder / f"{name}.part"
-        write_sealed(scratch, {VERSION_KEY: _FORMAT_VERSION, **record})
-        put_in_place(scratch, self.folder / name)
+        content = {VERSION_KEY: _FORMAT_VERSION, **record}
+        self.output.workspace.put(name, lambda path: write_sealed(path, content))
 
     def read(self, name: str, kind: type[T]) -> T | None:
         """What an earlier process wrote under this name; None if it wrote nothing."""
@@ -127,7 +125,7 @@ def work_folder(
     """
     place, out = WorkFolder(output, job.text if job else ""), output.path
     is_kept = False
-    with refusing(out), claimed([output]):
+    with claimed([output]):
         _take_over(place, job, say)
         try:
             output.workspace.clear(keep=(JOB, _TOKENIZER_FILE, SPOOL))

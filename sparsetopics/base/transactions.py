@@ -21,7 +21,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -159,8 +159,7 @@ class Workspace(NamedTuple):
     def is_pending(self) -> bool:
         """Whether outputs are committed here, or as part of a set, and still have to be moved."""
         try:
-            committing = self._committing()
-            return committing is not None and bool(committing._waiting())
+            return bool(self._waiting())
         except OSError as error:
             problem = f"the folder cannot be read ({reason_of(error)})"
             raise OutputError(str(self.folder), problem) from error
@@ -175,7 +174,7 @@ class Workspace(NamedTuple):
             return False
         was_pending = self.is_pending
         with self._held_together() as places:
-            places[0]._move()
+            self._move()
             if places[0].is_committed or not (self.folder / JOB).exists():
                 for place in places:
                     place.remove()
@@ -184,19 +183,17 @@ class Workspace(NamedTuple):
     def finish(self) -> None:
         """Move committed outputs that a killed process left; raises the errors of ``settle``."""
         if self.is_pending:
-            with self._held_together() as places:
-                places[0]._move()
+            with self._held_together():
+                self._move()
 
     @contextmanager
     def _held_together(self) -> Iterator[list[Workspace]]:
         """Hold this workspace and those of the same set, the one with the journal first."""
-        first = self._committing() or self
+        places = [place for place, _ in self._places()] or [self]
         with ExitStack() as stack:
-            stack.enter_context(first.held())
-            others = [place for place, _ in first._places() if place != first]
-            for place in others:
+            for place in places:
                 stack.enter_context(place.held())
-            yield [first, *others]
+            yield places
 
     def commit(
         self, names: Sequence[str], others: Sequence[tuple[Workspace, Sequence[str]]] = ()
@@ -256,33 +253,24 @@ class Workspace(NamedTuple):
         ]
 
     def _places(self) -> list[tuple[Workspace, _Place]]:
-        """The workspaces that the journal here names, each with its entry."""
-        journal = self._read(_JOURNAL, _Journal)
-        if journal is None:
+        """The workspaces committed with this one and their entries, that with the journal first."""
+        part = None if self.is_committed else self._part
+        whole = self if part is None else self._at(part.workspace)
+        journal = whole._read(_JOURNAL, _Journal)
+        if journal is None or (part is not None and part.identity != journal.identity):
             return []
-        places = [(self._at(entry.workspace), entry) for entry in journal.places]
+        places = [(whole._at(entry.workspace), entry) for entry in journal.places]
         for place, _ in places:
-            if place != self and not place._is_part_of(journal):
+            own = place._part  # names the journal in return, unless the workspace has been reused
+            if place != whole and (own is None or own.identity != journal.identity):
                 problem = f"the other half of an interrupted command, {place.folder}, is missing"
-                hint = f"Move it back, or make both outputs again and remove {self.folder}."
-                raise OutputError(str(self.folder), problem, hint)
+                hint = f"Move it back, or make both outputs again and remove {whole.folder}."
+                raise OutputError(str(whole.folder), problem, hint)
         return places
 
-    def _is_part_of(self, journal: _Journal) -> bool:
-        """Whether this workspace names the journal in return and has not been reused."""
-        part = self._read(_PART_OF, _PartOf) if self._is_beside else None
-        return part is not None and part.identity == journal.identity
-
-    def _committing(self) -> Workspace | None:
-        """The workspace whose journal lists this one; None if nothing is committed."""
-        if self.is_committed:
-            return self
-        part = self._read(_PART_OF, _PartOf) if self._is_beside else None
-        if part is None:
-            return None
-        whole = self._at(part.workspace)
-        journal = whole._read(_JOURNAL, _Journal)
-        return whole if journal is not None and journal.identity == part.identity else None
+    @property
+    def _part(self) -> _PartOf | None:
+        return self._read(_PART_OF, _PartOf) if self._is_beside else None
 
     def _at(self, where: str) -> Workspace:
         return Workspace(Path(os.path.normpath(self.folder / where)))
@@ -305,11 +293,16 @@ class Workspace(NamedTuple):
         """Whether this is the workspace of an output, not one inside a run or corpus."""
         return self.folder.name.endswith(SUFFIX)
 
-    def _write(self, name: str, record: msgspec.Struct) -> None:
+    def put(self, name: str, write: Callable[[Path], int | None]) -> None:
+        """Replace a file by the one that ``write`` makes; it is whole at every moment."""
         scratch = self.folder / f"{name}.part"
-        # json escapes names that are not UTF-8, which msgspec's own encoder refuses.
-        scratch.write_text(json.dumps(msgspec.to_builtins(record)))
+        write(scratch)
         put_in_place(scratch, self.folder / name)
+
+    def _write(self, name: str, record: msgspec.Struct) -> None:
+        # json escapes names that are not UTF-8, which msgspec's own encoder refuses.
+        text = json.dumps(msgspec.to_builtins(record))
+        self.put(name, lambda path: path.write_text(text))
 
     def _read(self, name: str, kind: type[Record]) -> Record | None:
         path = self.folder / name

@@ -82,10 +82,9 @@ class TopicPath(TopicEstimator):
     ) -> None:
         from sparsetopics.runs.topic_path import described_path
 
-        assert found.recorder is not None, "a path has rungs"
-        recorder, documents, self.models_ = found.recorder, rows.documents, models
+        self.models_, scores = models, found.kept["number_of_topics"]
         self.scores_, self.tree_ = described_path(
-            recorder.scores, recorder.rungs, models.__getitem__, documents
+            scores, found.rungs, models.__getitem__, rows.documents
         )
         self.rungs_: tuple[int, ...] = tuple(models)
         self.recommended_: int | None = self.scores_.recommended

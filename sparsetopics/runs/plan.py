@@ -250,11 +250,6 @@ class PlanRecord(msgspec.Struct):
     fingerprints: Fingerprints
     extends: bool = False  # the run that is in the folder, whose topics keep their ids
 
-    @classmethod
-    def of(cls, plan: RunPlan, *, finished: bool = False, extends: bool = False) -> PlanRecord:
-        """The record of a plan with the data as they are now."""
-        return cls(finished, plan, Fingerprints.of(plan), extends)
-
     def check_data(self, plan: RunPlan) -> None:
         """RunError if the data that ``plan`` reads are others than when training began."""
         for name, found in msgspec.structs.asdict(Fingerprints.of(plan)).items():

@@ -18,12 +18,11 @@ from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.callbacks import RunHooks
-from sparsetopics.runs.plan import PlanRecord
 from sparsetopics.runs.run import check_folder, load_run
 from sparsetopics.runs.run_files import DAMAGE, TRACE_FILE, load_trace, read_settings
 from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 from sparsetopics.runs.train import RunResult, finish_training, result_of, task_of
-from sparsetopics.runs.training_folder import clear_finished, is_training, old_training
+from sparsetopics.runs.training_folder import is_training, old_training, settle
 
 _LOG = logging.getLogger(__name__)  # its warnings go to stderr
 
@@ -62,7 +61,8 @@ def resume_run(
     if laps is not None and is_topic_path(run):
         _refuse_laps(f"{run} is a topic path, whose laps follow from its rungs")
     if not is_training(run):
-        clear_finished(run)
+        with refusing(run):
+            settle(run)
         return _finished(run, laps)
     with old_training(run) as (folder, record):
         own = executor or record.plan.executor
@@ -89,7 +89,9 @@ def resume_run(
         extends = is_done or record.extends
         plan, task = task_of(plan, load_run(run) if extends else None)
         record.check_data(plan)
-        folder.write_plan(PlanRecord.of(plan, extends=extends))
+        folder.write_plan(plan, extends=extends)
+        if folder.is_published:  # the journal of that run must not vouch for files of the next
+            folder.clear_workspace()
         before = _result(run).laps if is_done else None
         with watch(plan.options) as hooks:
             result = finish_training(plan, task, folder, hooks)
@@ -162,12 +164,7 @@ def repair(path: Path) -> Repaired:
         was_pending = any(workspace.is_pending for workspace in left)
         beside.settle()
         append.settle()
-        state.finish()
-    if is_training(path):
-        with refusing(path), state.held("trains there"):
-            pass
-    else:
-        clear_finished(path)
+        settle(path)
     continued_by = ""
     if (beside.folder / JOB).exists():
         continued_by = "the same `sparsetopics ingest`"

@@ -25,6 +25,7 @@ from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
+from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import Score
 from sparsetopics.runs.guidance import GuideList, guidance_of, warn_of_lost, with_topics
@@ -44,7 +45,7 @@ class Trained(NamedTuple):
 
     model: Model
     trace: list[LapEntry]  # one entry per lap
-    recorder: RungRecorder | None  # None without rungs
+    rungs: Sequence[Rung]
     kept: KeptEntries  # what the run keeps beside the model
     end: End  # what the model was made from
     n_steps: int  # visits of batches
@@ -98,7 +99,7 @@ def run_session(
     of a lap. Raises OptionError if there is too little memory.
     """
     trace: list[LapEntry] = [] if keeper is None else keeper.trace
-    rungs = [] if keeper is None else keeper.rungs
+    rungs: list[Rung] = [] if keeper is None else keeper.rungs
     recorder = RungRecorder(options, scorer, rungs, keep_rung) if options.rungs else None
 
     def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
@@ -144,4 +145,4 @@ def run_session(
             read = map(data.whole.read, range(data.whole.n_batches))
             documents = (batch for batch in read if isinstance(batch, DocumentBatch))
             kept["number_of_topics"] = themed_scores(scores, model, kept["themes"], documents)
-    return Trained(model, trace, recorder, kept, (statistics, parameters), n_steps)
+    return Trained(model, trace, rungs, kept, (statistics, parameters), n_steps)

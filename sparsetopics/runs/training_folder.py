@@ -28,11 +28,11 @@ from pathlib import Path
 from sparsetopics.base.errors import ClusterError, OutputError, RunError
 from sparsetopics.base.outputs import FolderKind, output_folder, refuse_inputs, written
 from sparsetopics.base.own_folders import RUN, TOPIC_PATH, is_sparsetopics_json
-from sparsetopics.base.staging import put_in_place, refused, refusing, stranger_in
+from sparsetopics.base.staging import refused, refusing, stranger_in
 from sparsetopics.base.transactions import STATE_FOLDER, Workspace
 from sparsetopics.runs import run_files
 from sparsetopics.runs.callbacks import LapEntry
-from sparsetopics.runs.plan import PlanRecord, RunPlan, read_plan, write_plan
+from sparsetopics.runs.plan import Fingerprints, PlanRecord, RunPlan, read_plan, write_plan
 from sparsetopics.runs.run_files import PLAN_FILE, SETTINGS_FILE
 from sparsetopics.runs.topic_path_files import PATH_FILE
 
@@ -47,6 +47,7 @@ class TrainingFolder:
         self.run = run
         self.lap = 0  # the last one that was kept
         self.is_published = False
+        self.workspace = Workspace.inside(run, STATE_FOLDER)  # it moves the run into place
         self._state = run / STATE_FOLDER
         self.memo = self._state / _MEMO
         self.globals = self._state / "globals"
@@ -73,13 +74,14 @@ class TrainingFolder:
         kept = (f"*/{SETTINGS_FILE}", f"*/{STATE_FOLDER}/{CHECKPOINT_FILE}")
         return self.checkpoint.exists() or any(chain(*map(runs.glob, kept)))
 
-    def write_plan(self, record: PlanRecord) -> None:
-        """Replace the plan."""
-        self._replace(PLAN_FILE, lambda path: write_plan(path, record))
+    def write_plan(self, plan: RunPlan, *, finished: bool = False, extends: bool = False) -> None:
+        """Replace the plan, which is about the data as they are now."""
+        record = PlanRecord(finished, plan, Fingerprints.of(plan), extends)
+        self.workspace.put(PLAN_FILE, lambda path: write_plan(path, record))
 
     def keep(self, lap: int, write: Callable[[Path], None]) -> None:
         """Replace the checkpoint by that of ``lap``, which ``write`` makes."""
-        self._replace(CHECKPOINT_FILE, write)
+        self.workspace.put(CHECKPOINT_FILE, write)
         self.lap = lap
 
     def tell(self, trace: Sequence[LapEntry]) -> None:
@@ -91,16 +93,6 @@ class TrainingFolder:
         with (self._state / run_files.TRACE_FILE).open(mode, encoding="utf-8") as file:
             file.writelines(json.dumps(entry) + "\n" for entry in new)
         self._has_told = True
-
-    def _replace(self, name: str, write: Callable[[Path], None]) -> None:
-        scratch = self._state / f"{name}.part"
-        write(scratch)
-        put_in_place(scratch, self._state / name)
-
-    @property
-    def workspace(self) -> Workspace:
-        """The workspace from which the finished run is moved into place."""
-        return Workspace.inside(self.run, STATE_FOLDER)
 
     def new_rung(self, n_topics: int) -> Path:
         """An empty folder for the run of a rung, which is published with the others."""
@@ -131,24 +123,28 @@ class TrainingFolder:
         """Remove the state of a published run, or keep what more training needs if asked to."""
         _remove_others(self.run, plan)
         if plan.keep_state:
-            self.write_plan(PlanRecord.of(plan, finished=True))
-            self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO, _RUNS))
+            self.write_plan(plan, finished=True)
+            self.clear_workspace()
         else:
             self.remove_state()
+
+    def clear_workspace(self) -> None:
+        """Keep only what more training needs of the state of a published run."""
+        self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO, _RUNS))
 
     def remove_state(self) -> None:
         """Remove the state, the plan first, so that no process resumes from the rest."""
         (self._state / PLAN_FILE).unlink(missing_ok=True)
         self.workspace.remove()
 
-    def begin(self, record: PlanRecord) -> None:
+    def begin(self, plan: RunPlan) -> None:
         """Clear earlier training, in an order that always leaves training that can be resumed."""
         self.checkpoint.unlink(missing_ok=True)
         runs, old = self._state / _RUNS, self._state / f"{_RUNS}.part"
         if runs.exists():  # the new plan must not find those of another, nor the old one half
             shutil.rmtree(old, ignore_errors=True)
             runs.rename(old)
-        self.write_plan(record)
+        self.write_plan(plan)
         self.workspace.clear(keep=(PLAN_FILE,))
         self.memo.mkdir()
 
@@ -160,7 +156,7 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
     Raises OutputError if ``plan.out`` exists and may not be overwritten, if another process trains
     there, or if the disk refuses.
     """
-    run, record = plan.out, PlanRecord.of(plan)
+    run = plan.out
     check_new_run(plan)
     folder = TrainingFolder(run)
     is_new = not run.exists()
@@ -168,10 +164,10 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
         if is_new:  # OutputError if another process was first
             output = output_folder(run, _kind_of(plan), overwrite=False)
             with written(output) as scratch, Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
-                TrainingFolder(scratch).write_plan(record)
+                TrainingFolder(scratch).write_plan(plan)
         with folder.workspace.held(_TRAINS):
             try:
-                folder.begin(record)
+                folder.begin(plan)
                 yield folder
             finally:
                 # Without a lap there is nothing to resume.
@@ -212,8 +208,7 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, PlanRecord]]:
     """
     folder = TrainingFolder(run)
     with _advising(folder):
-        check_plain(run)
-        folder.workspace.finish()
+        settle(run)
         with folder.workspace.held(_TRAINS):
             folder.is_published = folder.workspace.is_committed
             shutil.rmtree(folder.globals, ignore_errors=True)
@@ -221,15 +216,22 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, PlanRecord]]:
             yield folder, read_plan(_plan_of(run))
 
 
-def clear_finished(run: Path) -> None:
-    """Remove the state that a process left when it was killed after its run was finished."""
+def settle(run: Path) -> None:
+    """Complete what a killed process committed in a run; without a plan, remove its state.
+
+    Raises OutputError if another process trains there, and RunError if the folder holds a symbolic
+    link, a pipe or a device: links in a run from a stranger may redirect writing or removal.
+    """
     state = Workspace.inside(run, STATE_FOLDER)
-    with _advising(TrainingFolder(run)):
-        if state.is_left:
-            check_plain(run)
-            state.finish()
-            with state.held(_TRAINS):
-                state.remove()
+    if not state.is_left and not is_training(run):
+        return
+    if stranger := stranger_in(run):
+        problem = "expected only files and folders, but found a link or device"
+        raise RunError(stranger, problem, "If you trust it, replace it with what it points to.")
+    state.finish()
+    with state.held(_TRAINS):
+        if not is_training(run):
+            state.remove()
 
 
 def _plan_of(run: Path) -> Path:
@@ -241,23 +243,15 @@ def is_training(run: Path) -> bool:
     return os.path.lexists(_plan_of(run))
 
 
-def check_plain(run: Path) -> None:
-    """RunError if a run folder holds a symbolic link, a pipe or a device.
-
-    Links in a run from a stranger may redirect writing or removal to places outside the folder.
-    """
-    stranger = stranger_in(run)
-    if stranger:
-        problem = "expected only files and folders, but found a link or device"
-        raise RunError(stranger, problem, "If you trust it, replace it with what it points to.")
-
-
 def check_new_run(plan: RunPlan) -> None:
     """Before any work, refuse a folder that is taken, or that is, contains or lies in an input."""
     run, overwrite = plan.out, plan.overwrite
     refuse_inputs(run, plan.inputs)
     with refusing(run):
-        _settle(run)
+        Workspace.beside(run).settle()
+        is_pending = Workspace.inside(run, STATE_FOLDER).is_pending
+        if is_pending or is_sparsetopics_json(_plan_of(run)):
+            settle(run)
         files = (run / SETTINGS_FILE, run / PATH_FILE)
         other, finished = files if plan.options.is_topic_path else files[::-1]
         has_run, is_unfinished = finished.exists(), is_training(run)
@@ -277,18 +271,6 @@ def _kind_of(plan: RunPlan) -> FolderKind:
     return TOPIC_PATH if plan.options.is_topic_path else RUN
 
 
-def _settle(run: Path) -> None:
-    """Complete what a killed process committed; OutputError if another process trains there."""
-    Workspace.beside(run).settle()
-    state = Workspace.inside(run, STATE_FOLDER)
-    if state.is_left:
-        check_plain(run)
-        state.finish()
-        if is_training(run):
-            with state.held(_TRAINS):
-                pass
-
-
 def _is_free(run: Path) -> bool:
     """Whether the folder is empty, or was left by a process that was killed while clearing it."""
     if not run.is_dir():
@@ -305,18 +287,13 @@ def _advising(folder: TrainingFolder) -> Iterator[None]:
     """Say how to continue when the disk refuses, workers are lost or the process is stopped."""
     try:
         yield
-    except OSError as error:
-        raise refused(folder.run, error, _advice(folder)) from error
-    except ClusterError as error:
-        error.args = (f"{error} {_advice(folder)}",)
+    except (OSError, ClusterError, KeyboardInterrupt) as error:
+        advice = "Nothing was written."
+        if folder.has_kept:
+            kept = f"Lap {folder.lap}" if folder.lap else "What was trained"
+            advice = f"{kept} is kept; continue with `sparsetopics resume {folder.run}`."
+        if isinstance(error, OSError):
+            raise refused(folder.run, error, advice) from error
+        why = error if isinstance(error, ClusterError) else "interrupted."
+        error.args = (f"{why} {advice}",)
         raise
-    except KeyboardInterrupt as stop:
-        stop.args = (f"interrupted. {_advice(folder)}",)
-        raise
-
-
-def _advice(folder: TrainingFolder) -> str:
-    if not folder.has_kept:
-        return "Nothing was written."
-    kept = f"Lap {folder.lap}" if folder.lap else "What was trained"
-    return f"{kept} is kept; continue with `sparsetopics resume {folder.run}`."

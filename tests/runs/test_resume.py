@@ -22,6 +22,7 @@ from fuzz.checkpoint_changes import closed, opened, with_stamps
 from rights import only_those_of_modes
 from run_contents import files_of
 from sparsetopics.base.errors import OptionError, OutputError, RunError, SparsetopicsError
+from sparsetopics.base.transactions import Workspace
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.ingest import IngestOptions, ingest
@@ -427,6 +428,51 @@ def test_more_laps_are_those_of_a_longer_run(plan_of, tmp_path):
     # Topics keep the ids that they had after four laps.
     assert {topic["id"] for topic in topics[0]} == {topic.id for topic in before.topics}
     assert topics[0] != topics[1]
+
+
+def test_a_kill_while_more_laps_are_written_spoils_nothing(plan_of, monkeypatch, tmp_path):
+    """The first training was killed when its run was in place, but its journal was still there."""
+
+    def write_half(folder, *_):
+        (folder / "model.json").write_text("{}")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingFolder, "close", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train_run(plan_of("lda memoized"))
+    with monkeypatch.context() as patch:
+        patch.setattr(trained_runs, "save_run", write_half)
+        with pytest.raises(KeyboardInterrupt):
+            resume_run(tmp_path / "run", laps=5)
+    assert load_run(tmp_path / "run").n_laps == 4
+
+    resume_run(tmp_path / "run", laps=5)
+
+    assert load_run(tmp_path / "run").n_laps == 5
+    assert not (tmp_path / "run" / "state").exists()
+
+
+def test_a_run_that_could_not_be_moved_is_in_place_with_the_next_command(
+    plan_of, monkeypatch, tmp_path
+):
+    move = Workspace._move_one
+
+    def refuse(self, name, **how):
+        if name == "model.json":
+            raise OSError("no space")
+        move(self, name, **how)
+
+    plan = plan_of("lda memoized", checkpoint_every=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Workspace, "_move_one", refuse)
+        with pytest.raises(OutputError, match="complete but not in its place yet"):
+            train_run(plan)
+
+    with pytest.raises(OutputError, match="already exists"):
+        train_run(plan)
+
+    assert load_run(tmp_path / "run").n_laps == 4
 
 
 def test_a_finished_run_has_nothing_left_to_do(plan_of, tmp_path):
