@@ -55,9 +55,6 @@ from sparsetopics.runs.topic_path_files import TopicPathFolder
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
-# Models of one family have comparable numbers.
-TOPIC_MODELS = "Topic models"
-OF_DOCUMENTS, OF_VECTORS = "Mixtures of documents", "Mixtures"
 
 
 def topic_subject(
@@ -102,7 +99,6 @@ def topic_subject(
         kind=kind,
         noun="topics",
         n_topics=len(topic_word),
-        family=TOPIC_MODELS,
         datum="token",
         trained_on="" if run is None else training_data(run.settings["corpus"]),
         facts={"model": kind, "topics": len(topic_word)} if run is None else topic_facts(run),
@@ -226,7 +222,6 @@ def mixture_subject(
         kind=f"{kind}, {model.likelihood_name}",
         noun="components",
         n_topics=model.n_topics,
-        family=OF_DOCUMENTS if of_words else OF_VECTORS,
         datum=datum,
         trained_on=training_data(run.settings["corpus"]),
         facts=mixture_facts(run, n_empty),
