@@ -248,7 +248,7 @@ def test_runs_of_several_kinds_are_refused(run_folder, tmp_path):
 
     result = report(run_folder, tmp_path / "mixture", "--out", out, status=1)
 
-    assert "must be topic models only, mixtures of documents or mixtures of vectors" in result.stderr
+    assert "must be topic models only, mixtures of documents or mixtures" in result.stderr
     assert not out.exists()
 
 
