@@ -120,13 +120,16 @@ def _contents(report: Report) -> list[tuple[str, str]]:
 
 def _data(report: Report) -> dict[str, Markup]:
     """Return what the scripts read, as JSON by the names of its elements."""
-    topics = [(each.words, [topic.relevant for topic in each.topics]) for each in report.subjects]
-    data = {"report": page_data.browser_data(topics)}
+    runs = [
+        page_data.browser_data(each.words, [topic.relevant for topic in each.topics])
+        for each in report.subjects
+    ]
+    data: dict[str, dict[str, object]] = {"report": {"runs": runs}}
     if report.overview is not None and report.overview.tree is not None:
         data["tree"] = page_data.tree_data(report.overview.tree)
     if report.division is not None:
         data["division"] = page_data.division_data(report.division)
-    return data
+    return {name: Markup(page_data.escaped_json(own)) for name, own in data.items()}
 
 
 def _best(shown: Sequence[Shown]) -> Shown:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.evaluation.denoising.pictures import grey_png
@@ -34,19 +33,19 @@ def heat_map(similarities: FloatArray) -> dict[str, str | float]:
     return {"image": image, "least": least, "greatest": greatest}
 
 
-def tree_data(tree: Tree) -> Markup:
+def tree_data(tree: Tree) -> dict[str, object]:
     """Return the branches with their places, names and words."""
     branches = [
         [*branch[:5], round(branch.weight, SHARE_DECIMALS + 2), branch.words]
         for branch in tree.branches
     ]
-    content = {"branches": branches, "numbers": list(tree.numbers), "cut": tree.cut}
-    return Markup(escaped_json({**content, "marks": dict(tree.marks)}))
+    numbers, marks = list(tree.numbers), dict(tree.marks)
+    return {"branches": branches, "numbers": numbers, "cut": tree.cut, "marks": marks}
 
 
-def division_data(division: Division) -> Markup:
+def division_data(division: Division) -> dict[str, object]:
     """Return the shares of groups and periods, and the differences between pairs of groups."""
-    content = {
+    content: dict[str, object] = {
         "groups": division.groups,
         "periods": division.periods,
         "documents": division.n_documents.tolist(),
@@ -58,7 +57,7 @@ def division_data(division: Division) -> Markup:
         if found is not None:
             ends = {"low": _rounded(found.low), "high": _rounded(found.high)}
             content[name] = {"difference": _rounded(found.difference), **ends}
-    return Markup(escaped_json(content))
+    return content
 
 
 def _rounded(values: FloatArray) -> Any:  # lists in lists of numbers
@@ -68,24 +67,16 @@ def _rounded(values: FloatArray) -> Any:  # lists in lists of numbers
     return rounded.tolist()
 
 
-def browser_data(runs: Sequence[tuple[Sequence[str], Sequence[BrowserWords]]]) -> Markup:
-    """Return JSON for a script element, made of each run's vocabulary and words by topic.
-
-    Browsers do not read markup inside such an element, but ``</script`` would end it: no ``<`` is
-    left in the text.
-    """
-    return Markup(escaped_json({"runs": [_run_data(*run) for run in runs]}))
-
-
 def escaped_json(record: Mapping[str, Any]) -> str:  # whatever json.dumps takes
-    """Return JSON without the characters that mean something to HTML or end a line of script."""
+    """Return JSON without the characters that mean something to HTML or end a line of script.
+
+    Browsers do not read markup inside an element of data, but ``</script`` would end it.
+    """
     # JSON has these characters only inside strings.
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).translate(ESCAPES)
 
 
-def _run_data(
-    words: Sequence[str], topics: Sequence[BrowserWords]
-) -> dict[str, list[str] | list[dict[str, list[float]]]]:
+def browser_data(words: Sequence[str], topics: Sequence[BrowserWords]) -> dict[str, object]:
     """Return each used word once and, for each topic, numbers of words, log φ and log φ/p."""
     used = sorted({int(word) for topic in topics for word in topic.word_ids})
     place = {word: number for number, word in enumerate(used)}
