@@ -36,7 +36,7 @@ SAID = {
 
 def run_facts(run: AnyRun) -> dict[str, Fact]:
     """Return how a model was trained: labels and what they say; None if it is not known."""
-    model, options = run.model, run.settings.get("options", {})
+    model, settings, options = run.model, run.settings, run.settings.get("options", {})
     kind, n_empty = MODELS[model.name], int((~in_use(model.sizes)).sum())
     component, width, local = dict[str, Fact](), dict[str, Fact](), dict[str, Fact]()
     if isinstance(model, MixturePosterior):
@@ -58,9 +58,11 @@ def run_facts(run: AnyRun) -> dict[str, Fact]:
         **width,
         "learner": _in_words(_entry(options, "learner"), _words_of(LEARNERS)),
         **local,
-        "moves": VALIDATED if "number_of_topics" in run.settings else _moves(options),
+        "moves": VALIDATED if "number_of_topics" in settings else _moves(options),
         **priors_of(run),
-        **_closing_facts(run),
+        "other options": " ".join(_typed_options(options, model.name)) or None,
+        "seed": settings.get("seed"),
+        "trained with": f"sparsetopics {settings['versions']['sparsetopics']}",
     }
 
 
@@ -100,16 +102,6 @@ def _data_facts(run: AnyRun) -> dict[str, Fact]:
         "trained on": f"{training_data(corpus)}{name}",
         "fingerprint of the data": fingerprint or None,
         "training": passes if most is None else f"{passes}, at most {most}",
-    }
-
-
-def _closing_facts(run: AnyRun) -> dict[str, Fact]:
-    settings = run.settings
-    others = _typed_options(settings.get("options", {}), run.model.name)
-    return {
-        "other options": " ".join(others) or None,
-        "seed": settings.get("seed"),
-        "trained with": f"sparsetopics {settings['versions']['sparsetopics']}",
     }
 
 

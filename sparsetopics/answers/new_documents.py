@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaincc, ndtri
 
 from sparsetopics.answers import novelty
-from sparsetopics.answers.quick_topics import QuickTopics, documents_of, summed
+from sparsetopics.answers.quick_topics import QuickTopics, summed
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import quantity
@@ -137,7 +137,7 @@ def used_shares(model: TopicPosterior, batch: DocumentBatch, tokens: csr_array) 
 
     Proportions would not do, since they have more of the prior in shorter documents.
     """
-    use: FloatArray = summed(tokens, documents_of(batch), batch.n_docs).toarray()
+    use: FloatArray = summed(tokens, batch.documents, batch.n_docs).toarray()
     use *= in_use(model.sizes)  # tokens of topics without any are chance
     use /= np.maximum(use.sum(axis=1, keepdims=True), SMALLEST_ERROR)
     return use
@@ -201,7 +201,7 @@ def _likeness(
     draw[drawn] = np.repeat(np.arange(n_draws), n_drawn)
     draw[n_old + spread_evenly(n_new, n_drawn)] = n_draws
     n_words = len(topics.counts)
-    rows = draw[documents_of(batch)] * n_words + batch.word_ids
+    rows = draw[batch.documents] * n_words + batch.word_ids
     entries = summed(tokens, rows, (n_draws + 2) * n_words)[: (n_draws + 1) * n_words].tocoo()
     (draws, word), topic = np.divmod(entries.row, n_words), entries.col
     shape = n_draws + 1, len(former)
