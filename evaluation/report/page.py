@@ -124,7 +124,7 @@ def _data(report: Report) -> dict[str, Markup]:
         page_data.browser_data(each.words, [topic.relevant for topic in each.topics])
         for each in report.subjects
     ]
-    data: dict[str, dict[str, object]] = {"report": {"runs": runs}}
+    data: dict[str, dict[str, page_data.Json]] = {"report": {"runs": runs}}
     if report.overview is not None and report.overview.tree is not None:
         data["tree"] = page_data.tree_data(report.overview.tree)
     if report.division is not None:

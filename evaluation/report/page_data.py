@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.topic_browser import BrowserWords
 from sparsetopics.evaluation.report.topic_tree import Tree
 
+Json: TypeAlias = (
+    "str | float | Sequence[Json] | Mapping[str, Json] | None"  # what json.dumps takes
+)
 DECIMALS = 3  # of logarithms; the error of a probability is below a thousandth
 SHARE_DECIMALS = 4
 ESCAPES = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"})
@@ -33,7 +36,7 @@ def heat_map(similarities: FloatArray) -> dict[str, str | float]:
     return {"image": image, "least": least, "greatest": greatest}
 
 
-def tree_data(tree: Tree) -> dict[str, object]:
+def tree_data(tree: Tree) -> dict[str, Json]:
     """Return the branches with their places, names and words."""
     branches = [
         [*branch[:5], round(branch.weight, SHARE_DECIMALS + 2), branch.words]
@@ -43,9 +46,9 @@ def tree_data(tree: Tree) -> dict[str, object]:
     return {"branches": branches, "numbers": numbers, "cut": tree.cut, "marks": marks}
 
 
-def division_data(division: Division) -> dict[str, object]:
+def division_data(division: Division) -> dict[str, Json]:
     """Return the shares of groups and periods, and the differences between pairs of groups."""
-    content: dict[str, object] = {
+    content: dict[str, Json] = {
         "groups": division.groups,
         "periods": division.periods,
         "documents": division.n_documents.tolist(),
@@ -60,14 +63,15 @@ def division_data(division: Division) -> dict[str, object]:
     return content
 
 
-def _rounded(values: FloatArray) -> Any:  # lists in lists of numbers
+def _rounded(values: FloatArray) -> Json:
     """Return rounded numbers, and None for those that are not known."""
     rounded = np.round(values, SHARE_DECIMALS).astype("O")
     rounded[np.isnan(values)] = None
-    return rounded.tolist()
+    found: Json = rounded.tolist()
+    return found
 
 
-def escaped_json(record: Mapping[str, Any]) -> str:  # whatever json.dumps takes
+def escaped_json(record: Mapping[str, Json]) -> str:
     """Return JSON without the characters that mean something to HTML or end a line of script.
 
     Browsers do not read markup inside an element of data, but ``</script`` would end it.
@@ -76,7 +80,7 @@ def escaped_json(record: Mapping[str, Any]) -> str:  # whatever json.dumps takes
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).translate(ESCAPES)
 
 
-def browser_data(words: Sequence[str], topics: Sequence[BrowserWords]) -> dict[str, object]:
+def browser_data(words: Sequence[str], topics: Sequence[BrowserWords]) -> dict[str, Json]:
     """Return each used word once and, for each topic, numbers of words, log φ and log φ/p."""
     used = sorted({int(word) for topic in topics for word in topic.word_ids})
     place = {word: number for number, word in enumerate(used)}
