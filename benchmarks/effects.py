@@ -28,7 +28,6 @@ from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.execution.executors import Executor
 from sparsetopics.measures.estimates import Estimates
 from sparsetopics.measures.matched_topics import matched_topics
 from sparsetopics.measures.prevalence import document_estimates, unbiased_projection, word_shares
@@ -195,13 +194,11 @@ def correlated(draws: int, n_topics: int, words: int) -> None:
             sizes = rng.integers(most // 5, most, documents)
             proportions = _correlated(rng, causes, base, documents)
             batch = draw_documents(rng, proportions, np.cumsum(topic_word, axis=1), sizes)
-            found = correlations(
-                sum_pairs(batch, projection, Executor(), np.random.default_rng(0)), projection
-            )
+            found = correlations(sum_pairs(batch, projection), projection)
             low, high = (end[pairs] for end in found.interval(-1.0, 1.0))
             held.append((low <= truth) & (truth <= high))
             errors.append(found.value[pairs] - truth)
-            own = document_estimates(word_shares(batch, words)[0], projection, Executor())
+            own = document_estimates(word_shares(batch, words)[0], projection)
             naive.append(np.corrcoef(own.T)[pairs] - truth)
         shares = np.mean(held, axis=0)
         bias = (f"{np.abs(np.mean(each, axis=0)).mean():.3f}" for each in (errors, naive))

@@ -25,7 +25,6 @@ from sparsetopics.corpora.grouping import Grouping, GroupKey, LocalGroups, Over
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.measures.prevalence import (
     GroupTotal,
@@ -132,7 +131,7 @@ class _Coverage:
         for group, n_documents in enumerate(self.setting.n_documents):
             batch = self._documents(group, n_documents)
             codes = np.zeros(n_documents, np.int64)
-            totals[group].add(sum_groups(batch, codes, 1, self.projection, Executor()), 0)
+            totals[group].add(sum_groups(batch, codes, 1, self.projection), 0)
             if with_inference:
                 dirichlets.append(self._infer(batch))
         if dirichlets:

@@ -61,13 +61,10 @@ def styled_axes(height: float) -> Iterator[tuple[Figure, Axes]]:
         yield figure, figure.add_subplot()
 
 
-def trace_figure(series: Sequence[Line], label: str, colours: Sequence[int] | None = None) -> str:
-    """Draw a line for each run, as SVG text; ``colours`` are 0, 1, … unless given.
-
-    A line is the laps of a run and its numbers after them.
-    """
+def trace_figure(series: Sequence[Line], label: str) -> str:
+    """Draw a line for each run, its laps and the numbers after them, as SVG text."""
     with styled_axes(3.2) as (figure, axes):
-        for number, (laps, values) in zip(colours or range(len(series)), series, strict=True):
+        for number, (laps, values) in enumerate(series):
             axes.plot(
                 laps,
                 values,
@@ -88,7 +85,6 @@ def score_figure(
     names: Sequence[str],
     scores: Sequence[Estimate],  # of the models with these names
     label: str,
-    colours: Sequence[int],
     unigram: float | None = None,
 ) -> str:
     """Draw scores with two standard errors on either side, as SVG text.
@@ -96,9 +92,9 @@ def score_figure(
     A dotted line is the score of topic models without topics, ``unigram``.
     """
     with styled_axes(1.0 + 0.42 * len(names)) as (figure, axes):
-        for place, (score, own) in enumerate(zip(scores, colours, strict=True)):
+        for place, score in enumerate(scores):
             error = 2 * score.standard_error
-            axes.errorbar(score.mean, place, xerr=error, color=f"C{own}", marker="o", capsize=4)
+            axes.errorbar(score.mean, place, xerr=error, color=f"C{place}", marker="o", capsize=4)
         dotted = ""
         if unigram is not None:
             axes.axvline(unigram, color=INK, linestyle=":", linewidth=1.2)

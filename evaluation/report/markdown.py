@@ -8,7 +8,7 @@ import re
 from markupsafe import Markup
 
 from sparsetopics.base.wording import decimals, printable
-from sparsetopics.evaluation.report.report_content import Report, Subject, minus
+from sparsetopics.evaluation.report.report_content import Report, minus
 from sparsetopics.evaluation.report.side_by_side import score_columns, short_names, table_of
 from sparsetopics.evaluation.report.web_files import templates
 
@@ -20,9 +20,7 @@ _NUMBER = re.compile(r"[−+]?[\d,]+(\.\d+)?( ?%)?")
 
 def render_markdown(report: Report) -> str:
     """Return the report as Markdown text, in which no string of the data means anything."""
-    families: dict[str, list[Subject]] = {}
-    for subject in report.subjects:
-        families.setdefault(subject.family, []).append(subject)
+    names = short_names(report.subjects)
     return (
         templates(md)
         .get_template("page.md")
@@ -33,9 +31,8 @@ def render_markdown(report: Report) -> str:
             path=report.topic_path,
             names=[theme.row.name for theme in report.overview.themes] if report.overview else [],
             several=len(report.subjects) > 1,
-            named=list(zip(short_names(report.subjects), report.subjects, strict=True)),
-            families=[(name, short_names(own), own) for name, own in families.items()],
-            columns_of=lambda subjects: table_of(score_columns(subjects)),
+            named=list(zip(names, report.subjects, strict=True)),
+            scores=table_of(score_columns(report.subjects)),
             change=_change,
             decimals=decimals,
         )

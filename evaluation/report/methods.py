@@ -14,15 +14,8 @@ from sparsetopics.corpora.text.candidates import read_candidates
 from sparsetopics.corpora.text.pruning import document_limits, prune
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 from sparsetopics.evaluation.report.report import shown_runs
-from sparsetopics.evaluation.report.report_content import Fact, number
-from sparsetopics.evaluation.report.run_facts import (
-    mixture_facts,
-    priors_of,
-    topic_facts,
-    training_data,
-)
-from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.evaluation.report.report_content import number
+from sparsetopics.evaluation.report.run_facts import priors_of, run_facts, training_data
 from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.run import AnyRun
 from sparsetopics.runs.run_files import EDITS_FILE, SETTINGS_FILE
@@ -117,10 +110,7 @@ def _left_out(corpus: Path, words: Vocabulary, n_trained: int | None) -> Iterato
 
 # --- training -------------------------------------------------------------------------------------
 def _of_training(run: AnyRun, scores: Scores | None) -> Iterator[str]:
-    kind, settings = MODELS[run.model.name], run.settings
-    topics, mixture = run.of(TopicPosterior), run.of(MixturePosterior)
-    facts: dict[str, Fact] = topic_facts(topics) if topics else {}
-    facts |= mixture_facts(mixture, 0) if mixture else {}
+    kind, settings, facts = MODELS[run.model.name], run.settings, run_facts(run)
     name = NAMES.get(kind.title, f"a {kind.words or kind.title}")
     yield f"The model is {name} with {quantity(run.model.n_topics, kind.noun)}."
     if scores and scores.recommended:

@@ -8,8 +8,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetopics.answers.proportions import Shares, proportions_under, shares_of
-from sparsetopics.answers.representatives import Representatives, TopicsToShow, representatives
+from sparsetopics.answers.proportions import proportions_under, shares_of
+from sparsetopics.answers.representatives import (
+    RepresentativeDocument,
+    TopicsToShow,
+    representatives,
+)
 from sparsetopics.answers.topic_names import topic_rows
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import decimals
@@ -31,7 +35,7 @@ from sparsetopics.evaluation.report.report_content import (
     minus,
     number,
 )
-from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
+from sparsetopics.evaluation.report.run_facts import run_facts, training_data
 from sparsetopics.evaluation.report.topic_browser import browser_words
 from sparsetopics.evaluation.report.topic_map import jensen_shannon_distances, map_topics
 from sparsetopics.evaluation.report.topic_path import number_choice
@@ -55,9 +59,6 @@ from sparsetopics.runs.topic_path_files import TopicPathFolder
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
-# Models of one family have comparable numbers.
-TOPIC_MODELS = "Topic models"
-OF_DOCUMENTS, OF_VECTORS = "Mixtures of documents", "Mixtures"
 
 
 def topic_subject(
@@ -80,20 +81,14 @@ def topic_subject(
     # Which topics have no data is not known of a matrix.
     is_empty = np.zeros(len(topic_word), bool) if run is None else ~in_use(run.model.sizes)
     coherence = None if card is None else card.topic_npmi
-    found, note = None, ""
-    if corpus is not None:
-        assert not isinstance(corpus, VectorCorpus), "refused by check_corpus"
-        if coherence is None:
-            coherence = coherence_in(corpus, topic_word)
-        shares = partial(proportions_under, topic_word, topics.doc_concentration, workers)
-        found, note = _examples(shares, topic_word, topics.vocabulary.shown, corpus)
-    shown = report_topics(topic_word, topics.vocabulary, run, coherence, is_empty, found)
+    shares = partial(proportions_under, topic_word, topics.doc_concentration, workers)
+    to_show = TopicsToShow(shares, topic_word, topics.vocabulary.shown, range(len(topic_word)))
+    shown, npmi, note = report_topics(to_show, topics.vocabulary, run, coherence, is_empty, corpus)
     if run is None:
         seen = plain_overview("topics", shown)
     else:
         examples = [topic.examples for topic in shown]
         seen = overview(run, page_themes(run, topic_path), topic_path, examples)
-    npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
     tiles, columns = _topic_scores(npmi, diversity, card)
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title
@@ -102,10 +97,9 @@ def topic_subject(
         kind=kind,
         noun="topics",
         n_topics=len(topic_word),
-        family=TOPIC_MODELS,
         datum="token",
         trained_on="" if run is None else training_data(run.settings["corpus"]),
-        facts={"model": kind, "topics": len(topic_word)} if run is None else topic_facts(run),
+        facts={"model": kind, "topics": len(topic_word)} if run is None else run_facts(run),
         tiles=[
             *tiles,
             Tile("Topics", f"{len(topic_word):,}", _number_note(run, kind, is_empty)),
@@ -210,11 +204,10 @@ def mixture_subject(
         (nearest, n_seen), columns = components.example_items(corpus, model), corpus.columns
         note = examples_note(n_seen, corpus.n_items, "items")
     if of_words:
-        means, coherence, found = model.topic_word_mean, None, None
-        if isinstance(corpus, Corpus):
-            coherence = coherence_in(corpus, means)
-            found, note = _examples(shares_of(model, workers=workers), means, words, corpus)
-        topics = report_topics(means, run.words, run, coherence, is_empty, found)
+        to_show = TopicsToShow(
+            shares_of(model, workers=workers), model.topic_word_mean, words, range(model.n_topics)
+        )
+        topics, _, note = report_topics(to_show, run.words, run, None, is_empty, corpus)
         seen = plain_overview("components", topics)
     n_empty = int(is_empty.sum())
     n_half = int(np.searchsorted(np.cumsum(model.weights), 0.5)) + 1
@@ -226,10 +219,9 @@ def mixture_subject(
         kind=f"{kind}, {model.likelihood_name}",
         noun="components",
         n_topics=model.n_topics,
-        family=OF_DOCUMENTS if of_words else OF_VECTORS,
         datum=datum,
         trained_on=training_data(run.settings["corpus"]),
-        facts=mixture_facts(run, n_empty),
+        facts=run_facts(run),
         tiles=[
             *tiles,
             Tile("Components", f"{model.n_topics:,}", _number_note(run, kind, is_empty)),
@@ -272,15 +264,27 @@ def _mixture_scores(card: MixtureCard | None) -> tuple[list[Tile], dict[str, str
 
 
 def report_topics(
-    topic_word: FloatArray,  # (n_topics, n_words)
+    topics: TopicsToShow,
     vocabulary: Vocabulary,
     run: AnyRun | None,  # whose topics they are, which have ids
-    coherence: FloatArray | None,  # (n_topics,)
+    coherence: FloatArray | None,  # (n_topics,)  None: counted in ``corpus``
     is_empty: NDArray[np.bool_],  # (n_topics,)
-    found: Representatives | None,
-) -> list[ReportTopic]:
-    """Return one entry per topic, with its words for every place of the page's slider."""
-    unigram = unigram_probabilities(vocabulary.term_frequency)
+    corpus: AnyCorpus | None,
+) -> tuple[list[ReportTopic], float | None, str]:
+    """Return one entry per topic, with its words for every place of the page's slider.
+
+    The number is the mean coherence, if it is known. The text says which documents of ``corpus``
+    were searched for examples: 20,000 at most, to be fast.
+    """
+    topic_word, unigram = topics.topic_word, unigram_probabilities(vocabulary.term_frequency)
+    examples: Sequence[Sequence[RepresentativeDocument]] = [()] * len(topic_word)
+    note = ""
+    if corpus is not None:
+        assert isinstance(corpus, Corpus), "refused by check_corpus"
+        if coherence is None:
+            coherence = coherence_in(corpus, topic_word)
+        found = representatives(topics, corpus, components.N_EXAMPLES, most=components.MOST_ROWS)
+        examples, note = found.of_topics, examples_note(found.n_seen, found.n_docs, "documents")
     if run is None:
         names = topic_names(topic_word, unigram, vocabulary.shown)
         labels, best = [(None, name) for name in names], top_words(topic_word, DETAIL_WORDS)
@@ -288,26 +292,18 @@ def report_topics(
     else:
         rows = topic_rows(run, DETAIL_WORDS)
     heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0
-    return [
+    shown = [
         ReportTopic(
             row=row,
             weight_share=(row.weight or 0.0) / heaviest,
             npmi=None if coherence is None or np.isnan(own := coherence[row.topic]) else float(own),
             relevant=browser_words(topic_word[row.topic], unigram, DETAIL_WORDS),
             is_empty=bool(is_empty[row.topic]),
-            examples=() if found is None else found.of_topics[row.topic],
+            examples=examples[row.topic],
         )
         for row in rows
     ]
-
-
-def _examples(
-    shares: Shares, topic_word: FloatArray, words: Sequence[str], corpus: Corpus
-) -> tuple[Representatives, str]:
-    """Return documents of all topics, and which were searched: 20,000 at most, to be fast."""
-    topics = TopicsToShow(shares, topic_word, words, range(len(topic_word)))
-    found = representatives(topics, corpus, components.N_EXAMPLES, most=components.MOST_ROWS)
-    return found, examples_note(found.n_seen, found.n_docs, "documents")
+    return shown, None if coherence is None else float(coherence.mean()), note
 
 
 def examples_note(n_seen: int, n_rows: int, noun: str) -> str:

@@ -47,7 +47,6 @@ class Shown(NamedTuple):
 
 # Models with their cells, one under each head.
 Table = Mapping[str, Sequence[str] | Sequence[tuple[Shown, Sequence[str]]]]
-Family = Mapping[str, str | Table | Sequence[Markup]]  # by the names in the templates
 
 
 def write_page(output: Output, report: Report) -> None:
@@ -62,12 +61,9 @@ def write_page(output: Output, report: Report) -> None:
 
 def render_page(report: Report) -> str:
     """Return the page as HTML text."""
-    names = side_by_side.short_names(report.subjects)
-    shown = [
-        Shown(n, names[n], subject, _accepted_moves(subject))
-        for n, subject in enumerate(report.subjects)
-    ]
-    overview, similar = report.overview, report.subjects[0].similarity
+    subjects, overview = report.subjects, report.overview
+    names, similar = side_by_side.short_names(subjects), subjects[0].similarity
+    shown = [Shown(n, names[n], own, _accepted_moves(own)) for n, own in enumerate(subjects)]
     return (
         templates()
         .get_template("page.html")
@@ -76,7 +72,10 @@ def render_page(report: Report) -> str:
             shown=shown,
             overview=overview,
             n_places=0 if overview is None else len(set(overview.colours)),
-            families=_families(shown),
+            scores=_table(shown, side_by_side.score_columns(subjects)),
+            score_figures=_score_figures(shown),
+            training=_table(shown, [subject.training for subject in subjects]),
+            trace_figures=_trace_figures(subjects),
             best=_best(shown),
             contents=_contents(report),
             n_colours=figures.N_COLOURS,
@@ -96,7 +95,7 @@ def render_page(report: Report) -> str:
 def _contents(report: Report) -> list[tuple[str, str]]:
     """Return the sections of the page, in order: the id of each and what the contents call it."""
     overview, division = report.overview, report.division
-    has_topics = any(subject.topics for subject in report.subjects)
+    has_topics = bool(report.subjects[0].topics)
     scores = {"scores": "How good they are"}
     tree = {"tree": "Tree" if overview and overview.tree else ""}
     sections = {
@@ -121,72 +120,52 @@ def _contents(report: Report) -> list[tuple[str, str]]:
 
 def _data(report: Report) -> dict[str, Markup]:
     """Return what the scripts read, as JSON by the names of its elements."""
-    topics = [(each.words, [topic.relevant for topic in each.topics]) for each in report.subjects]
-    data = {"report": page_data.browser_data(topics)}
+    runs = [
+        page_data.browser_data(each.words, [topic.relevant for topic in each.topics])
+        for each in report.subjects
+    ]
+    data: dict[str, dict[str, page_data.Json]] = {"report": {"runs": runs}}
     if report.overview is not None and report.overview.tree is not None:
         data["tree"] = page_data.tree_data(report.overview.tree)
     if report.division is not None:
         data["division"] = page_data.division_data(report.division)
-    return data
+    return {name: Markup(page_data.escaped_json(own)) for name, own in data.items()}
 
 
 def _best(shown: Sequence[Shown]) -> Shown:
-    """Return the model with the highest score in the first family, or its first model."""
-    alike = [each for each in shown if each.subject.family == shown[0].subject.family]
-    return max(alike, key=lambda each: score.mean if (score := each.subject.score) else -math.inf)
+    """Return the model with the highest score, or the first without scores."""
+    return max(shown, key=lambda each: score.mean if (score := each.subject.score) else -math.inf)
 
 
-def _families(shown: Sequence[Shown]) -> list[Family]:
-    """Return the families in the order of their first models."""
-    names = dict.fromkeys(each.subject.family for each in shown)
-    return [_family([each for each in shown if each.subject.family == name]) for name in names]
-
-
-def _family(members: Sequence[Shown]) -> Family:
-    """Return models side by side whose numbers compare."""
-    subjects = [each.subject for each in members]
-    first, apart = subjects[0], side_by_side.differences(subjects)
-    # A model keeps its colour in all figures of the page.
-    colours = [each.number for each in members]
-    return {
-        "title": first.family,
-        "scores": _table(members, side_by_side.score_columns(subjects)),
-        "score_figures": _score_figures(members, apart, colours),
-        "training": _table(members, [subject.training for subject in subjects]),
-        "trace_figures": _trace_figures(subjects, colours),
-    }
-
-
-def _table(members: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Table:
+def _table(shown: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Table:
     heads, cells = side_by_side.table_of(columns)
-    return {"heads": heads, "rows": list(zip(members, cells, strict=True))}
+    return {"heads": heads, "rows": list(zip(shown, cells, strict=True))}
 
 
-def _score_figures(
-    members: Sequence[Shown], apart: Sequence[Estimate | None], colours: Sequence[int]
-) -> list[Markup]:
+def _score_figures(shown: Sequence[Shown]) -> list[Markup]:
     """Return a figure of the scores and one of their differences; none without several scores."""
+    apart = side_by_side.differences([each.subject for each in shown])
     if not apart:
         return []
-    first, names = members[0].subject, [each.name for each in members]
+    first, names = shown[0].subject, [each.name for each in shown]
     datum = "token" if first.noun == "topics" else "item"
-    scores = [score for each in members if (score := each.subject.score) is not None]
+    scores = [score for each in shown if (score := each.subject.score) is not None]
     from_best = [difference or Estimate(0.0, 0.0) for difference in apart]
     label, other = f"log-likelihood per held-out {datum}", f"difference from the best, per {datum}"
     return [
-        Markup(figures.score_figure(names, scores, label, colours, first.unigram)),
-        Markup(figures.score_figure(names, from_best, other, colours)),
+        Markup(figures.score_figure(names, scores, label, first.unigram)),
+        Markup(figures.score_figure(names, from_best, other)),
     ]
 
 
-def _trace_figures(subjects: Sequence[Subject], colours: Sequence[int]) -> list[Markup]:
+def _trace_figures(subjects: Sequence[Subject]) -> list[Markup]:
     """Return a figure for each number that changed over the laps, with a line for each model."""
     traces = []
     for key, label in TRACES.items():
         series = [_series(subject, key) for subject in subjects]
         if len({value for _, values in series for value in values}) > 1:  # not one level line
             title = label.format(datum=subjects[0].datum, noun=subjects[0].noun)
-            traces.append(Markup(figures.trace_figure(series, title, colours)))
+            traces.append(Markup(figures.trace_figure(series, title)))
     return traces
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
-from markupsafe import Markup
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.evaluation.denoising.pictures import grey_png
@@ -16,6 +15,9 @@ from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.topic_browser import BrowserWords
 from sparsetopics.evaluation.report.topic_tree import Tree
 
+Json: TypeAlias = (
+    "str | float | Sequence[Json] | Mapping[str, Json] | None"  # what json.dumps takes
+)
 DECIMALS = 3  # of logarithms; the error of a probability is below a thousandth
 SHARE_DECIMALS = 4
 ESCAPES = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"})
@@ -34,19 +36,19 @@ def heat_map(similarities: FloatArray) -> dict[str, str | float]:
     return {"image": image, "least": least, "greatest": greatest}
 
 
-def tree_data(tree: Tree) -> Markup:
+def tree_data(tree: Tree) -> dict[str, Json]:
     """Return the branches with their places, names and words."""
     branches = [
         [*branch[:5], round(branch.weight, SHARE_DECIMALS + 2), branch.words]
         for branch in tree.branches
     ]
-    content = {"branches": branches, "numbers": list(tree.numbers), "cut": tree.cut}
-    return Markup(escaped_json({**content, "marks": dict(tree.marks)}))
+    numbers, marks = list(tree.numbers), dict(tree.marks)
+    return {"branches": branches, "numbers": numbers, "cut": tree.cut, "marks": marks}
 
 
-def division_data(division: Division) -> Markup:
+def division_data(division: Division) -> dict[str, Json]:
     """Return the shares of groups and periods, and the differences between pairs of groups."""
-    content = {
+    content: dict[str, Json] = {
         "groups": division.groups,
         "periods": division.periods,
         "documents": division.n_documents.tolist(),
@@ -58,34 +60,27 @@ def division_data(division: Division) -> Markup:
         if found is not None:
             ends = {"low": _rounded(found.low), "high": _rounded(found.high)}
             content[name] = {"difference": _rounded(found.difference), **ends}
-    return Markup(escaped_json(content))
+    return content
 
 
-def _rounded(values: FloatArray) -> Any:  # lists in lists of numbers
+def _rounded(values: FloatArray) -> Json:
     """Return rounded numbers, and None for those that are not known."""
     rounded = np.round(values, SHARE_DECIMALS).astype("O")
     rounded[np.isnan(values)] = None
-    return rounded.tolist()
+    found: Json = rounded.tolist()
+    return found
 
 
-def browser_data(runs: Sequence[tuple[Sequence[str], Sequence[BrowserWords]]]) -> Markup:
-    """Return JSON for a script element, made of each run's vocabulary and words by topic.
+def escaped_json(record: Mapping[str, Json]) -> str:
+    """Return JSON without the characters that mean something to HTML or end a line of script.
 
-    Browsers do not read markup inside such an element, but ``</script`` would end it: no ``<`` is
-    left in the text.
+    Browsers do not read markup inside an element of data, but ``</script`` would end it.
     """
-    return Markup(escaped_json({"runs": [_run_data(*run) for run in runs]}))
-
-
-def escaped_json(record: Mapping[str, Any]) -> str:  # whatever json.dumps takes
-    """Return JSON without the characters that mean something to HTML or end a line of script."""
     # JSON has these characters only inside strings.
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).translate(ESCAPES)
 
 
-def _run_data(
-    words: Sequence[str], topics: Sequence[BrowserWords]
-) -> dict[str, list[str] | list[dict[str, list[float]]]]:
+def browser_data(words: Sequence[str], topics: Sequence[BrowserWords]) -> dict[str, Json]:
     """Return each used word once and, for each topic, numbers of words, log φ and log φ/p."""
     used = sorted({int(word) for topic in topics for word in topic.word_ids})
     place = {word: number for number, word in enumerate(used)}

@@ -89,9 +89,8 @@ def _scored_subject(card: AnyCard, heldout: AnyCorpus | None, workers: int) -> S
 
 def _title(subjects: Sequence[Subject], of_one: str) -> str:
     """Return the title of a page that has been given none; ``of_one`` is for a single model."""
-    families = {subject.family for subject in subjects}
-    kind = families.pop().lower() if len(families) == 1 else "models"
-    return f"Comparison of {len(subjects)} {kind}" if len(subjects) > 1 else of_one
+    models = "topic models" if subjects[0].noun == "topics" else "mixtures"
+    return f"Comparison of {len(subjects)} {models}" if len(subjects) > 1 else of_one
 
 
 def check_title(title: str | None) -> None:
@@ -124,9 +123,9 @@ def write_run_report(
     come from ``corpus``, and coherence is counted in it. ``by`` and ``over`` divide its documents,
     as for ``sparsetopics prevalence``, to show the topics of one run by groups and over time.
     ``names`` is a file or another run, with names for the topics of one run. Raises OutputError,
-    OptionError for a page with another ending, for a title or names that cannot be used and for
-    documents that cannot be divided, RunError, and VocabularyError or ShapeError for a corpus of
-    other words or columns.
+    OptionError for a page with another ending, for runs of several kinds, for a title or names that
+    cannot be used and for documents that cannot be divided, RunError, and VocabularyError or
+    ShapeError for a corpus of other words or columns.
     """
     output = output_file(path, overwrite=overwrite, inputs=[*runs, corpus, names])
     check_extension("out", path, PAGE_EXTENSIONS)
@@ -185,10 +184,15 @@ def run_report(
     """Return a page about runs, which are taken one by one; see ``write_run_report``.
 
     The only run may belong to a ``topic_path``. ``grouping`` divides the documents of ``corpus``,
-    for the topics of the only run.
+    for the topics of the only run. Raises OptionError for runs of several kinds.
     """
-    found, subjects, has_given_names, kind = None, [], False, "Topic model"
+    found, subjects, has_given_names, kind = None, list[Subject](), False, "Topic model"
+    kinds = set[tuple[bool, bool]]()
     for run in runs:
+        kinds.add((MODELS[run.model.name].of_items, run.vocabulary is None))
+        if len(kinds) > 1:
+            problem = "must be topic models only, mixtures of documents or mixtures of vectors"
+            refuse("runs", problem, "Make one page for each kind: their numbers do not compare.")
         documents = None if corpus is None else run.reading(corpus, corpus_name)
         if documents is not None and grouping is not None:
             found = divided(run, documents, grouping, topic_path, workers)
@@ -200,7 +204,7 @@ def run_report(
             subject_of = partial(topic_subject, topic_path=topic_path)
         subjects.append(subject_of(run, documents, workers=workers))
         trained = run.settings["corpus"]
-    has_words = any(subject.topics for subject in subjects)
+    has_words = bool(subjects[0].topics)
     examples = "" if corpus is None else corpus_name
     kind = "Topic path" if topic_path else kind if has_words else "Mixture"
     return Report(

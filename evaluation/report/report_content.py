@@ -57,7 +57,6 @@ class Subject:
     kind: str  # for example HDP
     noun: str  # topics or components
     n_topics: int
-    family: str  # models of one family have comparable numbers
     datum: str  # the unit of the bound: token or item
     trained_on: str  # for example "270 documents"
     facts: Mapping[str, Fact]  # how it was trained

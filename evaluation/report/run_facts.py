@@ -8,9 +8,10 @@ from pathlib import Path
 from sparsetopics.base.wording import listed
 from sparsetopics.evaluation.report.report_content import Fact, minus
 from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.statistics import in_use
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, LearnerKind, LikelihoodKind
 from sparsetopics.options.table import LEARNED, OPTION
-from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
+from sparsetopics.runs.run import AnyRun
 from sparsetopics.runs.run_files import CorpusFacts, Nested, Plain
 
 UPDATES = {"collapsed": "by the collapsed update", "mean-field": "by the mean-field update"}
@@ -33,40 +34,35 @@ SAID = {
 }
 
 
-def topic_facts(run: TopicRun) -> dict[str, Fact]:
-    """Return how a topic model was trained: labels and what they say; None if it is not known."""
-    model, options = run.model, run.settings.get("options", {})
-    kind = MODELS[model.name]
-    first, found = _entry(options, "n_topics"), f"{model.n_topics:,} topics"
-    if kind.learns_number and first is not None:
-        found = f"began with {first} topics and learned {model.n_topics:,}"
+def run_facts(run: AnyRun) -> dict[str, Fact]:
+    """Return how a model was trained: labels and what they say; None if it is not known."""
+    model, settings, options = run.model, run.settings, run.settings.get("options", {})
+    kind, n_empty = MODELS[model.name], int((~in_use(model.sizes)).sum())
+    component, width, local = dict[str, Fact](), dict[str, Fact](), dict[str, Fact]()
+    if isinstance(model, MixturePosterior):
+        found = f"{model.n_topics:,} components{f', {n_empty:,} of them empty' if n_empty else ''}"
+        component = {"each component": _in_words(model.likelihood_name, _words_of(LIKELIHOODS))}
+        width = {"columns" if run.vocabulary is None else "words": f"{model.n_columns:,}"}
+    else:
+        first, found = _entry(options, "n_topics"), f"{model.n_topics:,} topics"
+        if kind.learns_number and first is not None:
+            found = f"began with {first} topics and learned {model.n_topics:,}"
+        local = {
+            "topics of a document": _in_words(_entry(options, "local.update"), UPDATES),
+            "a document's own counts": _in_words(_entry(options, "local.own_counts"), OWN_COUNTS),
+        }
     return {
         "model": f"{kind.words or kind.title}, {found}",
+        **component,
         **_data_facts(run),
+        **width,
         "learner": _in_words(_entry(options, "learner"), _words_of(LEARNERS)),
-        "topics of a document": _in_words(_entry(options, "local.update"), UPDATES),
-        "a document's own counts": _in_words(_entry(options, "local.own_counts"), OWN_COUNTS),
-        "moves": VALIDATED if "number_of_topics" in run.settings else _moves(options),
+        **local,
+        "moves": VALIDATED if "number_of_topics" in settings else _moves(options),
         **priors_of(run),
-        **_closing_facts(run),
-    }
-
-
-def mixture_facts(run: MixtureRun, n_empty: int) -> dict[str, Fact]:
-    """Return how a mixture was trained, as ``topic_facts`` does."""
-    model, options = run.model, run.settings.get("options", {})
-    kind = MODELS[model.name]
-    empty = f", {n_empty:,} of them empty" if n_empty else ""
-    columns = "words" if run.vocabulary is not None else "columns"
-    return {
-        "model": f"{kind.words or kind.title}, {model.n_topics:,} components{empty}",
-        "each component": _in_words(model.likelihood_name, _words_of(LIKELIHOODS)),
-        **_data_facts(run),
-        columns: f"{model.n_columns:,}",
-        "learner": _in_words(_entry(options, "learner"), _words_of(LEARNERS)),
-        "moves": _moves(options),
-        **priors_of(run),
-        **_closing_facts(run),
+        "other options": " ".join(_typed_options(options, model.name)) or None,
+        "seed": settings.get("seed"),
+        "trained with": f"sparsetopics {settings['versions']['sparsetopics']}",
     }
 
 
@@ -106,16 +102,6 @@ def _data_facts(run: AnyRun) -> dict[str, Fact]:
         "trained on": f"{training_data(corpus)}{name}",
         "fingerprint of the data": fingerprint or None,
         "training": passes if most is None else f"{passes}, at most {most}",
-    }
-
-
-def _closing_facts(run: AnyRun) -> dict[str, Fact]:
-    settings = run.settings
-    others = _typed_options(settings.get("options", {}), run.model.name)
-    return {
-        "other options": " ".join(others) or None,
-        "seed": settings.get("seed"),
-        "trained with": f"sparsetopics {settings['versions']['sparsetopics']}",
     }
 
 

@@ -27,7 +27,7 @@ def differences(subjects: Sequence[Subject]) -> list[Estimate | None]:
 
 
 def score_columns(subjects: Sequence[Subject]) -> list[Mapping[str, str]]:
-    """Return the row of each model of a family, by the heads of columns."""
+    """Return the row of each model, by the heads of columns."""
     columns = [
         {"kind": subject.kind, subject.noun: f"{subject.n_topics:,}", **subject.columns}
         for subject in subjects

@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.answers.new_documents import (
+    FEWEST_NOVEL,
+    LEAST_FIT,
     N_EXAMPLES,
     NewDocuments,
     Shares,
-    Unfitted,
     in_documents,
 )
 from sparsetopics.answers.topic_names import labels_of, over_words_of
@@ -31,6 +32,7 @@ from sparsetopics.runs.topic_identity import LEAST_KEPT, heirs
 LEAST_FOREIGN = 0.15  # of a topic's tokens in new documents, if it has moved
 MOSTLY_FOREIGN = 0.3  # from here on, a theme takes the topic over
 LEAST_SAME = 0.8  # probability shared by topics that have not moved, where halves do not tell
+LEAST_EXCESS = 4.0  # standard deviations, by which documents that no topic fits exceed the usual
 LEVEL = 0.01  # of tests of shares, for all topics together
 FADED, GROWN = 0.5, 2.0  # times the share before
 N_WORDS = 8  # that explain a change
@@ -93,7 +95,7 @@ def changes(before: TopicRun, after: TopicRun, new: NewDocuments | None = None) 
     gone = [_lost(were[place], _likeness(later, old[place]), shown, after) for place in lost]
     if new is None:
         return [*found, *gone]
-    shares, foreign, unfitted, examples = in_documents(new, after.model, np.array(former))
+    shares, foreign, of_new, examples = in_documents(new, after.model, np.array(former))
     ids, told = list(chain(*new.later.ids())), {*before.settings.get("told", ())}
     found = [
         _in_documents(change, topic, foreign[topic], shares)._replace(
@@ -101,7 +103,7 @@ def changes(before: TopicRun, after: TopicRun, new: NewDocuments | None = None) 
         )
         for topic, change in enumerate(found)
     ]
-    found += _unfitted(unfitted, after, ids)
+    found += _unfitted(new, of_new, after, ids)
     return [*(each._replace(was_told=each.lasting in told) for each in found), *gone]
 
 
@@ -185,14 +187,22 @@ def _in_documents(change: Change, topic: int, foreign: float, shares: Shares) ->
     return change._replace(kind=kind, share=after, share_before=before, low=low, high=high)
 
 
-def _unfitted(found: Unfitted, after: TopicRun, ids: Sequence[str]) -> list[Change]:
-    """Documents that no topic fits, as one change, if there are any."""
-    if not len(found.places):
+def _unfitted(
+    new: NewDocuments, of_new: FloatArray, after: TopicRun, ids: Sequence[str]
+) -> list[Change]:
+    """The novel documents, the worst first, as one change, if there are more of them than usual.
+
+    ``of_new`` (n_new,) is how much of each document new topics fit.
+    """
+    novel = np.flatnonzero(new.is_novel & (of_new < LEAST_FIT))
+    n_usual = new.novel_share * new.new.n_docs
+    if len(novel) < max(FEWEST_NOVEL, n_usual + LEAST_EXCESS * np.sqrt(n_usual + 1.0)):
         return []
-    usual = after.model.weights @ after.model.topic_word_mean
-    shares = found.word_counts / found.word_counts.sum()
-    scores = found.word_counts * np.log(np.maximum(shares, 1e-300) / usual)
+    own, usual = new.new.take(novel), after.model.weights @ after.model.topic_word_mean
+    counts = np.bincount(own.word_ids, own.weights, len(usual)).astype(np.float64)
+    scores = counts * np.log(np.maximum(counts / counts.sum(), 1e-300) / usual)
     words = tuple(after.words.shown[word] for word in np.argsort(-scores, kind="stable")[:N_WORDS])
-    documents = tuple(ids[place] for place in found.places[:N_EXAMPLES])
-    n_documents = quantity(len(found.places), "document")
+    worst = novel[np.argsort(-new.novelty[novel], kind="stable")]
+    documents = tuple(ids[place] for place in new.places[worst[:N_EXAMPLES]])
+    n_documents = quantity(len(novel), "document")
     return [Change(UNFITTED, None, n_documents, words, documents=documents)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +17,12 @@ from sparsetopics.base.errors import CorpusError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.store.shards import RowGroup
-from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.inference.course import Model
 from sparsetopics.measures import effects
 from sparsetopics.measures.estimates import Estimates
 from sparsetopics.measures.matched_topics import NONE, matched_topics
-from sparsetopics.measures.topic_correlations import PairSums, correlations, sum_pairs
+from sparsetopics.measures.topic_correlations import correlations, sum_pairs
 from sparsetopics.model.statistics import in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import refuse
@@ -30,7 +30,9 @@ from sparsetopics.runs.run import AnyRun
 from sparsetopics.runs.topic_identity import THEME
 
 CURVES = re.compile(r"\b(s|bs|cr|poly)\(")  # whose columns mean nothing one by one
-Part = tuple[RowGroup[DocumentBatch], FloatArray]  # documents, and their rows of the design
+# Documents, and what there is for each of them, such as its row of a design.
+Part = tuple[RowGroup[DocumentBatch], *tuple[FloatArray, ...]]
+T = TypeVar("T")
 
 
 def compared_shares(
@@ -169,8 +171,8 @@ def formula_effects(
     projection = np.hstack([each.projection for each in (own, *others)])
     sizes = [group.n_docs for group in corpus.row_groups]
     parts = list(zip(corpus.row_groups, np.split(design.rows, np.cumsum(sizes)[:-1]), strict=True))
-    task = partial(_products_of, projection=projection, workers=workers)
-    products = effects.added(broadcast(task, parts))
+    sums = partial(effects.sum_products, projection=projection, workers=workers)
+    products = effects.added(broadcast(partial(_of_part, sums), parts))
     if not products.n_documents:
         raise CorpusError("the corpus", "no document with values for the formula has a known word")
     try:
@@ -182,8 +184,9 @@ def formula_effects(
     parts_of_models = np.split(found.coefficients, ends[:-1], axis=1)
     fits = [effects.Fit(each, found.inverse) for each in parts_of_models]
     contrasts = np.vstack([np.eye(len(design.columns)), design.contrasts])
-    errors = partial(_spread_part, own.projection, fits[0], contrasts, workers)
-    spread = effects.added(broadcast(errors, parts))
+    how = partial(effects.sum_spread, projection=own.projection, workers=workers)
+    errors = partial(how, found=fits[0], contrasts=contrasts)
+    spread = effects.added(broadcast(partial(_of_part, errors), parts))
     pairs = zip(others, fits[1:], strict=True)
     of_runs = [run.placed(effects.product(contrasts.T, each.coefficients)) for run, each in pairs]
     known = effects.estimates_of(contrasts, fits[0], products.n_documents, spread)
@@ -198,16 +201,9 @@ def formula_effects(
     return Effects(design, own.numbers, shares, coefficients, n_left_out)
 
 
-def _products_of(part: Part, projection: FloatArray, workers: int) -> effects.Products:
-    with open_executor(workers) as executor:
-        return effects.sum_products(part[0].read(), part[1], projection, executor)
-
-
-def _spread_part(
-    projection: FloatArray, found: effects.Fit, contrasts: FloatArray, workers: int, part: Part
-) -> effects.Spread:
-    with open_executor(workers) as executor:
-        return effects.sum_spread(part[0].read(), part[1], projection, found, contrasts, executor)
+def _of_part(sums: Callable[..., T], part: Part) -> T:
+    """Sums over the documents of a row group, which are read."""
+    return sums(part[0].read(), *part[1:])
 
 
 # --- in pairs -------------------------------------------------------------------------------------
@@ -226,15 +222,11 @@ def topic_correlations(
     """
     prevalence.refuse_mixture(run.model)
     used = prevalence.topics_in_use(run.model)
-    task = partial(_pairs_part, projection=used.projection, workers=workers)
-    sums = effects.added(broadcast(task, corpus.row_groups))
+    of_pairs = partial(sum_pairs, projection=used.projection, workers=workers)
+    parts = [(group,) for group in corpus.row_groups]
+    sums = effects.added(broadcast(partial(_of_part, of_pairs), parts))
     one, other = np.triu_indices(len(used.numbers), 1)
     columns = prevalence.topic_columns(used.numbers[one], 1, labels)
     columns |= prevalence.topic_columns(used.numbers[other], 1, labels, "other_")
     pairs = (own[None, one, other] for own in correlations(sums, used.projection))
     return pa.table(columns | prevalence.interval_columns(Estimates(*pairs), "correlation", -1.0))
-
-
-def _pairs_part(rows: RowGroup[DocumentBatch], projection: FloatArray, workers: int) -> PairSums:
-    with open_executor(workers) as executor:
-        return sum_pairs(rows.read(), projection, executor, np.random.default_rng(0))

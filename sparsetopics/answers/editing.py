@@ -34,6 +34,7 @@ from sparsetopics.model.allocations.hdp import reweighted
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.statistics import tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.option import counts_from, refuse
@@ -286,8 +287,7 @@ def split_topic(run: TopicRun, topic: int, corpus: Corpus, workers: int) -> Topi
         for batch in corpus.batches():
             found = fit_documents(batch, current, local, executor).responsibilities
             own = DocumentBatch.joined([*parts, words_of_topic(Assignments(batch, found), topic)])
-            rows = np.repeat(np.arange(own.n_docs), np.diff(own.indptr))
-            order = np.argsort(-np.bincount(rows, own.word_counts, own.n_docs), kind="stable")
+            order = np.argsort(-tokens_of_documents(own), kind="stable")
             own = own.take(np.sort(order[:SAMPLE_DOCUMENTS]))
             parts = [own]
     if own.n_docs < FEWEST_DOCUMENTS:

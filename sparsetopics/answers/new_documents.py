@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaincc, ndtri
 
 from sparsetopics.answers import novelty
-from sparsetopics.answers.quick_topics import QuickTopics, documents_of, summed
+from sparsetopics.answers.quick_topics import QuickTopics, summed
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import quantity
@@ -36,7 +36,6 @@ LEAST_DRIFT = 4.0  # standard deviations between draws
 SMALLEST_DEVIATION = 0.02  # of similarities, since few draws may be alike by chance
 FEWEST_TOKENS = 100  # of a topic in new documents, for its words to be compared
 SMALLEST_ERROR = 1e-9  # of a share
-LEAST_EXCESS = 4.0  # standard deviations, by which documents that no topic fits exceed the usual
 FEWEST_NOVEL = 8  # such documents
 LEAST_FIT = 0.1  # share of topics in a document that they fit
 
@@ -112,17 +111,11 @@ class Shares(NamedTuple):
     p_value: FloatArray  # Holm: adjusted for the number of topics
 
 
-class Unfitted(NamedTuple):
-    """New documents that no topic fits, the worst first; none unless they are more than usual."""
-
-    places: IntArray  # among the later documents
-    word_counts: FloatArray  # (n_words,)
-
-
 def in_documents(
     found: NewDocuments, model: TopicPosterior, former: IntArray
-) -> tuple[Shares, FloatArray, Unfitted, list[IntArray]]:
-    """The shares of the topics of a later ``model``, ``_foreign_shares``, and ``_unfitted``.
+) -> tuple[Shares, FloatArray, FloatArray, list[IntArray]]:
+    """The shares of the topics of a later ``model``, ``_foreign_shares``, and how much of each new
+    document is of new topics, (n_new,).
 
     ``former`` (n_topics,) are the places of the topics in the run before, −1 for new ones. For each
     topic, the last list has the places among the later documents of those that have most of it.
@@ -131,12 +124,12 @@ def in_documents(
     tokens = QuickTopics.of(model, found.topics.workers).tokens(batch)
     old, new = np.split(used_shares(model, batch, tokens), [found.old.n_docs])
     foreign = _foreign_shares(found, batch, tokens, former)
-    unfitted = _unfitted(found, new[:, former < 0].sum(axis=1))
+    of_new = new[:, former < 0].sum(axis=1)
     # By tokens of the topic and by its share: documents of few words have the largest shares.
     merits = np.square(new) * tokens_of_documents(found.new)[:, None]
     best = np.argsort(-merits, axis=0, kind="stable")[:N_EXAMPLES].T
     examples = [found.places[own[new[own, topic] >= LEAST_FIT]] for topic, own in enumerate(best)]
-    return topic_shares(old, new), foreign, unfitted, examples
+    return topic_shares(old, new), foreign, of_new, examples
 
 
 def used_shares(model: TopicPosterior, batch: DocumentBatch, tokens: csr_array) -> FloatArray:
@@ -144,7 +137,7 @@ def used_shares(model: TopicPosterior, batch: DocumentBatch, tokens: csr_array) 
 
     Proportions would not do, since they have more of the prior in shorter documents.
     """
-    use: FloatArray = summed(tokens, documents_of(batch), batch.n_docs).toarray()
+    use: FloatArray = summed(tokens, batch.documents, batch.n_docs).toarray()
     use *= in_use(model.sizes)  # tokens of topics without any are chance
     use /= np.maximum(use.sum(axis=1, keepdims=True), SMALLEST_ERROR)
     return use
@@ -182,9 +175,10 @@ def _foreign_shares(
     It is one minus how similar their words are, for each unit of how similar those of as many old
     documents are. Zero for what may be chance, and for topics of too few tokens.
     """
-    likeness, n_tokens = _likeness(found, batch, tokens, former)
-    if not len(likeness):
+    n_drawn = min(found.new.n_docs, MOST_DRAWN, found.old.n_docs // 4)
+    if n_drawn < FEWEST_DRAWN:
         return np.zeros(len(former))
+    likeness, n_tokens = _likeness(found, batch, tokens, former, n_drawn)
     usual = likeness[:-1].mean(axis=0)
     deviations = np.maximum(likeness[:-1].std(axis=0, ddof=1), SMALLEST_DEVIATION)
     is_known = (n_tokens[-1] >= FEWEST_TOKENS) & (2.0 * n_tokens[-1] >= n_tokens[:-1].mean(axis=0))
@@ -193,24 +187,21 @@ def _foreign_shares(
 
 
 def _likeness(
-    found: NewDocuments, batch: DocumentBatch, tokens: csr_array, former: IntArray
+    found: NewDocuments, batch: DocumentBatch, tokens: csr_array, former: IntArray, n_drawn: int
 ) -> tuple[FloatArray, FloatArray]:
     """The probability that topics share with the words of documents, and the tokens of these.
 
-    Both have a row for each draw, the last for that of new documents: (n_draws, n_topics). None if
-    there are too few documents.
+    Both have a row for each draw of ``n_drawn`` documents, the last for that of new documents:
+    (n_draws, n_topics).
     """
     topics, (n_old, n_new) = found.topics, (found.old.n_docs, found.new.n_docs)
-    n_drawn, shape = min(n_new, MOST_DRAWN, n_old // 4), (0, len(former))
-    if n_drawn < FEWEST_DRAWN:
-        return np.zeros(shape), np.zeros(shape)
     n_draws = min(N_DRAWS, n_old // n_drawn)
     draw = np.full(batch.n_docs, n_draws + 1)  # of each document; the last one is left out
     drawn = np.random.default_rng(0).permutation(n_old)[: n_draws * n_drawn]
     draw[drawn] = np.repeat(np.arange(n_draws), n_drawn)
     draw[n_old + spread_evenly(n_new, n_drawn)] = n_draws
     n_words = len(topics.counts)
-    rows = draw[documents_of(batch)] * n_words + batch.word_ids
+    rows = draw[batch.documents] * n_words + batch.word_ids
     entries = summed(tokens, rows, (n_draws + 2) * n_words)[: (n_draws + 1) * n_words].tocoo()
     (draws, word), topic = np.divmod(entries.row, n_words), entries.col
     shape = n_draws + 1, len(former)
@@ -227,15 +218,3 @@ def _likeness(
     probability = (before - taken + topics.smoothing) / others[at]
     shared = np.minimum(entries.data / n_tokens[at], probability)
     return by_topic(shared * (place >= 0)), n_tokens
-
-
-def _unfitted(found: NewDocuments, of_new: FloatArray) -> Unfitted:
-    """The new documents that are novel, and have less ``of_new`` topics, (n_new,), than others."""
-    novel = np.flatnonzero(found.is_novel & (of_new < LEAST_FIT))
-    n_usual = found.novel_share * found.new.n_docs
-    if len(novel) < max(FEWEST_NOVEL, n_usual + LEAST_EXCESS * np.sqrt(n_usual + 1.0)):
-        novel = novel[:0]
-    own = found.new.take(novel)
-    words = np.bincount(own.word_ids, own.weights, len(found.topics.counts)).astype(np.float64)
-    worst = novel[np.argsort(-found.novelty[novel], kind="stable")]
-    return Unfitted(found.places[worst], words)

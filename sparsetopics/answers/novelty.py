@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.special import xlogy
 
-from sparsetopics.answers.quick_topics import QuickTopics, documents_of, summed
+from sparsetopics.answers.quick_topics import QuickTopics, summed
 from sparsetopics.base.batches import DocumentBatch, FloatArray, cut_blocks
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
@@ -50,7 +50,7 @@ class Explained(NamedTuple):
 
 def explained(topics: QuickTopics, batch: DocumentBatch, *, are_known: bool) -> Explained:
     """Explain documents; ``are_known`` says that the topics were learned from them."""
-    taken, documents = topics.tokens(batch), documents_of(batch)
+    taken, documents = topics.tokens(batch), batch.documents
     use, n_tokens = summed(taken, documents, batch.n_docs), tokens_of_documents(batch)
     counts, alpha, sums = topics.counts, topics.doc_concentration, topics.weight_sums
     sigma, least = topics.smoothing, len(counts) * topics.smoothing

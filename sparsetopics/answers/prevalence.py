@@ -21,7 +21,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import LABEL, Grouping, GroupKey, Start
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import RowGroup
-from sparsetopics.execution.executors import OrderedMap, broadcast_map_here, open_executor
+from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.estimates import Differences, Estimates
 from sparsetopics.measures.prevalence import (
@@ -247,8 +247,7 @@ def _sum_part(
 ) -> tuple[list[GroupKey], GroupSums, bool]:
     """The groups of one row group, their sums, and whether the numbers they have are whole."""
     codes, keys, are_whole = grouping.of(rows)
-    with open_executor(workers) as executor:
-        return keys, sum_groups(rows.read(), codes, len(keys), projection, executor), are_whole
+    return keys, sum_groups(rows.read(), codes, len(keys), projection, workers), are_whole
 
 
 def _order(by_number: bool, key: GroupKey) -> tuple[float, str, Start]:

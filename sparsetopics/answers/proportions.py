@@ -212,7 +212,7 @@ def _tokens_of(
     batch = group.read()
     assert isinstance(batch, DocumentBatch), "topics are over words"
     proportions, counts = shares(batch), arrow_numbers(batch.word_counts)
-    documents = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))
+    documents = batch.documents
     topics, best = np.empty(batch.n_pairs, np.int64), np.empty(batch.n_pairs, np.float32)
     for start in range(0, batch.n_pairs, BLOCK_PAIRS):  # all pairs at once would take much memory
         some = slice(start, start + BLOCK_PAIRS)

@@ -54,7 +54,7 @@ class QuickTopics(NamedTuple):
 
     def proportions(self, batch: DocumentBatch) -> FloatArray:
         """The proportions of topics in documents, (n_docs, n_topics)."""
-        tokens = summed(self.tokens(batch), documents_of(batch), batch.n_docs)
+        tokens = summed(self.tokens(batch), batch.documents, batch.n_docs)
         weights = tokens.toarray() + self.doc_concentration
         proportions: FloatArray = weights / weights.sum(axis=1, keepdims=True)
         return proportions
@@ -81,8 +81,3 @@ def summed(tokens: csr_array, rows: IntArray | WordIds, n_rows: int) -> csr_arra
     may be the documents of the pairs, or their words."""
     parts = np.ones(len(rows)), (rows, np.arange(len(rows)))
     return csr_array(parts, (n_rows, len(rows))) @ tokens
-
-
-def documents_of(batch: DocumentBatch) -> IntArray:
-    """The document of each pair, (n_pairs,)."""
-    return np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))

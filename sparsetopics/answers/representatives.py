@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import LABEL, Grouping
 from sparsetopics.corpora.lookup import read_rows, spread_rows
 from sparsetopics.corpora.readers.fields import TEXT
-from sparsetopics.corpora.store.shards import RowGroup
+from sparsetopics.corpora.store.shards import RowGroup, rows_by_group
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
 from sparsetopics.measures.representatives import (
     Candidate,
@@ -136,7 +136,8 @@ def representatives(
     if most is not None:
         rows_of = spread = spread_rows(corpus.row_groups, most)
         n_seen = sum(map(len, spread.values()))
-    parts = [(number, corpus.row_groups[number], rows) for number, rows in rows_of.items()]
+    firsts = list(accumulate((group.n_docs for group in corpus.row_groups), initial=0))
+    parts = [(firsts[number], corpus.row_groups[number], own) for number, own in rows_of.items()]
     best: list[list[Candidate]] = [[] for _ in topics.chosen]
     for found in broadcast(task, parts):
         best = [choose([*own, *more], n_kept) for own, more in zip(best, found, strict=True)]
@@ -155,9 +156,9 @@ def _choose_from_part(
     core: csr_array,
     n_kept: int,
     grouping: Grouping,
-    part: tuple[int, RowGroup[DocumentBatch], _Some],  # a row group, its number, and rows of it
+    part: tuple[int, RowGroup[DocumentBatch], _Some],  # documents before a row group, and its rows
 ) -> list[list[Candidate]]:
-    number, group, rows = part
+    first, group, rows = part
     batch = group.read()[rows]
     # Under the words of a run that a corpus has outgrown, documents may be empty.
     has_words = np.diff(batch.indptr) > 0
@@ -165,24 +166,21 @@ def _choose_from_part(
     codes, keys, _ = grouping.of(group)
     names = [*(key.name for key in keys), None]  # the code −1, of no value, is the last one's
     groups = [names[code] for code in codes[rows][has_words].tolist()]
-    places = [(number, row) for row in np.arange(group.n_docs)[rows][has_words].tolist()]
+    places = (first + np.arange(group.n_docs)[rows][has_words]).tolist()
     shares = shares_of_batch(batch)
     return choose_from_batch(batch, shares, groups, topics, core, n_kept, places)
 
 
 def _read_names(
     chosen: Sequence[Sequence[Candidate]], corpus: Corpus
-) -> dict[tuple[int, int], dict[str, str | None]]:
+) -> dict[int, dict[str, str | None]]:
     """Id, label and, if the corpus keeps it, text of the chosen documents, by their places."""
     fields = [TEXT] if TEXT in corpus.fields else []
-    places = sorted({each.place for own in chosen for each in own})
-    found: dict[tuple[int, int], dict[str, str | None]] = {}
-    for number, group_places in groupby(places, key=lambda place: place[0]):
-        own = list(group_places)
-        rows = np.array([row for _, row in own])
-        table = read_rows(corpus.row_groups[number], rows, fields)
-        found.update(zip(own, table.to_pylist(), strict=True))
-    return found
+    places = np.array(sorted({each.place for own in chosen for each in own}), np.int64)
+    parts = rows_by_group(corpus.row_groups, places)
+    tables = [read_rows(group, rows, fields) for group, rows in parts if len(rows)]
+    found = chain.from_iterable(table.to_pylist() for table in tables)
+    return dict(zip(places.tolist(), found, strict=True))
 
 
 def _described(
@@ -190,7 +188,7 @@ def _described(
     chosen: Sequence[Candidate],
     topics: TopicsToShow,
     core: IntArray,  # words of the topic
-    names: Mapping[tuple[int, int], dict[str, str | None]],
+    names: Mapping[int, dict[str, str | None]],
 ) -> list[RepresentativeDocument]:
     if not chosen:
         return []

@@ -59,6 +59,11 @@ class DocumentBatch:
         return self.word_counts.astype(np.float64)
 
     @property
+    def documents(self) -> IntArray:
+        """The document of each pair, (n_pairs,)."""
+        return np.repeat(np.arange(self.n_docs), np.diff(self.indptr))
+
+    @property
     def values(self) -> DocumentBatch:
         """The batch itself: as items of a mixture, its rows are the documents."""
         return self
@@ -84,8 +89,7 @@ class DocumentBatch:
         check_ids(self.word_ids, n_words, "word ids")
         require(self.indptr.ndim == 1 and len(self.indptr) > 0, "starts of documents are missing")
         check_starts(self.indptr, self.n_docs, self.n_pairs, "documents")
-        documents = np.repeat(np.arange(self.n_docs), np.diff(self.indptr))
-        pairs = documents * n_words + self.word_ids
+        pairs = self.documents * n_words + self.word_ids
         require((pairs[1:] > pairs[:-1]).all(), "word ids do not rise in a document")
         counts = self.word_counts
         require(counts.shape == self.word_ids.shape, "word counts are not those of the words")

@@ -138,7 +138,7 @@ def split_by_type(
     collection into batches does not matter.
     """
     n_types = np.diff(batch.indptr)
-    document_of_pair = np.repeat(np.arange(batch.n_docs), n_types)
+    document_of_pair = batch.documents
     # Adding less than 1/2 shuffles pairs within a document but never across documents.
     shuffled = np.argsort(document_of_pair + rng.random(batch.n_pairs) / 2)
     place = np.arange(batch.n_pairs) - batch.indptr[document_of_pair]

@@ -24,7 +24,6 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray
-from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels.items import multiply
 from sparsetopics.measures.estimates import Estimates
 from sparsetopics.measures.prevalence import document_estimates, inverse, word_shares
@@ -59,10 +58,10 @@ class Spread(NamedTuple):
 
 
 def sum_products(
-    batch: DocumentBatch, design: FloatArray, projection: FloatArray, executor: Executor
+    batch: DocumentBatch, design: FloatArray, projection: FloatArray, workers: int = 1
 ) -> Products:
     """Sum the products of columns, (n_docs, n_columns), and topics; rows with NaN are left out."""
-    known, estimates = _known(batch, design, projection, executor)
+    known, estimates = _known(batch, design, projection, workers)
     return Products(len(known), product(known, known), product(known, estimates))
 
 
@@ -81,10 +80,10 @@ def sum_spread(
     projection: FloatArray,
     found: Fit,
     contrasts: FloatArray,  # (n_contrasts, n_columns)
-    executor: Executor,
+    workers: int = 1,
 ) -> Spread:
     """Sum what residuals say about the errors of contrasts."""
-    known, estimates = _known(batch, design, projection, executor)
+    known, estimates = _known(batch, design, projection, workers)
     residuals = estimates - product(known.T, found.coefficients)
     solved = product(known.T, found.inverse)
     leverage = np.einsum("dp,dp->d", solved, known)
@@ -130,9 +129,9 @@ def product(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _known(
-    batch: DocumentBatch, design: FloatArray, projection: FloatArray, executor: Executor
+    batch: DocumentBatch, design: FloatArray, projection: FloatArray, workers: int
 ) -> tuple[FloatArray, FloatArray]:
     """The rows of the design and the estimates of documents that have words and values."""
     shares, sizes = word_shares(batch, len(projection))
     known = (sizes > 0.0) & ~np.isnan(design).any(axis=1)
-    return design[known], document_estimates(shares, projection, executor)[known]
+    return design[known], document_estimates(shares, projection, workers)[known]

@@ -41,7 +41,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, cut_blocks
-from sparsetopics.execution.executors import Executor
+from sparsetopics.execution.executors import open_executor
 from sparsetopics.kernels.items import multiply
 from sparsetopics.kernels.words import mixed
 from sparsetopics.measures.estimates import Estimates
@@ -107,7 +107,7 @@ def sum_groups(
     groups: IntArray,  # (n_docs,)  −1: in none
     n_groups: int,
     projection: FloatArray,  # (n_words, n_topics)
-    executor: Executor,
+    workers: int = 1,
 ) -> GroupSums:
     """Sum documents by group; those without a word are left out.
 
@@ -117,7 +117,7 @@ def sum_groups(
     chosen = np.flatnonzero((groups >= 0) & (sizes > 0.0))
     own = groups[chosen]
     is_in = csr_array((np.ones(len(own)), (own, chosen)), shape=(n_groups, batch.n_docs))
-    estimates = document_estimates(shares, projection, executor)
+    estimates = document_estimates(shares, projection, workers)
     squares = estimates * estimates
     powers = [is_in @ each for each in (estimates, squares, squares * estimates)]
     n_tokens = np.bincount(own, sizes[chosen], n_groups).astype(np.float64)
@@ -134,15 +134,16 @@ def word_shares(batch: DocumentBatch, n_words: int) -> tuple[csr_array, FloatArr
     return shares, sizes
 
 
-def document_estimates(shares: csr_array, projection: FloatArray, executor: Executor) -> FloatArray:
+def document_estimates(shares: csr_array, projection: FloatArray, workers: int = 1) -> FloatArray:
     """Return y of each document, (n_docs, n_topics): proportions without bias, but with noise."""
 
     def estimate(block: tuple[int, int]) -> FloatArray:
         found: FloatArray = shares[slice(*block)] @ projection
         return found
 
-    parts = executor.map(estimate, cut_blocks(shares.indptr.astype(np.int64)))
-    return np.concatenate([np.empty((0, projection.shape[1])), *parts])
+    with open_executor(workers) as executor:
+        parts = executor.map(estimate, cut_blocks(shares.indptr.astype(np.int64)))
+        return np.concatenate([np.empty((0, projection.shape[1])), *parts])
 
 
 class GroupTotal:

@@ -39,7 +39,7 @@ SHORTLIST = 4  # documents looked at first, for each that is wanted
 class Candidate(NamedTuple):
     """A document that may represent a topic."""
 
-    place: tuple[int, int]  # row group and row, which order equally good documents
+    place: int  # in the corpus, which orders equally good documents
     group: str | None
     share: float  # E[π_dk]
     bound: float  # lower end of the interval of what counts of it
@@ -139,7 +139,7 @@ def choose(candidates: Iterable[Candidate], n: int) -> list[Candidate]:
         queues.setdefault(candidate.group, []).append(candidate)
     n_chosen = dict.fromkeys(queues, 0)
 
-    def entry(group: str | None) -> tuple[tuple[bool, float], tuple[int, int], str | None]:
+    def entry(group: str | None) -> tuple[tuple[bool, float], int, str | None]:
         return queues[group][-1].rank(n_chosen[group]), queues[group][-1].place, group
 
     heads = [entry(group) for group in queues]
@@ -165,7 +165,7 @@ def choose_from_batch(
     topics: Sequence[int],
     core: csr_array,  # (n_chosen, n_words)  of these topics
     n: int,
-    places: Sequence[tuple[int, int]],  # (n_docs,)
+    places: Sequence[int],  # (n_docs,)
 ) -> list[list[Candidate]]:
     """Return the ``n`` best documents of a batch for each of ``topics``, as ``choose`` does."""
     leaders = shares.max(axis=1)

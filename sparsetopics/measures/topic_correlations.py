@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray
-from sparsetopics.execution.executors import Executor
 from sparsetopics.measures.effects import product
 from sparsetopics.measures.estimates import Estimates
 from sparsetopics.measures.prevalence import document_estimates, word_shares
@@ -33,13 +32,11 @@ class PairSums(NamedTuple):
     words: FloatArray  # (n_blocks, n_words)  Σ x/(n − 1)
 
 
-def sum_pairs(
-    batch: DocumentBatch, projection: FloatArray, executor: Executor, rng: np.random.Generator
-) -> PairSums:
+def sum_pairs(batch: DocumentBatch, projection: FloatArray, workers: int = 1) -> PairSums:
     """Sum documents in blocks drawn at random, so that their order does not matter."""
     shares, sizes = word_shares(batch, len(projection))
-    estimates = document_estimates(shares, projection, executor)
-    drawn = rng.permutation(np.arange(batch.n_docs) % BLOCKS)
+    estimates = document_estimates(shares, projection, workers)
+    drawn = np.random.default_rng(0).permutation(np.arange(batch.n_docs) % BLOCKS)
     blocks, sums = np.where(sizes >= 2.0, drawn, -1), []
     for block in range(BLOCKS):
         own = np.flatnonzero(blocks == block)

@@ -18,7 +18,7 @@ from sparsetopics.answers.novelty import (
     explained,
     usual_scores,
 )
-from sparsetopics.answers.quick_topics import QuickTopics, documents_of, summed
+from sparsetopics.answers.quick_topics import QuickTopics, summed
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.lookup import documents_at
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -76,7 +76,7 @@ def tokens_of(model, counts):
     """What topics have of the words of documents, (n_docs, n_topics, n_words)."""
     batch = batch_of(counts)
     found = np.zeros((*counts.shape, model.n_topics))
-    found[documents_of(batch), batch.word_ids] = QuickTopics.of(model, 1).tokens(batch).toarray()
+    found[batch.documents, batch.word_ids] = QuickTopics.of(model, 1).tokens(batch).toarray()
     return found.swapaxes(1, 2)
 
 

@@ -309,7 +309,7 @@ def candidates(draw):
     leads = draw(st.lists(st.booleans(), min_size=n, max_size=n))
     kinds = draw(st.lists(st.integers(0, 20), min_size=n, max_size=n))
     return [
-        Candidate((0, row), groups[row], 0.5, bounds[row] / 10, leads[row],
+        Candidate(row, groups[row], 0.5, bounds[row] / 10, leads[row],
                   alone(np.eye(21, dtype=int)[kinds[row]]))
         for row in range(n)
     ]  # fmt: skip
@@ -349,7 +349,7 @@ def test_a_batch_chooses_what_all_its_candidates_would(topic_word):
     shares = topics_of(topic_word).shares(batch)
     groups = [None if n % 5 == 0 else "abc"[n % 3] for n in range(60)]
     core = core_words(topic_word, [1, 3])
-    places = [(2, row) for row in range(60)]
+    places = range(60)
 
     found = choose_from_batch(batch, shares, groups, [1, 3], core, 4, places)
 
@@ -363,7 +363,7 @@ def test_a_batch_chooses_what_all_its_candidates_would(topic_word):
             for n in range(60)
         ]
         assert [each.place for each in own] == [each.place for each in chosen_plainly(every, 4)]
-        assert [each.share for each in own] == [shares[each.place[1], topic] for each in own]
+        assert [each.share for each in own] == [shares[each.place, topic] for each in own]
 
 
 def test_the_words_of_a_document_are_those_of_the_core_that_owe_it_most(topic_word):

@@ -19,7 +19,6 @@ from sparsetopics.corpora.grouping import Grouping, GroupKey
 from sparsetopics.evaluation.report.division import MOST_GROUPS, division, scale_end
 from sparsetopics.evaluation.report.figures import band_path
 from sparsetopics.evaluation.report.report import write_run_report
-from sparsetopics.execution.executors import Executor
 from sparsetopics.measures.prevalence import (
     GroupTotal,
     group_differences,
@@ -49,7 +48,7 @@ def drawn(keys, seed=0):
 
     def total(chosen):
         groups = np.where([chosen(key) for key in keys], 0, -1)
-        sums, own = sum_groups(batch, groups, 1, projection, Executor()), GroupTotal(3, N_WORDS)
+        sums, own = sum_groups(batch, groups, 1, projection), GroupTotal(3, N_WORDS)
         own.add(sums, 0)
         return own
 

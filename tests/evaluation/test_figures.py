@@ -45,7 +45,7 @@ def test_scores_of_mixtures_have_no_unigram_line():
     scores = [Estimate(-2.0, 0.1), Estimate(-3.0, 0.1)]
 
     label = "log-likelihood per held-out item"
-    labels = labels_of(score_figure(["a", "x" * 99], scores, label, [0, 1]))
+    labels = labels_of(score_figure(["a", "x" * 99], scores, label))
 
     assert "log-likelihood per held-out item" in labels
     assert max(map(len, labels)) < 60
@@ -62,7 +62,7 @@ LONG_NAMES = ["a name of a run that is long", "another long name of another run"
         curve_figure(SCORES, 900, (600, 1_200)),
         trace_figure([([1, 2, 3], [-8.1, -7.9, -7.8])], "collapsed criterion per training token"),
         score_figure(
-            LONG_NAMES, list(SCORES.values())[:2], "log-likelihood per held-out token", [0, 1], -9.0
+            LONG_NAMES, list(SCORES.values())[:2], "log-likelihood per held-out token", -9.0
         ),
         moves_figure([1, 2, 3], {"births": [2, 0, 1], "merges": [1, 0, 0]}),
     ],

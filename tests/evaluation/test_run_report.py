@@ -241,6 +241,17 @@ def test_wrong_things_are_refused_in_one_line(run_folder, corpus, tmp_path):
     assert "Topic model" in out.read_text()
 
 
+def test_runs_of_several_kinds_are_refused(run_folder, tmp_path):
+    mixture = mixture_of(draw_clumps(0), "gaussian")
+    write_mixture(tmp_path / "mixture", mixture, "rows:0")
+    out = tmp_path / "r.html"
+
+    result = report(run_folder, tmp_path / "mixture", "--out", out, status=1)
+
+    assert "must be topic models only, mixtures of documents or mixtures" in result.stderr
+    assert not out.exists()
+
+
 def with_empty(model, n_empty):
     """The same LDA with topics that hold no token."""
     empty = np.full((n_empty, model.n_words), model.word_concentration)

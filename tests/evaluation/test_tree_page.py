@@ -10,7 +10,7 @@ import pytest
 
 from browser import told_by
 from sparsetopics.evaluation.report.page import render_page
-from sparsetopics.evaluation.report.page_data import heat_map, tree_data
+from sparsetopics.evaluation.report.page_data import escaped_json, heat_map, tree_data
 from sparsetopics.evaluation.report.report import run_report
 from sparsetopics.evaluation.report.topic_tree import (
     Tree,
@@ -126,7 +126,8 @@ def told(tree, expression):
     """What the script says of a tree; ``tree`` has its data and ``branches`` what was read."""
     engine = pytest.importorskip("py_mini_racer", reason="needs mini-racer").MiniRacer()
     script = (files("sparsetopics.evaluation.report") / "web" / "tree.js").read_text("utf-8")
-    data = f"const tree = {tree_data(tree)}; const branches = readBranches(tree.branches);"
+    data = escaped_json(tree_data(tree))
+    data = f"const tree = {data}; const branches = readBranches(tree.branches);"
     return json.loads(engine.eval(f"{script}\n{data}\nJSON.stringify({expression});"))
 
 

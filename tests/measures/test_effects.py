@@ -10,7 +10,6 @@ from scipy.stats import binom
 
 import reference_prevalence as reference
 from sparsetopics.answers.formula import natural_spline
-from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.measures.effects import added, estimates_of, fit, sum_products, sum_spread
 from sparsetopics.measures.prevalence import group_differences, group_means, unbiased_projection
 from worlds.topic_draws import N_TOPICS, N_WORDS, batch_of, draw_documents, draw_topics, totals_of
@@ -18,16 +17,15 @@ from worlds.topic_draws import N_TOPICS, N_WORDS, batch_of, draw_documents, draw
 EVEN = np.full(N_TOPICS, 0.25)
 
 
-def effects(batch, design, contrasts, projection, executor=None, cuts=()):
+def effects(batch, design, contrasts, projection, workers=1, cuts=()):
     """Estimates of contrasts, of documents in parts."""
-    executor = executor or Executor()
     ends = [0, *cuts, batch.n_docs]
     parts = [
         (batch.take(np.arange(first, last)), design[first:last]) for first, last in pairwise(ends)
     ]
-    products = added(sum_products(*part, projection, executor) for part in parts)
+    products = added(sum_products(*part, projection, workers) for part in parts)
     found = fit(products)
-    spread = added(sum_spread(*part, projection, found, contrasts, executor) for part in parts)
+    spread = added(sum_spread(*part, projection, found, contrasts, workers) for part in parts)
     return estimates_of(contrasts, found, products.n_documents, spread)
 
 
@@ -101,7 +99,7 @@ def test_a_column_that_others_determine_is_named(name):
         design[3:] = np.nan
 
     with pytest.raises(np.linalg.LinAlgError) as refused:
-        fit(sum_products(batch, design, projection, Executor()))
+        fit(sum_products(batch, design, projection))
 
     assert refused.value.args == (3,)
 
@@ -139,8 +137,7 @@ def test_any_number_of_workers_gives_the_same_bits():
     batch, design, contrasts, projection = drawn(4, n_documents=3_000)
 
     one = effects(batch, design, contrasts, projection)
-    with open_executor(3) as executor:
-        three = effects(batch, design, contrasts, projection, executor)
+    three = effects(batch, design, contrasts, projection, 3)
 
     for own, other in zip(one, three, strict=True):
         np.testing.assert_array_equal(own, other)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import reference_prevalence as reference
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.measures.estimates import Estimates, holm_adjusted, skewed_interval, unskewed
 from sparsetopics.measures.prevalence import (
     RIDGE,
@@ -92,7 +91,7 @@ def test_sums_of_blocks_are_those_of_all_documents(seed, cuts, groups):
     for first, last in pairwise(ends):
         some = np.array(groups[first:last], np.int64)
         block = batch_of(counts[first:last])
-        sums = sum_groups(block, some, 3, projection, Executor())
+        sums = sum_groups(block, some, 3, projection)
         for row, total in enumerate(parts):
             total.add(sums, row)
 
@@ -126,10 +125,9 @@ def test_sums_have_the_same_bits_for_any_number_of_workers():
     projection = unbiased_projection(topic_word, np.full(N_TOPICS, 0.25))
     groups = rng.integers(0, 5, 3_000)
 
-    with open_executor(3) as executor:
-        several = sum_groups(batch, groups, 5, projection, executor)
+    several = sum_groups(batch, groups, 5, projection, 3)
 
-    one = sum_groups(batch, groups, 5, projection, Executor())
+    one = sum_groups(batch, groups, 5, projection)
     np.testing.assert_array_equal(several.powers, one.powers)
     np.testing.assert_array_equal(several.word_shares.data, one.word_shares.data)
 

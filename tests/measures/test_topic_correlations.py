@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import reference_prevalence as reference
-from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.measures.effects import added
 from sparsetopics.measures.prevalence import unbiased_projection
 from sparsetopics.measures.topic_correlations import BLOCKS, correlations, sum_pairs
@@ -17,9 +16,7 @@ EVEN = np.full(N_TOPICS, 0.25)
 
 
 def found_in(batch, projection):
-    return correlations(
-        sum_pairs(batch, projection, Executor(), np.random.default_rng(0)), projection
-    )
+    return correlations(sum_pairs(batch, projection), projection)
 
 
 @given(seed=st.integers(0, 2**32))
@@ -48,12 +45,9 @@ def test_parts_add_up_to_all_documents():
     projection = unbiased_projection(topic_word, EVEN)
     batch = draw_documents(np.random.default_rng(0), topic_word, EVEN, 130)
 
-    whole = sum_pairs(batch, projection, Executor(), np.random.default_rng(0))
+    whole = sum_pairs(batch, projection)
     cuts = np.split(np.arange(130), [20, 20, 100])
-    parts = added(
-        sum_pairs(batch.take(some), projection, Executor(), np.random.default_rng(0))
-        for some in cuts
-    )
+    parts = added(sum_pairs(batch.take(some), projection) for some in cuts)
 
     for own, other in zip(parts, whole, strict=True):
         both = own.sum(axis=0), other.sum(axis=0)
@@ -80,12 +74,9 @@ def test_any_number_of_workers_gives_the_same_bits():
     projection = unbiased_projection(topic_word, EVEN)
     batch = draw_documents(np.random.default_rng(1), topic_word, EVEN, 2_000)
 
-    with open_executor(3) as executor:
-        three = sum_pairs(batch, projection, executor, np.random.default_rng(0))
+    three = sum_pairs(batch, projection, 3)
 
-    for own, other in zip(
-        three, sum_pairs(batch, projection, Executor(), np.random.default_rng(0)), strict=True
-    ):
+    for own, other in zip(three, sum_pairs(batch, projection), strict=True):
         np.testing.assert_array_equal(own, other)
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.execution.executors import Executor
 from sparsetopics.measures.prevalence import GroupTotal, sum_groups
 
 N_TOPICS, N_WORDS = 4, 30
@@ -31,7 +30,7 @@ def batch_of(counts):
 
 
 def totals_of(batch, groups, n_groups, projection):
-    sums = sum_groups(batch, np.asarray(groups), n_groups, projection, Executor())
+    sums = sum_groups(batch, np.asarray(groups), n_groups, projection)
     totals = [GroupTotal(N_TOPICS, N_WORDS) for _ in range(n_groups)]
     for row, total in enumerate(totals):
         total.add(sums, row)

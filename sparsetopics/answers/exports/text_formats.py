@@ -188,8 +188,8 @@ def write_count_matrix(path: Path, corpus: Corpus) -> None:
     with path.open("wb") as file:
         file.write(f"{BANNER}\n{corpus.n_docs} {corpus.n_words} {corpus.n_pairs}\n".encode())
         for batch in corpus.batches():
-            documents = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr)) + n_docs
-            columns = [documents + 1, batch.word_ids + 1, batch.word_counts]  # both count from one
+            # Documents and words count from one.
+            columns = [n_docs + batch.documents + 1, batch.word_ids + 1, batch.word_counts]
             write_csv(pa.table(columns, ["document", "word", "count"]), file, ENTRIES)
             n_docs += batch.n_docs
 
