@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import ShapeError, SourceError, VocabularyError, warn_user
 from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.frames import Document, documents_of, table_of_frame
 from sparsetopics.corpora.ingest_options import IngestOptions, options_at, settled_tokenizer
 from sparsetopics.corpora.memory_arrays import AnyMatrix, csr_of, names_of, strings_of, widened
@@ -32,7 +33,6 @@ from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import (
     DOCS_PER_ROW_GROUP,
-    Documents,
     encode,
     sizes_of_batch,
     with_places,
@@ -62,7 +62,7 @@ def _corpus_of_blocks(
     names: pa.StringArray | None = None,
     *,
     keep_empty: bool = False,
-) -> Documents:
+) -> Corpus:
     """Tokenise, prune and encode; warn of what may have gone wrong with the words.
 
     Documents have the given ``names``, or else their own ids, which may repeat if the options say
@@ -107,7 +107,7 @@ def _corpus_of_blocks(
         warn_user(sentence)
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
     made = vocabulary, groups, len(skipped), n_unknown, types, word_account
-    return Documents(*made, rows[is_kept], ids.are_given, rules.settled(types))
+    return Corpus(*made, rows[is_kept], ids.are_given, rules.settled(types))
 
 
 def _row_groups(parts: Iterable[Rows[DocumentBatch]]) -> list[MemoryRowGroup[DocumentBatch]]:
@@ -128,7 +128,7 @@ def corpus_of_texts(
     texts: Iterable[Document],
     door: str = "",
     given: Mapping[str, Any] = {},  # options, by the names of parameters
-) -> Documents:
+) -> Corpus:
     """Documents under running numbers, with the options ``given`` to a function of ``Corpus``.
 
     Raises OptionError if fields other than the texts are to be kept, and SourceError for anything
@@ -144,7 +144,7 @@ def corpus_of_texts(
 
 def every_text(
     texts: Iterable[Document], vocabulary: Vocabulary, tokenizer: Tokenizer = None
-) -> Documents:
+) -> Corpus:
     """A document for each text or list of words, even if it has no word of the ``vocabulary``.
 
     It is for answers with a row for each text; other corpora have no documents without words.
@@ -212,14 +212,15 @@ def _iterated(texts: Iterable[Document]) -> Iterator[Document]:
 def corpus_of_table(
     table: Any,  # the tables of six libraries share no type, only Arrow's protocol
     given: Mapping[str, Any],  # options, by the names of parameters
-) -> Documents:
+) -> Corpus:
     """A table with one document a row; rows without an id get running numbers.
 
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
     """
     options = options_at(FROM_TABLE, given)
-    has_ids = options.read.used[0] in getattr(table, "columns", ())
-    names = None if has_ids else _index_of(table)
+    is_of_pandas = hasattr(table, "reset_index") and hasattr(table, "columns")
+    lacks_ids = is_of_pandas and options.read.used[0] not in table.columns
+    names = _index_of(table) if lacks_ids else None
     return _corpus_of_blocks(blocks_of_table(table, options.read), IN_MEMORY, options, names)
 
 
@@ -261,14 +262,17 @@ def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_tab
 def corpus_of_csr(
     counts: AnyMatrix | ArrayLike,
     words: Iterable[str],
-    doc_ids: Iterable[Hashable] | None,
+    doc_ids: Iterable[Hashable] | None = None,
     given: Vocabulary | None = None,
-) -> Documents:
+    *,
+    may_be_empty: bool = False,
+) -> Corpus:
     """Rows of a sparse matrix of counts, (n_docs, n_words); the words keep their order, or are
     those of a ``given`` vocabulary, and others are left out.
 
     Raises ShapeError for a matrix whose arrays do not fit together, sizes that do not fit, a word
-    given twice, or a count that is negative, not finite, or above 4,294,967,295.
+    given twice, or a count that is negative, not finite, or above 4,294,967,295; SourceError if
+    none is above zero, unless it ``may_be_empty``.
     """
     matrix = _canonical(counts)
     n_docs, n_words = matrix.shape
@@ -287,7 +291,7 @@ def corpus_of_csr(
         matrix = matrix[:, [own.get(word, n_words) for word in given.words]]
         matrix.sort_indices()
     kept = np.flatnonzero(np.diff(matrix.indptr))
-    if not len(kept):
+    if not (len(kept) or may_be_empty):
         raise SourceError("counts", "none is above zero" if given is None else "no word is known")
     vocabulary = given or Vocabulary(
         tuple(own_words),
@@ -300,7 +304,7 @@ def corpus_of_csr(
     starts = range(0, len(kept), DOCS_PER_ROW_GROUP)
     groups = _row_groups(every.take(kept[n : n + DOCS_PER_ROW_GROUP]) for n in starts)
     left_out = n_docs - len(kept), int(n_tokens - matrix.data.sum())
-    return Documents(vocabulary, groups, *left_out, kept=kept, has_ids=doc_ids is not None)
+    return Corpus(vocabulary, groups, *left_out, kept=kept, has_ids=doc_ids is not None)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:
@@ -335,7 +339,7 @@ def _check_counts(matrix: csr_array) -> None:
 
 def corpus_of_gensim(
     bow: BagOfWords, dictionary: Mapping[int, str], given: Vocabulary | None = None
-) -> Documents:
+) -> Corpus:
     """Documents as lists of (word number, count), under running numbers.
 
     Words keep the order of their numbers. Raises SourceError for anything but a bag of words,

@@ -28,15 +28,17 @@ from sklearn.utils import Tags
 from sparsetopics.base.errors import UnfittedError, naming_parameters
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.inputs import (
     Data,
-    InputReader,
-    InputRows,
     Names,
     column_names_of,
     column_of_texts,
+    feature_names_of,
+    first_rows,
     has_no_rows,
+    more_rows,
 )
 from sparsetopics.options.option import MOST, Interval, check_type, path_of, refuse, shown
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
@@ -119,9 +121,9 @@ class Estimator(BaseEstimator):
         options, share = self.training_options(), self._validation_share
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
-        rows = self._first_rows(X, text)
+        corpus = self._first_rows(X, text)
         found, learned, models = learn(
-            rows.corpus,
+            corpus,
             options,
             share=share,
             n_batches=self.n_batches,
@@ -130,8 +132,8 @@ class Estimator(BaseEstimator):
             on_lap=on_lap,
         )
         self._learned: AnyLearned | None = learned
-        self._remember(rows, text, seed)
-        self._set_trained(found, models, rows)
+        self._remember(X, text, seed)
+        self._set_trained(found, models, corpus)
         return self
 
     @naming_arguments()
@@ -160,20 +162,20 @@ class Estimator(BaseEstimator):
         is_first = not hasattr(self, "model_")
         if has_no_rows(X):
             return self
-        rows = self._first_rows(X, text) if is_first else self._more_rows(X, text)
-        if rows.is_empty:  # documents without words
+        corpus = self._first_rows(X, text) if is_first else self._more_rows(X, text)
+        if not corpus.row_groups:  # documents without words
             return self
         before = None if is_first else self._statistics()
         seed = self._drawn_seed()
         learned, model, entry = learn_more(
-            before, take_more, rows.corpus, options, n_jobs=self._n_threads, seed=seed
+            before, take_more, corpus, options, n_jobs=self._n_threads, seed=seed
         )
-        facts = facts_of(rows.corpus)
+        facts = facts_of(corpus)
         kept = seen_in(learned.statistics, learned.prior.allocation, learned.n_steps)
         self._learned = None if "seen" in kept else learned
         if is_first:
-            self._remember(rows, text, seed)
-            self._set_model(model, [{"lap": 0, **entry}], facts, rows.vocabulary, kept)
+            self._remember(X, text, seed)
+            self._set_model(model, [{"lap": 0, **entry}], facts, _words_of(corpus), kept)
         else:
             entry["lap"] = self.n_iter_
             # Words keep the frequencies that they first came with.
@@ -250,6 +252,7 @@ class Estimator(BaseEstimator):
         self.model_: Model = model
         self.trace_: list[LapEntry] = trace
         self.n_components_: int = model.n_topics
+        self.n_features_in_: int = model.n_columns
         # ``partial_fit`` adds entries to the trace, but makes no laps.
         self.n_iter_ = max((int(entry.get("lap") or 0) for entry in trace), default=0)
         self._facts: CorpusFacts = facts
@@ -265,13 +268,13 @@ class Estimator(BaseEstimator):
         self._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
 
     def _set_trained(
-        self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows
+        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus
     ) -> None:
         """Set the fitted attributes after ``fit``; ``models`` are those of the rungs of a path."""
         from sparsetopics.runs.data import facts_of
 
-        facts = facts_of(rows.corpus)
-        self._set_model(found.model, found.trace, facts, rows.vocabulary, found.kept)
+        words = _words_of(corpus)
+        self._set_model(found.model, found.trace, facts_of(corpus), words, found.kept)
 
     def _run(self, names: GivenNames | None = None) -> AnyRun:
         """The model as a run; UnfittedError before ``fit``."""
@@ -364,39 +367,45 @@ class Estimator(BaseEstimator):
             return int(self.random_state.randint(MOST))
         return self.random_state
 
-    @property
-    def _reader(self) -> InputReader:
-        return InputReader(type(self).__name__, self._reads_vectors)
-
     @naming_parameters()
-    def _first_rows(self, X: Data, text: str | None) -> InputRows:
+    def _first_rows(self, X: Data, text: str | None) -> AnyCorpus:
         if text is not None and self._reads_vectors:
             refuse("text", f"is for documents, but {type(self).__name__} learns from vectors")
-        return self._reader.first_rows(X if text is None else column_of_texts(X, text))
+        X = X if text is None else column_of_texts(X, text)
+        return first_rows(X, type(self).__name__, vectors=self._reads_vectors)
 
     @naming_parameters()
-    def _more_rows(self, X: Data, text: str | None = None) -> InputRows:
+    def _more_rows(self, X: Data, text: str | None = None) -> AnyCorpus:
         """Rows with the fitted columns; raises ShapeError or VocabularyError for other columns, and
         UnfittedError before ``fit``."""
         self._check_fitted()
         names: Names | None = getattr(self, "feature_names_in_", None)
         X = self._texts_of(X, text)
-        return self._reader.more_rows(X, self.n_features_in_, names, self._words)
+        return more_rows(X, type(self).__name__, self.n_features_in_, names, self._words)
+
+    def _documents_of(self, X: Data) -> Corpus:
+        """``_more_rows``, of words."""
+        corpus = self._more_rows(X)
+        assert isinstance(corpus, Corpus), "read as documents"
+        return corpus
 
     def _texts_of(self, X: Any, text: str | None = None) -> Any:  # whatever users pass
         """The column of X that was fitted, if X is a table and texts were fitted."""
         text = text or getattr(self, "_text", None)
         return column_of_texts(X, text) if text is not None and column_names_of(X) else X
 
-    def _remember(self, rows: InputRows, text: str | None, seed: int | None) -> None:
-        """Set what scikit-learn wants to know of the columns that were fitted, and keep the column
-        of texts and the seed."""
+    def _remember(self, X: Data, text: str | None, seed: int | None) -> None:
+        """Set the names of the fitted columns, and keep the column of texts and the seed."""
         self._text, self._seed = text, seed
-        self.n_features_in_ = rows.corpus.width
         # Only an estimator that was fitted with a data frame may have this attribute.
         self.__dict__.pop("feature_names_in_", None)
-        if rows.names is not None:
-            self.feature_names_in_: Names = rows.names
+        names = None if text is not None else feature_names_of(X)
+        if names is not None:
+            self.feature_names_in_: Names = names
+
+
+def _words_of(corpus: AnyCorpus) -> Vocabulary | None:
+    return corpus.vocabulary if isinstance(corpus, Corpus) else None
 
 
 def other_runs(models: Sequence[Estimator]) -> list[AnyRun]:
