@@ -116,13 +116,13 @@ class Estimator(BaseEstimator):
         another, ShapeError for any other X, and CorpusError if documents are kept out and none of
         them has two words. The estimator then stays as it was.
         """
-        from sparsetopics.estimators.learning import learn
+        from sparsetopics.estimators.learning import learn, learned_of
 
         options, share = self.training_options(), self._validation_share
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
         corpus = self._first_rows(X, text)
-        found, learned, models = learn(
+        found, models = learn(
             corpus,
             options,
             share=share,
@@ -131,7 +131,7 @@ class Estimator(BaseEstimator):
             seed=(seed := self._drawn_seed()),
             on_lap=on_lap,
         )
-        self._learned: AnyLearned | None = learned
+        self._learned: AnyLearned | None = learned_of(found, options)
         self._remember(X, text, seed)
         self._set_trained(found, models, corpus)
         return self
@@ -153,9 +153,8 @@ class Estimator(BaseEstimator):
         but not the statistics that learning continues from. Runs of earlier releases, and those of
         a topic path, do not hold them either.
         """
-        from sparsetopics.estimators.learning import learn_more, taking_more
+        from sparsetopics.estimators.learning import learn_more, learned_of, taking_more
         from sparsetopics.runs.data import added_facts, facts_of
-        from sparsetopics.runs.seen_documents import seen_in
 
         options = self.training_options()
         take_more = taking_more(options)
@@ -167,24 +166,21 @@ class Estimator(BaseEstimator):
             return self
         before = None if is_first else self._statistics()
         seed = self._drawn_seed()
-        learned, model, entry = learn_more(
-            before, take_more, corpus, options, n_jobs=self._n_threads, seed=seed
-        )
-        facts = facts_of(corpus)
-        kept = seen_in(learned.statistics, learned.prior.allocation, learned.n_steps)
-        self._learned = None if "seen" in kept else learned
+        found = learn_more(before, take_more, corpus, options, n_jobs=self._n_threads, seed=seed)
+        self._learned = learned_of(found, options)
         if is_first:
             self._remember(X, text, seed)
-            self._set_model(model, [{"lap": 0, **entry}], facts, _words_of(corpus), kept)
-        else:
-            entry["lap"] = self.n_iter_
-            # Words keep the frequencies that they first came with.
-            facts = added_facts(self._facts, facts)
-            if self._words is not None:
-                kept["topics"] = self._run().carried(model)
-            if lists := self._kept.get("guide"):
-                kept["guide"] = lists
-            self._set_model(model, [*self.trace_, entry], facts, self._words, kept)
+            self._set_trained(found, {}, corpus)
+            return self
+        (entry,), kept = found.trace, found.kept
+        entry["lap"] = self.n_iter_
+        if self._words is not None:
+            kept["topics"] = self._run().carried(found.model)
+        if lists := self._kept.get("guide"):
+            kept["guide"] = lists
+        facts = added_facts(self._facts, facts_of(corpus))
+        # Words keep the frequencies that they first came with.
+        self._set_model(found.model, [*self.trace_, entry], facts, self._words, kept)
         return self
 
     @naming_parameters()
@@ -273,7 +269,7 @@ class Estimator(BaseEstimator):
         """Set the fitted attributes after ``fit``; ``models`` are those of the rungs of a path."""
         from sparsetopics.runs.data import facts_of
 
-        words = _words_of(corpus)
+        words = corpus.vocabulary if isinstance(corpus, Corpus) else None
         self._set_model(found.model, found.trace, facts_of(corpus), words, found.kept)
 
     def _run(self, names: GivenNames | None = None) -> AnyRun:
@@ -402,10 +398,6 @@ class Estimator(BaseEstimator):
         names = None if text is not None else feature_names_of(X)
         if names is not None:
             self.feature_names_in_: Names = names
-
-
-def _words_of(corpus: AnyCorpus) -> Vocabulary | None:
-    return corpus.vocabulary if isinstance(corpus, Corpus) else None
 
 
 def other_runs(models: Sequence[Estimator]) -> list[AnyRun]:
