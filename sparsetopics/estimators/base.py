@@ -118,14 +118,14 @@ class Estimator(BaseEstimator):
         """
         from sparsetopics.estimators.learning import learn, learned_of
 
-        options, share = self.training_options(), self._validation_share
+        options = self.training_options()
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
         corpus = self._first_rows(X, text)
         found, models = learn(
             corpus,
             options,
-            share=share,
+            share=getattr(self, "validation_share", 0.0),
             n_batches=self.n_batches,
             n_jobs=self._n_threads,
             seed=(seed := self._drawn_seed()),
@@ -241,10 +241,10 @@ class Estimator(BaseEstimator):
         trace: list[LapEntry],
         facts: CorpusFacts,
         vocabulary: Vocabulary | None,
-        kept: KeptEntries | None = None,
+        kept: KeptEntries,
     ) -> None:
         """Set the fitted attributes; ``vocabulary`` is None if rows are vectors."""
-        self._kept: KeptEntries = kept or {}
+        self._kept: KeptEntries = kept
         self.model_: Model = model
         self.trace_: list[LapEntry] = trace
         self.n_components_: int = model.n_topics
@@ -340,11 +340,6 @@ class Estimator(BaseEstimator):
     def _words(self) -> Vocabulary | None:
         """The fitted words; None for mixtures of vectors, which have none."""
         return getattr(self, "vocabulary_", None)
-
-    @property
-    def _validation_share(self) -> float | None:
-        """The share of the documents that choose the number of topics, as it was given."""
-        return 0.0
 
     @property
     def _n_threads(self) -> int:

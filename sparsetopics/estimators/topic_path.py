@@ -99,11 +99,6 @@ class TopicPath(TopicEstimator):
         kept: KeptEntries = {"guide": lists} if lists else {}
         super()._set_trained(found._replace(model=models[chosen], kept=kept), models, corpus)
 
-    @property
-    def _validation_share(self) -> float:
-        table.PATH_OPTION["validation-share"].check(self.validation_share)
-        return self.validation_share
-
     def partial_fit(
         self, X: Data, y: ArrayLike | None = None, *, text: str | None = None
     ) -> NoReturn:
@@ -163,6 +158,7 @@ class TopicPath(TopicEstimator):
         """The options that ``sparsetopics path`` would have; raises OptionError."""
         from sparsetopics.runs.plan import rungs_of
 
+        table.PATH_OPTION["validation-share"].check(self.validation_share)
         ends = {"from": self.n_components, "to": self.fewest}
         rungs = rungs_of(ends if self.rungs is None else {"rungs": tuple(self.rungs)})
         options = replace(super().training_options(), n_topics=rungs[0])

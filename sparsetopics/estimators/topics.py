@@ -256,8 +256,3 @@ class HDP(TopicEstimator, EditableTopics):
     def as_good_(self) -> tuple[int, int] | None:
         scores = self.scores_
         return None if scores is None else scores.as_good_around(self.n_components_)
-
-    @property
-    def _validation_share(self) -> float | None:
-        table.OPTION["validation-share"].check(self.validation_share)
-        return self.validation_share
