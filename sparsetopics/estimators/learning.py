@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, Source, StoredBatch
+from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.corpora.corpus import AnyCorpus
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Model, make_model
@@ -213,19 +213,25 @@ def memoize_more(
         state = learner.init(old.statistics)
     else:  # a copy, since steps change it in place, and ``old`` must survive a failure
         state = MemoizedState(None, old.statistics.accumulator(), {})
+    documents = new.read(0)
     # These visits are not laps, which would begin a new sum over all batches: those of the earlier
     # data are gone.
     for _ in range(VISITS):
-        state, prior = _visit_all(learner, state, prior, new, options, executor)
+        state, prior = _visit(learner, state, prior, documents, options, executor)
         state = state._replace(start=None)
         prior = prior.updated(learner.terms(state))
-    return Learned(state.total, _with_lengths(prior, new), old.n_steps)
+    allocation = prior.allocation
+    if isinstance(allocation, HDPAllocation) and allocation.lengths is not None:
+        # The α of an HDP that learns it depends on the lengths of all documents.
+        lengths = allocation.lengths.plus(DocumentLengths.of([documents]))
+        prior = prior._replace(allocation=replace(allocation, lengths=lengths))
+    return Learned(state.total, prior, old.n_steps)
 
 
 def step_more(
     old: Learned[C, P, T], new: Source[B], options: TrainingOptions, executor: Executor, memo: Memo
 ) -> Learned[C, P, T]:
-    """Make a stochastic step for each batch, as if the collection had all data seen so far."""
+    """Make a stochastic step, as if the collection had all data seen so far."""
     (components, terms), prior = old.statistics, old.prior
     n_docs = new.n_docs
     if not old.is_start:
@@ -236,34 +242,22 @@ def step_more(
     state = learner.init(Statistics(components, terms))
     if not old.is_start:
         state = state._replace(terms=terms, n_steps=old.n_steps)
-    state, prior = _visit_all(learner, state, prior, new, options, executor)
+    state, prior = _visit(learner, state, prior, new.read(0), options, executor)
     assert state.terms is not None, "after a step"
     return Learned(Statistics(state.components, state.terms), prior, state.n_steps)
 
 
-def _visit_all(
+def _visit(
     learner: Learner[S, B, C, P, T],
     state: S,
     prior: Parameters[C, P, T],
-    source: Source[B],
+    documents: B,
     options: TrainingOptions,
     executor: Executor,
 ) -> tuple[S, Parameters[C, P, T]]:
-    """Visit each batch once, in order; the arrays of ``state`` may be overwritten."""
-    for batch_id in range(source.n_batches):
-        current = prior.with_components(learner.components(state))
-        documents = source.read(batch_id)
-        found = fit_batch(documents, current, options.local_step, executor)
-        visit = Visit(batch_id, found.summary, documents, found.responsibilities)
-        state, _ = learner.step_in_place(state, [visit], current)
-        prior = prior.updated(learner.terms(state))
-    return state, prior
-
-
-def _with_lengths(prior: Parameters[C, P, T], source: Source[Batch]) -> Parameters[C, P, T]:
-    """Add the lengths of new documents for an HDP whose α was learned, which depends on them."""
-    allocation = prior.allocation
-    if not isinstance(allocation, HDPAllocation) or allocation.lengths is None:
-        return prior
-    new = DocumentLengths.of(source.read(batch_id) for batch_id in range(source.n_batches))
-    return prior._replace(allocation=replace(allocation, lengths=allocation.lengths.plus(new)))
+    """Visit the only batch of new data; the arrays of ``state`` may be overwritten."""
+    current = prior.with_components(learner.components(state))
+    found = fit_batch(documents, current, options.local_step, executor)
+    visit = Visit(0, found.summary, documents, found.responsibilities)
+    state, _ = learner.step_in_place(state, [visit], current)
+    return state, prior.updated(learner.terms(state))
