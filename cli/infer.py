@@ -205,11 +205,12 @@ def _documents(
 ) -> tuple[Corpus, dict[str, Json]]:
     """Texts, or the lines of the standard input, as a corpus, and its sizes; says what is not
     known."""
+    from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.memory_corpus import every_text
 
     if any(text.encode(errors="replace").decode() != text for text in texts):
         refuse("text", "must be UTF-8")
-    corpus = every_text(texts or _lines_of_input(), run.words, tokenizer)
+    corpus = Corpus(**vars(every_text(texts or _lines_of_input(), run.words, tokenizer)))
     if n_unknown := corpus.n_unknown_tokens:
         words = quantity(n_unknown + corpus.n_tokens, "word")
         say(f"Left out: {n_unknown:,} of {words} (not in the vocabulary of {run.path}).")

@@ -199,7 +199,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
-        return corpus_of_texts(texts, FROM_TEXTS, locals())
+        return cls(**vars(corpus_of_texts(texts, FROM_TEXTS, locals())))
 
     @classmethod
     @naming_parameters()
@@ -225,7 +225,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
-        return corpus_of_texts(lists, FROM_TOKENS, locals())
+        return cls(**vars(corpus_of_texts(lists, FROM_TOKENS, locals())))
 
     @classmethod
     @naming_parameters()
@@ -273,7 +273,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_table
 
-        return corpus_of_table(table, locals())
+        return cls(**vars(corpus_of_table(table, locals())))
 
     @classmethod
     def from_csr(
@@ -295,7 +295,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_csr
 
-        return corpus_of_csr(counts, words, doc_ids, vocabulary)
+        return cls(**vars(corpus_of_csr(counts, words, doc_ids, vocabulary)))
 
     @classmethod
     def from_gensim(
@@ -309,7 +309,7 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_gensim
 
-        return corpus_of_gensim(bow, dictionary, vocabulary)
+        return cls(**vars(corpus_of_gensim(bow, dictionary, vocabulary)))
 
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]

@@ -20,7 +20,6 @@ from scipy.sparse import csr_array
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import ShapeError, SourceError, VocabularyError, warn_user
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.frames import Document, documents_of, table_of_frame
 from sparsetopics.corpora.ingest_options import IngestOptions, options_at, settled_tokenizer
 from sparsetopics.corpora.memory_arrays import AnyMatrix, csr_of, names_of, strings_of, widened
@@ -33,6 +32,7 @@ from sparsetopics.corpora.repeated_ids import KEEP_ALL, REFUSE, GivenIds
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import (
     DOCS_PER_ROW_GROUP,
+    Documents,
     encode,
     sizes_of_batch,
     with_places,
@@ -62,7 +62,7 @@ def _corpus_of_blocks(
     names: pa.StringArray | None = None,
     *,
     keep_empty: bool = False,
-) -> Corpus:
+) -> Documents:
     """Tokenise, prune and encode; warn of what may have gone wrong with the words.
 
     Documents have the given ``names``, or else their own ids, which may repeat if the options say
@@ -107,7 +107,7 @@ def _corpus_of_blocks(
         warn_user(sentence)
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
     made = vocabulary, groups, len(skipped), n_unknown, types, word_account
-    return Corpus(*made, rows[is_kept], ids.are_given, rules.settled(types))
+    return Documents(*made, rows[is_kept], ids.are_given, rules.settled(types))
 
 
 def _row_groups(parts: Iterable[Rows[DocumentBatch]]) -> list[MemoryRowGroup[DocumentBatch]]:
@@ -128,7 +128,7 @@ def corpus_of_texts(
     texts: Iterable[Document],
     door: str = "",
     given: Mapping[str, Any] = {},  # options, by the names of parameters
-) -> Corpus:
+) -> Documents:
     """Documents under running numbers, with the options ``given`` to a function of ``Corpus``.
 
     Raises OptionError if fields other than the texts are to be kept, and SourceError for anything
@@ -144,7 +144,7 @@ def corpus_of_texts(
 
 def every_text(
     texts: Iterable[Document], vocabulary: Vocabulary, tokenizer: Tokenizer = None
-) -> Corpus:
+) -> Documents:
     """A document for each text or list of words, even if it has no word of the ``vocabulary``.
 
     It is for answers with a row for each text; other corpora have no documents without words.
@@ -212,7 +212,7 @@ def _iterated(texts: Iterable[Document]) -> Iterator[Document]:
 def corpus_of_table(
     table: Any,  # the tables of six libraries share no type, only Arrow's protocol
     given: Mapping[str, Any],  # options, by the names of parameters
-) -> Corpus:
+) -> Documents:
     """A table with one document a row; rows without an id get running numbers.
 
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
@@ -266,7 +266,7 @@ def corpus_of_csr(
     given: Vocabulary | None = None,
     *,
     may_be_empty: bool = False,
-) -> Corpus:
+) -> Documents:
     """Rows of a sparse matrix of counts, (n_docs, n_words); the words keep their order, or are
     those of a ``given`` vocabulary, and others are left out.
 
@@ -304,7 +304,7 @@ def corpus_of_csr(
     starts = range(0, len(kept), DOCS_PER_ROW_GROUP)
     groups = _row_groups(every.take(kept[n : n + DOCS_PER_ROW_GROUP]) for n in starts)
     left_out = n_docs - len(kept), int(n_tokens - matrix.data.sum())
-    return Corpus(vocabulary, groups, *left_out, kept=kept, has_ids=doc_ids is not None)
+    return Documents(vocabulary, groups, *left_out, kept=kept, has_ids=doc_ids is not None)
 
 
 def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:
@@ -339,7 +339,7 @@ def _check_counts(matrix: csr_array) -> None:
 
 def corpus_of_gensim(
     bow: BagOfWords, dictionary: Mapping[int, str], given: Vocabulary | None = None
-) -> Corpus:
+) -> Documents:
     """Documents as lists of (word number, count), under running numbers.
 
     Words keep the order of their numbers. Raises SourceError for anything but a bag of words,

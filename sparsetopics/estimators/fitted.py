@@ -190,7 +190,7 @@ class FittedEstimator(Estimator):
         if isinstance(texts, Corpus):
             corpus = self._documents_of(texts)
         else:
-            corpus = every_text(self._texts_of(texts), run.words, tokenizer)
+            corpus = Corpus(**vars(every_text(self._texts_of(texts), run.words, tokenizer)))
         schema, tables = share_tables(run, corpus, top, tokens, workers=self._n_threads)
         return pa.concat_tables([schema.empty_table(), *tables])
 

@@ -48,7 +48,7 @@ def first_rows(X: Data, estimator: str, *, vectors: bool) -> AnyCorpus:
     if not vectors and _have_words(X):
         from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
-        return corpus_of_texts(X)
+        return Corpus(**vars(corpus_of_texts(X)))
     corpus = _corpus_of(X, estimator, feature_names_of(X), vectors=vectors)
     if not corpus.row_groups:
         raise ShapeError("X", "has no count above zero")
@@ -69,11 +69,12 @@ def more_rows(
     if vocabulary is not None and _have_words(X):
         from sparsetopics.corpora.memory_corpus import corpus_of_csr, every_text
 
-        every = every_text(X, vocabulary)
+        every = Corpus(**vars(every_text(X, vocabulary)))
         if not every.row_groups:
             return every
         ids = list(chain.from_iterable(every.doc_ids()))
-        return corpus_of_csr(every.to_csr(), vocabulary.words, ids, may_be_empty=True)
+        counts, words = every.to_csr(), vocabulary.words
+        return Corpus(**vars(corpus_of_csr(counts, words, ids, may_be_empty=True)))
     names = feature_names_of(X)
     if fitted is not None and names is not None:
         _check_names(fitted, names)
@@ -144,7 +145,7 @@ def _corpus_of(X: Data, estimator: str, names: Names | None, *, vectors: bool) -
     n_words = counts.shape[1]
     digits = len(str(n_words - 1))
     words = [f"word{v:0{digits}d}" for v in range(n_words)] if names is None else names.tolist()
-    return corpus_of_csr(counts, words, may_be_empty=True)
+    return Corpus(**vars(corpus_of_csr(counts, words, may_be_empty=True)))
 
 
 def has_no_rows(X: Data) -> bool:
