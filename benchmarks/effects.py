@@ -194,7 +194,7 @@ def correlated(draws: int, n_topics: int, words: int) -> None:
             sizes = rng.integers(most // 5, most, documents)
             proportions = _correlated(rng, causes, base, documents)
             batch = draw_documents(rng, proportions, np.cumsum(topic_word, axis=1), sizes)
-            found = correlations(sum_pairs(batch, projection), projection)
+            found = correlations(sum_pairs(batch, projection, np.random.default_rng(0)), projection)
             low, high = (end[pairs] for end in found.interval(-1.0, 1.0))
             held.append((low <= truth) & (truth <= high))
             errors.append(found.value[pairs] - truth)

@@ -218,8 +218,9 @@ def corpus_of_table(
     Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
     """
     options = options_at(FROM_TABLE, given)
-    has_ids = options.read.used[0] in getattr(table, "columns", ())
-    names = None if has_ids else _index_of(table)
+    is_of_pandas = hasattr(table, "reset_index") and hasattr(table, "columns")
+    lacks_ids = is_of_pandas and options.read.used[0] not in table.columns
+    names = _index_of(table) if lacks_ids else None
     return _corpus_of_blocks(blocks_of_table(table, options.read), IN_MEMORY, options, names)
 
 
@@ -261,14 +262,17 @@ def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see corpus_of_tab
 def corpus_of_csr(
     counts: AnyMatrix | ArrayLike,
     words: Iterable[str],
-    doc_ids: Iterable[Hashable] | None,
+    doc_ids: Iterable[Hashable] | None = None,
     given: Vocabulary | None = None,
+    *,
+    may_be_empty: bool = False,
 ) -> Documents:
     """Rows of a sparse matrix of counts, (n_docs, n_words); the words keep their order, or are
     those of a ``given`` vocabulary, and others are left out.
 
     Raises ShapeError for a matrix whose arrays do not fit together, sizes that do not fit, a word
-    given twice, or a count that is negative, not finite, or above 4,294,967,295.
+    given twice, or a count that is negative, not finite, or above 4,294,967,295; SourceError if
+    none is above zero, unless it ``may_be_empty``.
     """
     matrix = _canonical(counts)
     n_docs, n_words = matrix.shape
@@ -287,7 +291,7 @@ def corpus_of_csr(
         matrix = matrix[:, [own.get(word, n_words) for word in given.words]]
         matrix.sort_indices()
     kept = np.flatnonzero(np.diff(matrix.indptr))
-    if not len(kept):
+    if not (len(kept) or may_be_empty):
         raise SourceError("counts", "none is above zero" if given is None else "no word is known")
     vocabulary = given or Vocabulary(
         tuple(own_words),

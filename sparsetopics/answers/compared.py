@@ -22,7 +22,7 @@ from sparsetopics.inference.course import Model
 from sparsetopics.measures import effects
 from sparsetopics.measures.estimates import Estimates
 from sparsetopics.measures.matched_topics import NONE, matched_topics
-from sparsetopics.measures.topic_correlations import correlations, sum_pairs
+from sparsetopics.measures.topic_correlations import PairSums, correlations, sum_pairs
 from sparsetopics.model.statistics import in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import refuse
@@ -222,7 +222,7 @@ def topic_correlations(
     """
     prevalence.refuse_mixture(run.model)
     used = prevalence.topics_in_use(run.model)
-    of_pairs = partial(sum_pairs, projection=used.projection, workers=workers)
+    of_pairs = partial(_sum_pairs, projection=used.projection, workers=workers)
     parts = [(group,) for group in corpus.row_groups]
     sums = effects.added(broadcast(partial(_of_part, of_pairs), parts))
     one, other = np.triu_indices(len(used.numbers), 1)
@@ -230,3 +230,8 @@ def topic_correlations(
     columns |= prevalence.topic_columns(used.numbers[other], 1, labels, "other_")
     pairs = (own[None, one, other] for own in correlations(sums, used.projection))
     return pa.table(columns | prevalence.interval_columns(Estimates(*pairs), "correlation", -1.0))
+
+
+def _sum_pairs(batch: DocumentBatch, projection: FloatArray, workers: int) -> PairSums:
+    # The same numbers for every row group, so that the result does not depend on who sums it.
+    return sum_pairs(batch, projection, np.random.default_rng(0), workers)

@@ -28,15 +28,17 @@ from sklearn.utils import Tags
 from sparsetopics.base.errors import UnfittedError, naming_parameters
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import RUN
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.inputs import (
     Data,
-    InputReader,
-    InputRows,
     Names,
     column_names_of,
     column_of_texts,
+    feature_names_of,
+    first_rows,
     has_no_rows,
+    more_rows,
 )
 from sparsetopics.options.option import MOST, Interval, check_type, path_of, refuse, shown
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
@@ -114,24 +116,24 @@ class Estimator(BaseEstimator):
         another, ShapeError for any other X, and CorpusError if documents are kept out and none of
         them has two words. The estimator then stays as it was.
         """
-        from sparsetopics.estimators.learning import learn
+        from sparsetopics.estimators.learning import learn, learned_of
 
-        options, share = self.training_options(), self._validation_share
+        options = self.training_options()
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
-        rows = self._first_rows(X, text)
-        found, learned, models = learn(
-            rows.corpus,
+        corpus = self._first_rows(X, text)
+        found, models = learn(
+            corpus,
             options,
-            share=share,
+            share=getattr(self, "validation_share", 0.0),
             n_batches=self.n_batches,
             n_jobs=self._n_threads,
             seed=(seed := self._drawn_seed()),
             on_lap=on_lap,
         )
-        self._learned: AnyLearned | None = learned
-        self._remember(rows, text, seed)
-        self._set_trained(found, models, rows)
+        self._learned: AnyLearned | None = learned_of(found, options)
+        self._remember(X, text, seed)
+        self._set_trained(found, models, corpus)
         return self
 
     @naming_arguments()
@@ -151,38 +153,34 @@ class Estimator(BaseEstimator):
         but not the statistics that learning continues from. Runs of earlier releases, and those of
         a topic path, do not hold them either.
         """
-        from sparsetopics.estimators.learning import learn_more, taking_more
+        from sparsetopics.estimators.learning import learn_more, learned_of, taking_more
         from sparsetopics.runs.data import added_facts, facts_of
-        from sparsetopics.runs.seen_documents import seen_in
 
         options = self.training_options()
         take_more = taking_more(options)
         is_first = not hasattr(self, "model_")
         if has_no_rows(X):
             return self
-        rows = self._first_rows(X, text) if is_first else self._more_rows(X, text)
-        if rows.is_empty:  # documents without words
+        corpus = self._first_rows(X, text) if is_first else self._more_rows(X, text)
+        if not corpus.row_groups:  # documents without words
             return self
         before = None if is_first else self._statistics()
         seed = self._drawn_seed()
-        learned, model, entry = learn_more(
-            before, take_more, rows.corpus, options, n_jobs=self._n_threads, seed=seed
-        )
-        facts = facts_of(rows.corpus)
-        kept = seen_in(learned.statistics, learned.prior.allocation, learned.n_steps)
-        self._learned = None if "seen" in kept else learned
+        found = learn_more(before, take_more, corpus, options, n_jobs=self._n_threads, seed=seed)
+        self._learned = learned_of(found, options)
         if is_first:
-            self._remember(rows, text, seed)
-            self._set_model(model, [{"lap": 0, **entry}], facts, rows.vocabulary, kept)
-        else:
-            entry["lap"] = self.n_iter_
-            # Words keep the frequencies that they first came with.
-            facts = added_facts(self._facts, facts)
-            if self._words is not None:
-                kept["topics"] = self._run().carried(model)
-            if lists := self._kept.get("guide"):
-                kept["guide"] = lists
-            self._set_model(model, [*self.trace_, entry], facts, self._words, kept)
+            self._remember(X, text, seed)
+            self._set_trained(found, {}, corpus)
+            return self
+        (entry,), kept = found.trace, found.kept
+        entry["lap"] = self.n_iter_
+        if self._words is not None:
+            kept["topics"] = self._run().carried(found.model)
+        if lists := self._kept.get("guide"):
+            kept["guide"] = lists
+        facts = added_facts(self._facts, facts_of(corpus))
+        # Words keep the frequencies that they first came with.
+        self._set_model(found.model, [*self.trace_, entry], facts, self._words, kept)
         return self
 
     @naming_parameters()
@@ -243,13 +241,14 @@ class Estimator(BaseEstimator):
         trace: list[LapEntry],
         facts: CorpusFacts,
         vocabulary: Vocabulary | None,
-        kept: KeptEntries | None = None,
+        kept: KeptEntries,
     ) -> None:
         """Set the fitted attributes; ``vocabulary`` is None if rows are vectors."""
-        self._kept: KeptEntries = kept or {}
+        self._kept: KeptEntries = kept
         self.model_: Model = model
         self.trace_: list[LapEntry] = trace
         self.n_components_: int = model.n_topics
+        self.n_features_in_: int = model.n_columns
         # ``partial_fit`` adds entries to the trace, but makes no laps.
         self.n_iter_ = max((int(entry.get("lap") or 0) for entry in trace), default=0)
         self._facts: CorpusFacts = facts
@@ -265,13 +264,13 @@ class Estimator(BaseEstimator):
         self._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
 
     def _set_trained(
-        self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows
+        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus
     ) -> None:
         """Set the fitted attributes after ``fit``; ``models`` are those of the rungs of a path."""
         from sparsetopics.runs.data import facts_of
 
-        facts = facts_of(rows.corpus)
-        self._set_model(found.model, found.trace, facts, rows.vocabulary, found.kept)
+        words = corpus.vocabulary if isinstance(corpus, Corpus) else None
+        self._set_model(found.model, found.trace, facts_of(corpus), words, found.kept)
 
     def _run(self, names: GivenNames | None = None) -> AnyRun:
         """The model as a run; UnfittedError before ``fit``."""
@@ -343,11 +342,6 @@ class Estimator(BaseEstimator):
         return getattr(self, "vocabulary_", None)
 
     @property
-    def _validation_share(self) -> float | None:
-        """The share of the documents that choose the number of topics, as it was given."""
-        return 0.0
-
-    @property
     def _n_threads(self) -> int:
         """``n_jobs``, where -1 stands for a thread per core."""
         if self.n_jobs is None:  # as scikit-learn has it
@@ -364,39 +358,41 @@ class Estimator(BaseEstimator):
             return int(self.random_state.randint(MOST))
         return self.random_state
 
-    @property
-    def _reader(self) -> InputReader:
-        return InputReader(type(self).__name__, self._reads_vectors)
-
     @naming_parameters()
-    def _first_rows(self, X: Data, text: str | None) -> InputRows:
+    def _first_rows(self, X: Data, text: str | None) -> AnyCorpus:
         if text is not None and self._reads_vectors:
             refuse("text", f"is for documents, but {type(self).__name__} learns from vectors")
-        return self._reader.first_rows(X if text is None else column_of_texts(X, text))
+        X = X if text is None else column_of_texts(X, text)
+        return first_rows(X, type(self).__name__, vectors=self._reads_vectors)
 
     @naming_parameters()
-    def _more_rows(self, X: Data, text: str | None = None) -> InputRows:
+    def _more_rows(self, X: Data, text: str | None = None) -> AnyCorpus:
         """Rows with the fitted columns; raises ShapeError or VocabularyError for other columns, and
         UnfittedError before ``fit``."""
         self._check_fitted()
         names: Names | None = getattr(self, "feature_names_in_", None)
         X = self._texts_of(X, text)
-        return self._reader.more_rows(X, self.n_features_in_, names, self._words)
+        return more_rows(X, type(self).__name__, self.n_features_in_, names, self._words)
+
+    def _documents_of(self, X: Data) -> Corpus:
+        """``_more_rows``, of words."""
+        corpus = self._more_rows(X)
+        assert isinstance(corpus, Corpus), "read as documents"
+        return corpus
 
     def _texts_of(self, X: Any, text: str | None = None) -> Any:  # whatever users pass
         """The column of X that was fitted, if X is a table and texts were fitted."""
         text = text or getattr(self, "_text", None)
         return column_of_texts(X, text) if text is not None and column_names_of(X) else X
 
-    def _remember(self, rows: InputRows, text: str | None, seed: int | None) -> None:
-        """Set what scikit-learn wants to know of the columns that were fitted, and keep the column
-        of texts and the seed."""
+    def _remember(self, X: Data, text: str | None, seed: int | None) -> None:
+        """Set the names of the fitted columns, and keep the column of texts and the seed."""
         self._text, self._seed = text, seed
-        self.n_features_in_ = rows.corpus.width
         # Only an estimator that was fitted with a data frame may have this attribute.
         self.__dict__.pop("feature_names_in_", None)
-        if rows.names is not None:
-            self.feature_names_in_: Names = rows.names
+        names = None if text is not None else feature_names_of(X)
+        if names is not None:
+            self.feature_names_in_: Names = names
 
 
 def other_runs(models: Sequence[Estimator]) -> list[AnyRun]:

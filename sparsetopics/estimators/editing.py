@@ -78,7 +78,7 @@ class EditableTopics(FittedEstimator):
         """
         from sparsetopics.answers.namers import named_by
 
-        documents = None if corpus is None else self._more_rows(corpus).documents
+        documents = None if corpus is None else self._documents_of(corpus)
         return self._with(named_by(self._run(), namer, documents, self._n_threads))
 
     @naming_parameters()
@@ -93,9 +93,7 @@ class EditableTopics(FittedEstimator):
         from sparsetopics.answers.updating import updated
 
         found = updated(self._topic_run(), corpus, "the corpus", workers=self._n_threads)
-        new = self._with(found.run)
-        new.n_features_in_ = found.run.model.n_words
-        return new
+        return self._with(found.run)
 
     def changes(self, later: Self, corpus: Corpus | None = None) -> list[Change]:
         """Say what happened to each topic on the way to a ``later`` model; with the documents of
@@ -111,7 +109,7 @@ class EditableTopics(FittedEstimator):
         from sparsetopics.answers.editing import edited
 
         run = self._topic_run()
-        documents = None if corpus is None else self._more_rows(corpus).documents
+        documents = None if corpus is None else self._documents_of(corpus)
         edits = edits.by_ids(run)
         return self._with(edited(run, edits, documents, self._n_threads, RunHooks()))
 

@@ -153,7 +153,7 @@ class FittedEstimator(Estimator):
         run = self._run_of_words(names)
         check_type("by", by, str, "the name of a field")
         chosen = TopicsToShow.of_run(run, [topic], workers=self._n_threads)
-        found = representatives(chosen, self._more_rows(corpus).documents, n, by=by)
+        found = representatives(chosen, self._documents_of(corpus), n, by=by)
         return found.table(labels_of(run))
 
     @naming_parameters()
@@ -188,7 +188,7 @@ class FittedEstimator(Estimator):
             counts_from(1).check("top", top)
         check_type("tokens", tokens, bool, "true or false")
         if isinstance(texts, Corpus):
-            corpus = self._more_rows(texts).documents
+            corpus = self._documents_of(texts)
         else:
             corpus = Corpus(**vars(every_text(self._texts_of(texts), run.words, tokenizer)))
         schema, tables = share_tables(run, corpus, top, tokens, workers=self._n_threads)
@@ -215,7 +215,7 @@ class FittedEstimator(Estimator):
         run = self._run()
         if texts is not None and MODELS[run.model.name].of_items:
             refuse("texts", f"is for topic models, but {type(self).__name__} is a mixture")
-        heldout = self._more_rows(X).corpus
+        heldout = self._more_rows(X)
         running = None if texts is None else TokenizedTexts.of(self._texts_of(texts), run.words)
         how = Scoring(texts=running, workers=self._n_threads)
         card = score_model(run, heldout, heldout, how)
@@ -271,7 +271,7 @@ class FittedEstimator(Estimator):
         check_type("formula", formula, (str, NoneType), "a text or None")
         counts_from(0).check("n_words", n_words)
         check_type("differences", differences, bool, "true or false")
-        labels, documents = labels_of(run), self._more_rows(corpus).documents
+        labels, documents = labels_of(run), self._documents_of(corpus)
         found = compared_shares(
             run, documents, by, over, formula, n_words=int(n_words), differences=differences,
             others=other_runs(runs), workers=self._n_threads,
@@ -289,7 +289,7 @@ class FittedEstimator(Estimator):
         from sparsetopics.answers.compared import topic_correlations
         from sparsetopics.answers.topic_names import labels_of
 
-        run, documents = self._run_of_topics(names), self._more_rows(corpus).documents
+        run, documents = self._run_of_topics(names), self._documents_of(corpus)
         return topic_correlations(run, documents, labels_of(run), workers=self._n_threads)
 
     @naming_parameters()
@@ -329,7 +329,7 @@ class FittedEstimator(Estimator):
         check_extension("path", output.path, PAGE_EXTENSIONS)
         check_title(title)
         grouping = page_grouping(by, over, has_corpus=corpus is not None)
-        rows = None if corpus is None else self._more_rows(corpus).corpus
+        rows = None if corpus is None else self._more_rows(corpus)
         found, n_threads = self._topic_path(), self._n_threads
         page = run_report([run], rows, GIVEN, found, grouping, title, workers=n_threads)
         write_page(output, page)
@@ -378,7 +378,7 @@ class FittedEstimator(Estimator):
             model,
             to,
             path_of("path", path),
-            documents=None if corpus is None else self._more_rows(corpus).corpus,
+            documents=None if corpus is None else self._more_rows(corpus),
             spreadsheet_safe=spreadsheet_safe,
             has_names=bool(names),
             overwrite=overwrite,

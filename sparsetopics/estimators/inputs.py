@@ -6,9 +6,8 @@ The hints of errors quote scikit-learn's messages where its checks of estimators
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -38,148 +37,115 @@ GIVEN = "the given corpus"  # what pages call a corpus in memory
 Names = NDArray[np.object_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class InputRows:
-    """Documents or items that were read from X; documents without words are left out."""
+def first_rows(X: Data, estimator: str, *, vectors: bool) -> AnyCorpus:
+    """Rows to fit, without documents that have no words. Texts are cut into words with the defaults
+    of ``Corpus.from_texts``, and lists of words are taken as they are. Messages name the
+    ``estimator``.
 
-    corpus: AnyCorpus
-    n_rows: int  # of X
-    names: Names | None = None  # column names, if X is a data frame
+    Raises ShapeError unless they are finite real numbers (for documents: zero or more, and not all
+    zero), and TypeError for objects that are not numbers.
+    """
+    if not vectors and _have_words(X):
+        from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no row has a word."""
-        return not len(self.corpus.row_groups)
-
-    @property
-    def documents(self) -> Corpus:
-        """The corpus, if rows are documents."""
-        assert isinstance(self.corpus, Corpus), "read as documents"
-        return self.corpus
-
-    @property
-    def vocabulary(self) -> Vocabulary | None:
-        """The words, if rows are documents."""
-        return self.corpus.vocabulary if isinstance(self.corpus, Corpus) else None
-
-    def joined(self, parts: Iterable[FloatArray], default: FloatArray | float) -> FloatArray:
-        """Results of the batches, one after the other, as one row for each row of X.
-
-        ``default`` is the result of a row without words.
-        """
-        # The empty array gives the shape if there is no batch at all.
-        found = np.concatenate([np.zeros((0, *np.shape(default))), *parts])
-        if len(found) == self.n_rows:
-            return found
-        rows = np.empty((self.n_rows, *found.shape[1:]))
-        rows[:] = default
-        rows[self.documents.kept] = found
-        return rows
+        return Corpus(**vars(corpus_of_texts(X)))
+    corpus = _corpus_of(X, estimator, feature_names_of(X), vectors=vectors)
+    if not corpus.row_groups:
+        raise ShapeError("X", "has no count above zero")
+    if vectors and corpus.sizes.n_docs == 1:
+        raise ShapeError("X", "Found array with 1 sample(s) while a minimum of 2 is required")
+    return corpus
 
 
-class InputReader(NamedTuple):
-    """Reads X for one estimator."""
+def more_rows(
+    X: Data, estimator: str, n_columns: int, fitted: Names | None, vocabulary: Vocabulary | None
+) -> AnyCorpus:
+    """Rows with the columns that were fitted, whose names are ``fitted`` if there were any. Texts
+    are cut into words as those of the ``vocabulary`` were, which is None for vectors.
 
-    estimator: str  # its class, for messages
-    vectors: bool  # rows are vectors; otherwise they are documents
+    Raises what ``first_rows`` raises, but accepts rows of which none has a word. Raises ShapeError
+    or VocabularyError for other columns.
+    """
+    if vocabulary is not None and _have_words(X):
+        from sparsetopics.corpora.memory_corpus import corpus_of_csr, every_text
 
-    def first_rows(self, X: Data) -> InputRows:
-        """Rows to fit. Texts are cut into words with the defaults of ``Corpus.from_texts``, and
-        lists of words are taken as they are.
-
-        Raises ShapeError unless they are finite real numbers (for documents: zero or more, and
-        not all zero), and TypeError for objects that are not numbers.
-        """
-        if self._have_words(X):
-            from sparsetopics.corpora.memory_corpus import corpus_of_texts
-
-            return InputRows(Corpus(**vars(corpus_of_texts(X))), len(X))
-        rows = self._rows(X, _column_names(X))
-        if rows.is_empty:
-            raise ShapeError("X", "has no count above zero")
-        if self.vectors and rows.n_rows == 1:
-            raise ShapeError("X", "Found array with 1 sample(s) while a minimum of 2 is required")
-        return rows
-
-    def more_rows(
-        self, X: Data, n_columns: int, fitted: Names | None, vocabulary: Vocabulary | None
-    ) -> InputRows:
-        """Rows with the columns that were fitted, whose names are ``fitted`` if there were any.
-        Texts are cut into words as those of the ``vocabulary`` were.
-
-        Raises what ``first_rows`` raises, but accepts rows of which none has a word. Raises
-        ShapeError or VocabularyError for other columns.
-        """
-        if vocabulary is not None and self._have_words(X):
-            from sparsetopics.corpora.memory_corpus import every_text
-
-            words = np.array(vocabulary.words, dtype=object)
-            every = Corpus(**vars(every_text(X, vocabulary)))
-            return _documents(every.to_csr(), words, list(chain.from_iterable(every.doc_ids())))
-        names = _column_names(X)
-        if fitted is not None and names is not None:
-            _check_names(fitted, names)
-        rows = self._rows(X, fitted)
-        if isinstance(X, Corpus) and vocabulary is not None:
-            if begin_alike(vocabulary, X.vocabulary):
-                return replace(rows, corpus=under(X, vocabulary))
-            if X.n_words == n_columns:
-                problem = (
-                    f"its {n_columns:,} words are not the {n_columns:,} words that were fitted"
-                )
-                raise VocabularyError("X", problem)
-        if rows.corpus.width != n_columns:
-            has = f"X has {rows.corpus.width} features"
-            expects = f"{self.estimator} is expecting {n_columns} features as input"
-            raise ShapeError(self.estimator, f"{has}, but {expects}")
-        # Names may be the fitted words, which may come from a corpus or a run folder.
-        fitted_words = None if vocabulary is None else vocabulary.words
-        are_words = names is not None and tuple(names) == fitted_words
-        if (fitted is None) != (names is None) and not are_words:
-            has = "does not have valid" if names is None else "has"
-            was = "with" if names is None else "without"
-            said = f"X {has} feature names, but {self.estimator} was fitted {was} feature names"
-            warn_user(said, UserWarning)
-        return rows
-
-    def _have_words(self, X: Data) -> TypeGuard[Sequence[str | Sequence[str] | None]]:
-        """Whether X is a list, a Series or another column whose first value is a text, or a list
-        of words or of other objects than numbers, such as the pairs of a bag of words."""
-        if self.vectors or hasattr(X, "columns") or isinstance(X, str | bytes | Mapping):
-            return False
-        if getattr(X, "ndim", 1) != 1 or not (isinstance(X, Sized) and isinstance(X, Iterable)):
-            return False
-        values = (each.as_py() if isinstance(each, pa.Scalar) else each for each in X)
-        full = (v for v in values if not (is_missing(v) or (is_list(v) and not len(v))))
-        first = next(full, None)
-        first = next(iter(first)) if is_list(first) else first
-        return first is None or isinstance(first, str | bytes | tuple | list)
-
-    def _rows(self, X: Data, names: Names | None) -> InputRows:
-        wanted = VectorCorpus if self.vectors else Corpus
-        if isinstance(X, wanted):
-            return InputRows(X, X.sizes.n_docs)
-        if isinstance(X, Corpus | VectorCorpus):
-            raise ShapeError("X", f"expected a {wanted.__name__}, but found a {type(X).__name__}")
-        if self.vectors:
-            values = _vectors(X)
-            return InputRows(VectorCorpus.from_array(values), len(values), names)
-        return _documents(_counts(X, self.estimator), names)
+        every = Corpus(**vars(every_text(X, vocabulary)))
+        if not every.row_groups:
+            return every
+        ids = list(chain.from_iterable(every.doc_ids()))
+        counts, words = every.to_csr(), vocabulary.words
+        return Corpus(**vars(corpus_of_csr(counts, words, ids, may_be_empty=True)))
+    names = feature_names_of(X)
+    if fitted is not None and names is not None:
+        _check_names(fitted, names)
+    corpus = _corpus_of(X, estimator, fitted, vectors=vocabulary is None)
+    if isinstance(X, Corpus) and vocabulary is not None:
+        if begin_alike(vocabulary, X.vocabulary):
+            return under(X, vocabulary)
+        if X.n_words == n_columns:
+            problem = f"its {n_columns:,} words are not the {n_columns:,} words that were fitted"
+            raise VocabularyError("X", problem)
+    if corpus.width != n_columns:
+        expects = f"{estimator} is expecting {n_columns} features as input"
+        raise ShapeError(estimator, f"X has {corpus.width} features, but {expects}")
+    # Names may be the fitted words, which may come from a corpus or a run folder.
+    fitted_words = None if vocabulary is None else vocabulary.words
+    are_words = names is not None and tuple(names) == fitted_words
+    if (fitted is None) != (names is None) and not are_words:
+        has = "does not have valid" if names is None else "has"
+        was = "with" if names is None else "without"
+        said = f"X {has} feature names, but {estimator} was fitted {was} feature names"
+        warn_user(said, UserWarning)
+    return corpus
 
 
-def _documents(
-    counts: csr_array, names: Names | None, doc_ids: Sequence[str] | None = None
-) -> InputRows:
-    """Rows of counts as documents, whose words are numbered unless there are ``names``."""
-    n_rows, n_words = counts.shape
+def answers_for(
+    X: Data, corpus: AnyCorpus, parts: Iterable[FloatArray], default: FloatArray | float
+) -> FloatArray:
+    """Results of the batches of ``more_rows``, one after the other, as one row for each row of X.
+
+    ``default`` is the result of a row without words.
+    """
+    # The empty array gives the shape if there is no batch at all.
+    found = np.concatenate([np.zeros((0, *np.shape(default))), *parts])
+    if isinstance(X, Corpus) or not isinstance(corpus, Corpus):
+        return found
+    rows = np.empty((corpus.n_docs + corpus.n_skipped, *found.shape[1:]))
+    rows[:] = default
+    rows[corpus.kept] = found
+    return rows
+
+
+def _have_words(X: Data) -> TypeGuard[Sequence[str | Sequence[str] | None]]:
+    """Whether X is a list, a Series or another column whose first value is a text, or a list
+    of words or of other objects than numbers, such as the pairs of a bag of words."""
+    if hasattr(X, "columns") or isinstance(X, str | bytes | Mapping):
+        return False
+    if getattr(X, "ndim", 1) != 1 or not (isinstance(X, Sized) and isinstance(X, Iterable)):
+        return False
+    values = (each.as_py() if isinstance(each, pa.Scalar) else each for each in X)
+    full = (v for v in values if not (is_missing(v) or (is_list(v) and not len(v))))
+    first = next(full, None)
+    first = next(iter(first)) if is_list(first) else first
+    return first is None or isinstance(first, str | bytes | tuple | list)
+
+
+def _corpus_of(X: Data, estimator: str, names: Names | None, *, vectors: bool) -> AnyCorpus:
+    """The rows of X; words are numbered unless there are ``names``."""
+    wanted = VectorCorpus if vectors else Corpus
+    if isinstance(X, wanted):
+        return X
+    if isinstance(X, Corpus | VectorCorpus):
+        raise ShapeError("X", f"expected a {wanted.__name__}, but found a {type(X).__name__}")
+    if vectors:
+        return VectorCorpus.from_array(_vectors(X))
+    from sparsetopics.corpora.memory_corpus import corpus_of_csr
+
+    counts = _counts(X, estimator)
+    n_words = counts.shape[1]
     digits = len(str(n_words - 1))
     words = [f"word{v:0{digits}d}" for v in range(n_words)] if names is None else names.tolist()
-    if not counts.nnz:
-        # ``from_csr`` needs a document.
-        vocabulary = Corpus.from_csr(np.ones((1, len(words))), words).vocabulary
-        empty = Corpus(vocabulary, (), kept=np.zeros(0, np.int64))
-        return InputRows(empty, n_rows, names)
-    return InputRows(Corpus.from_csr(counts, words, doc_ids), n_rows, names)
+    return Corpus(**vars(corpus_of_csr(counts, words, may_be_empty=True)))
 
 
 def has_no_rows(X: Data) -> bool:
@@ -206,7 +172,7 @@ def column_of_texts(X: Any, name: str) -> Any:  # see ``column_names_of``
     return pa.table(X)[name] if hasattr(X, "fetch_arrow_table") else X[name]
 
 
-def _column_names(X: Data) -> Names | None:
+def feature_names_of(X: Data) -> Names | None:
     """The column names of a data frame, if they are strings."""
     if isinstance(X, Corpus | VectorCorpus) or not hasattr(X, "columns"):
         return None

@@ -14,8 +14,8 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, Source, StoredBatch
-from sparsetopics.corpora.corpus import AnyCorpus, Corpus
+from sparsetopics.base.batches import Source, StoredBatch
+from sparsetopics.corpora.corpus import AnyCorpus
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.course import Model, make_model
 from sparsetopics.inference.laps import fit_batch
@@ -53,7 +53,7 @@ from sparsetopics.runs.data import divided, source_of
 from sparsetopics.runs.guidance import lists_for, tell_of
 from sparsetopics.runs.plan import lowered, with_validation
 from sparsetopics.runs.run_files import SeenDocuments
-from sparsetopics.runs.seen_documents import lengths_of, terms_of
+from sparsetopics.runs.seen_documents import lengths_of, seen_in, terms_of
 from sparsetopics.runs.session import Trained, run_session, workshop
 from sparsetopics.runs.topic_path import RungScorer, keep_no_model
 
@@ -83,11 +83,9 @@ def learn(
     n_jobs: int,
     seed: int | None,
     on_lap: OnLap | None,
-) -> tuple[Trained, AnyLearned | None, dict[int, TopicPosterior]]:
-    """Train on all data at once; the second result has what ``partial_fit`` of a mixture needs.
-
-    It is None for topics, where the model has it, and if the learner does not pass it on. The third
-    result has the model of each rung of a path, by its number of topics.
+) -> tuple[Trained, dict[int, TopicPosterior]]:
+    """Train on all data at once; the second result has the model of each rung of a path, by its
+    number of topics.
 
     A ``share`` of the documents is kept out to score the rungs of a topic path, or to validate the
     number of topics of an HDP (``with_validation``). Raises OptionError for too many batches or no
@@ -95,9 +93,9 @@ def learn(
     """
     models: dict[int, TopicPosterior] = {}
     hooks = RunHooks(on_lap or (lambda entry: None))
-    if isinstance(corpus, Corpus):
-        options, share = with_validation(options, share, corpus.n_docs)
-        options = lowered(options, share, corpus.n_docs)
+    n_rows = corpus.sizes.n_docs
+    options, share = with_validation(options, share, n_rows)
+    options = lowered(options, share, n_rows)
     tell_of(lists := lists_for(options, corpus), hooks.say)
 
     def keep(snapshot: Callable[[], Model], elbo_per_token: float) -> None:
@@ -131,10 +129,15 @@ def learn(
         seeds = seeds_of(seed, options.n_runs)
         members = each_run(member, options.n_runs, n_jobs, hooks)
         found = consensus_of(members, options, once)
-    learned = None
+    return found, models
+
+
+def learned_of(found: Trained, options: TrainingOptions) -> AnyLearned | None:
+    """What ``partial_fit`` of a mixture goes on from. None for topics, whose model has it, and if
+    the learner does not pass it on."""
     if options.learner_kind.passes_on and options.model_kind.of_items:
-        learned = Learned(*found.end, n_steps=found.n_steps)
-    return found, learned, models
+        return Learned(*found.end, n_steps=found.n_steps)
+    return None
 
 
 def learned_in(
@@ -171,10 +174,10 @@ def learn_more(
     *,
     n_jobs: int,
     seed: int | None,
-) -> tuple[AnyLearned, Model, LapEntry]:
+) -> Trained:
     """Learn from more data, the first ones if ``before`` is None; ``before`` stays as it is.
 
-    Also returns the model of all data seen, and what the trace records about it.
+    The trace has one entry, about the model of all data seen.
     """
     if options.guide and before is None:
         refuse("guide", "works only with fit: partial_fit does not merge topics")
@@ -188,11 +191,14 @@ def learn_more(
     with workshop(n_jobs) as (executor, scratch):
         learned = take_more(before, source, options, executor, Memo(scratch))
         current = learned.prior.with_components(learned.statistics.components)
-        model, terms = make_model(current, options, source, executor), learned.statistics.terms
+        model = make_model(current, options, source, executor)
+    terms = learned.statistics.terms
     entry: LapEntry = {"n_topics": model.n_topics, "n_docs": round(terms.n_docs)}
     if options.learner_kind.knows_all:  # the bound needs the statistics of all data seen
         entry["elbo_per_token"] = elbo(learned.statistics, current) / terms.n_tokens
-    return learned, model, entry
+    trace: list[LapEntry] = [{"lap": 0, **entry} if before.is_start else entry]
+    kept = seen_in(learned.statistics, learned.prior.allocation, learned.n_steps)
+    return Trained(model, trace, (), kept, learned[:2], learned.n_steps)
 
 
 def memoize_more(
@@ -207,19 +213,25 @@ def memoize_more(
         state = learner.init(old.statistics)
     else:  # a copy, since steps change it in place, and ``old`` must survive a failure
         state = MemoizedState(None, old.statistics.accumulator(), {})
+    documents = new.read(0)
     # These visits are not laps, which would begin a new sum over all batches: those of the earlier
     # data are gone.
     for _ in range(VISITS):
-        state, prior = _visit_all(learner, state, prior, new, options, executor)
+        state, prior = _visit(learner, state, prior, documents, options, executor)
         state = state._replace(start=None)
         prior = prior.updated(learner.terms(state))
-    return Learned(state.total, _with_lengths(prior, new), old.n_steps)
+    allocation = prior.allocation
+    if isinstance(allocation, HDPAllocation) and allocation.lengths is not None:
+        # The α of an HDP that learns it depends on the lengths of all documents.
+        lengths = allocation.lengths.plus(DocumentLengths.of([documents]))
+        prior = prior._replace(allocation=replace(allocation, lengths=lengths))
+    return Learned(state.total, prior, old.n_steps)
 
 
 def step_more(
     old: Learned[C, P, T], new: Source[B], options: TrainingOptions, executor: Executor, memo: Memo
 ) -> Learned[C, P, T]:
-    """Make a stochastic step for each batch, as if the collection had all data seen so far."""
+    """Make a stochastic step, as if the collection had all data seen so far."""
     (components, terms), prior = old.statistics, old.prior
     n_docs = new.n_docs
     if not old.is_start:
@@ -230,34 +242,22 @@ def step_more(
     state = learner.init(Statistics(components, terms))
     if not old.is_start:
         state = state._replace(terms=terms, n_steps=old.n_steps)
-    state, prior = _visit_all(learner, state, prior, new, options, executor)
+    state, prior = _visit(learner, state, prior, new.read(0), options, executor)
     assert state.terms is not None, "after a step"
     return Learned(Statistics(state.components, state.terms), prior, state.n_steps)
 
 
-def _visit_all(
+def _visit(
     learner: Learner[S, B, C, P, T],
     state: S,
     prior: Parameters[C, P, T],
-    source: Source[B],
+    documents: B,
     options: TrainingOptions,
     executor: Executor,
 ) -> tuple[S, Parameters[C, P, T]]:
-    """Visit each batch once, in order; the arrays of ``state`` may be overwritten."""
-    for batch_id in range(source.n_batches):
-        current = prior.with_components(learner.components(state))
-        documents = source.read(batch_id)
-        found = fit_batch(documents, current, options.local_step, executor)
-        visit = Visit(batch_id, found.summary, documents, found.responsibilities)
-        state, _ = learner.step_in_place(state, [visit], current)
-        prior = prior.updated(learner.terms(state))
-    return state, prior
-
-
-def _with_lengths(prior: Parameters[C, P, T], source: Source[Batch]) -> Parameters[C, P, T]:
-    """Add the lengths of new documents for an HDP whose α was learned, which depends on them."""
-    allocation = prior.allocation
-    if not isinstance(allocation, HDPAllocation) or allocation.lengths is None:
-        return prior
-    new = DocumentLengths.of(source.read(batch_id) for batch_id in range(source.n_batches))
-    return prior._replace(allocation=replace(allocation, lengths=allocation.lengths.plus(new)))
+    """Visit the only batch of new data; the arrays of ``state`` may be overwritten."""
+    current = prior.with_components(learner.components(state))
+    found = fit_batch(documents, current, options.local_step, executor)
+    visit = Visit(0, found.summary, documents, found.responsibilities)
+    state, _ = learner.step_in_place(state, [visit], current)
+    return state, prior.updated(learner.terms(state))

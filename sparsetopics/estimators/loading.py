@@ -48,7 +48,6 @@ def load(path: str | Path) -> AnyEstimator:
     estimator = _class_of(run.model, run.path)()
     arguments, known = _arguments(run), estimator.get_params()
     estimator.set_params(**{name: arguments[name] for name in arguments if name in known})
-    estimator.n_features_in_ = run.model.n_columns
     estimator._set_run(run)
     return estimator
 

@@ -12,7 +12,7 @@ from sklearn.base import DensityMixin
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.estimators.fitted import FittedEstimator
-from sparsetopics.estimators.inputs import Data
+from sparsetopics.estimators.inputs import Data, answers_for
 from sparsetopics.options import table
 from sparsetopics.options.option import NATURAL, counts_from, refuse
 from sparsetopics.options.registry import MODELS
@@ -48,9 +48,9 @@ class MixtureEstimator(DensityMixin, FittedEstimator):
         Rows add up to one. They are deterministic, and each depends on its own item only. A
         document without words gets ``weights_``. Raises what ``predict`` raises.
         """
-        rows = self._more_rows(X)
-        found = (self.model_.responsibilities(batch.values) for batch in rows.corpus.batches())
-        return rows.joined(found, self.weights_)
+        corpus = self._more_rows(X)
+        found = (self.model_.responsibilities(batch.values) for batch in corpus.batches())
+        return answers_for(X, corpus, found, self.weights_)
 
     def fit_predict(
         self,
@@ -72,9 +72,9 @@ class MixtureEstimator(DensityMixin, FittedEstimator):
         document is that of its words in their order: it has no multinomial coefficient. Raises what
         ``predict`` raises.
         """
-        rows = self._more_rows(X)
-        found = (self.model_.log_densities(batch.values) for batch in rows.corpus.batches())
-        return rows.joined(found, 0.0)
+        corpus = self._more_rows(X)
+        found = (self.model_.log_densities(batch.values) for batch in corpus.batches())
+        return answers_for(X, corpus, found, 0.0)
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """The mean of ``score_samples``, in nats per item; ``y`` is ignored.

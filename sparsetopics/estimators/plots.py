@@ -103,7 +103,7 @@ class Plots:
             check_type(option, value, (str, NoneType), "a text or None")
         model = self.model
         run, path = model._run_of_words(), model._topic_path()
-        rows = None if corpus is None else model._more_rows(corpus).corpus
+        rows = None if corpus is None else model._more_rows(corpus)
         return run_figure(
             run, kind, rows, GIVEN, path,
             by=by, over=over, formula=formula, others=other_runs(runs),

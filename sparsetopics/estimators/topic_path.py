@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 from numpy.typing import ArrayLike
 
 from sparsetopics.base.own_folders import TOPIC_PATH
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.estimators.base import naming_arguments
-from sparsetopics.estimators.inputs import Data, InputRows
+from sparsetopics.estimators.inputs import Data
 from sparsetopics.estimators.topics import LDA, TopicEstimator
 from sparsetopics.options import table
 from sparsetopics.options.option import refuse, shown
@@ -78,14 +79,13 @@ class TopicPath(TopicEstimator):
     models_: dict[int, TopicPosterior] = field(init=False)
 
     def _set_trained(
-        self, found: Trained, models: dict[int, TopicPosterior], rows: InputRows
+        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus
     ) -> None:
         from sparsetopics.runs.topic_path import described_path
 
+        assert isinstance(corpus, Corpus), "topics are over words"
         self.models_, scores = models, found.kept["number_of_topics"]
-        self.scores_, self.tree_ = described_path(
-            scores, found.rungs, models.__getitem__, rows.documents
-        )
+        self.scores_, self.tree_ = described_path(scores, found.rungs, models.__getitem__, corpus)
         self.rungs_: tuple[int, ...] = tuple(models)
         self.recommended_: int | None = self.scores_.recommended
         self.to_read_: int | None = self.scores_.to_read
@@ -94,12 +94,7 @@ class TopicPath(TopicEstimator):
         chosen = self.recommended_ or self.rungs_[len(self.rungs_) // 2]
         lists = found.kept.get("guide")
         kept: KeptEntries = {"guide": lists} if lists else {}
-        super()._set_trained(found._replace(model=models[chosen], kept=kept), models, rows)
-
-    @property
-    def _validation_share(self) -> float:
-        table.PATH_OPTION["validation-share"].check(self.validation_share)
-        return self.validation_share
+        super()._set_trained(found._replace(model=models[chosen], kept=kept), models, corpus)
 
     def partial_fit(
         self, X: Data, y: ArrayLike | None = None, *, text: str | None = None
@@ -121,7 +116,6 @@ class TopicPath(TopicEstimator):
         own = {name: value for name, value in self.get_params().items() if name in _OF_LDA}
         sparsity = None if self.sparsity is None else min(self.sparsity, number)
         model = LDA(**own | {"n_components": number, "sparsity": sparsity})
-        model.n_features_in_ = self.n_features_in_
         model._seed, model._text = self._seed, self._text
         trace = self._trace_of(number)
         model._set_model(self.models_[number], trace, self._facts, self.vocabulary_, self._kept)
@@ -161,6 +155,7 @@ class TopicPath(TopicEstimator):
         """The options that ``sparsetopics path`` would have; raises OptionError."""
         from sparsetopics.runs.plan import rungs_of
 
+        table.PATH_OPTION["validation-share"].check(self.validation_share)
         ends = {"from": self.n_components, "to": self.fewest}
         rungs = rungs_of(ends if self.rungs is None else {"rungs": tuple(self.rungs)})
         options = replace(super().training_options(), n_topics=rungs[0])

@@ -17,7 +17,7 @@ from sparsetopics.base.errors import ShapeError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.estimators.editing import EditableTopics
 from sparsetopics.estimators.fitted import FittedEstimator
-from sparsetopics.estimators.inputs import Data, Names
+from sparsetopics.estimators.inputs import Data, Names, answers_for
 from sparsetopics.options import table
 from sparsetopics.options.option import OneOf
 from sparsetopics.options.registry import MODELS
@@ -61,9 +61,10 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         """
         from sparsetopics.answers.proportions import shares_of
 
-        rows, prior = self._more_rows(X), self.model_.doc_concentration
+        documents, prior = self._documents_of(X), self.model_.doc_concentration
         shares = shares_of(self.model_, workers=self._n_threads)
-        found = rows.joined(map(shares, rows.documents.batches()), prior / prior.sum())
+        parts = map(shares, documents.batches())
+        found = answers_for(X, documents, parts, prior / prior.sum())
         if isinstance(X, Corpus) and _get_output_config("transform", self)["dense"] == "pandas":
             pandas = check_library_installed("pandas")
             found = pandas.DataFrame(found, index=list(chain.from_iterable(X.doc_ids())))
@@ -78,7 +79,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         """
         from sparsetopics.runs.data import completion_score
 
-        documents = self._more_rows(X).documents
+        documents = self._documents_of(X)
         if not documents.n_docs:
             raise ShapeError("X", "has no count above zero", "Score documents of several words.")
         # The second one is for a baseline, which is not part of the score.
@@ -255,8 +256,3 @@ class HDP(TopicEstimator, EditableTopics):
     def as_good_(self) -> tuple[int, int] | None:
         scores = self.scores_
         return None if scores is None else scores.as_good_around(self.n_components_)
-
-    @property
-    def _validation_share(self) -> float | None:
-        table.OPTION["validation-share"].check(self.validation_share)
-        return self.validation_share

@@ -32,11 +32,13 @@ class PairSums(NamedTuple):
     words: FloatArray  # (n_blocks, n_words)  Σ x/(n − 1)
 
 
-def sum_pairs(batch: DocumentBatch, projection: FloatArray, workers: int = 1) -> PairSums:
+def sum_pairs(
+    batch: DocumentBatch, projection: FloatArray, rng: np.random.Generator, workers: int = 1
+) -> PairSums:
     """Sum documents in blocks drawn at random, so that their order does not matter."""
     shares, sizes = word_shares(batch, len(projection))
     estimates = document_estimates(shares, projection, workers)
-    drawn = np.random.default_rng(0).permutation(np.arange(batch.n_docs) % BLOCKS)
+    drawn = rng.permutation(np.arange(batch.n_docs) % BLOCKS)
     blocks, sums = np.where(sizes >= 2.0, drawn, -1), []
     for block in range(BLOCKS):
         own = np.flatnonzero(blocks == block)

@@ -15,8 +15,12 @@ from worlds.topic_draws import N_TOPICS, N_WORDS, batch_of, draw_documents, draw
 EVEN = np.full(N_TOPICS, 0.25)
 
 
+def drawn_sums(batch, projection, workers=1):
+    return sum_pairs(batch, projection, np.random.default_rng(0), workers)
+
+
 def found_in(batch, projection):
-    return correlations(sum_pairs(batch, projection), projection)
+    return correlations(drawn_sums(batch, projection), projection)
 
 
 @given(seed=st.integers(0, 2**32))
@@ -45,9 +49,9 @@ def test_parts_add_up_to_all_documents():
     projection = unbiased_projection(topic_word, EVEN)
     batch = draw_documents(np.random.default_rng(0), topic_word, EVEN, 130)
 
-    whole = sum_pairs(batch, projection)
+    whole = drawn_sums(batch, projection)
     cuts = np.split(np.arange(130), [20, 20, 100])
-    parts = added(sum_pairs(batch.take(some), projection) for some in cuts)
+    parts = added(drawn_sums(batch.take(some), projection) for some in cuts)
 
     for own, other in zip(parts, whole, strict=True):
         both = own.sum(axis=0), other.sum(axis=0)
@@ -74,9 +78,9 @@ def test_any_number_of_workers_gives_the_same_bits():
     projection = unbiased_projection(topic_word, EVEN)
     batch = draw_documents(np.random.default_rng(1), topic_word, EVEN, 2_000)
 
-    three = sum_pairs(batch, projection, 3)
+    three = drawn_sums(batch, projection, 3)
 
-    for own, other in zip(three, sum_pairs(batch, projection), strict=True):
+    for own, other in zip(three, drawn_sums(batch, projection), strict=True):
         np.testing.assert_array_equal(own, other)
 
 

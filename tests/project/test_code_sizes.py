@@ -55,17 +55,17 @@ def test_the_package_has_few_entries():
 def test_there_are_not_more_lines_and_classes_than_needed():
     # An issue that states a budget of lines may raise these by it, and the classes by one for each
     # 70 lines of it; nothing else may.
-    assert sum(map(code_lines, TEXTS)) <= 36_999
-    assert sum(map(n_classes, TEXTS)) <= 440
+    assert sum(map(code_lines, TEXTS)) <= 35_989
+    assert sum(map(n_classes, TEXTS)) <= 423
 
 
 def test_little_escapes_the_type_checker():
     found = escapes(TEXTS)
 
-    assert found.n_any <= 60
+    assert found.n_any <= 57
     assert found.n_unexplained == 0
     assert found.n_casts <= 12
-    assert found.n_objects <= 21
+    assert found.n_objects <= 20
     assert found.n_ignores <= 6
 
 
