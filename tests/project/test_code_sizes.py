@@ -37,7 +37,7 @@ def test_files_are_short():
 
 
 def test_few_files_are_fragments():
-    assert len(short_files(PATHS)) <= 25, short_files(PATHS)
+    assert len(short_files(PATHS)) <= 15, short_files(PATHS)
 
 
 def test_function_bodies_are_short():
