@@ -141,15 +141,14 @@ def wrong_figures(text: str) -> Iterator[str]:
         except (OSError, KeyError):
             yield f"{found[0]}: no such figure"
             continue
-        decimals = len(found["number"].partition(".")[2])
-        is_share = found["unit"].lstrip().startswith("%")
-        expected = (
-            shown(100 * value if is_share else value, str(decimals))
-            if isinstance(value, float | int)
-            else value
-        )
-        if found["number"].replace("-", "−") != expected:
-            yield f"{found[0]}: the file has {expected}"
+        number, decimals = found["number"], len(found["number"].partition(".")[2])
+        if isinstance(value, str | None):
+            yield f"{found[0]}: the file has {value}"
+            continue
+        value *= 100 if found["unit"].lstrip().startswith("%") else 1
+        printed = float(number.replace("−", "-").replace(",", ""))
+        if abs(printed - value) > 0.5000001 * 10**-decimals:
+            yield f"{found[0]}: the file has {shown(value, str(decimals))}"
 
 
 def figures_without_source(text: str) -> Iterator[str]:
