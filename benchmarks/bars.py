@@ -1,14 +1,13 @@
 """Measure how many of the bars are found, how exactly, and in how many CPU seconds.
 
-    OMP_NUM_THREADS=1 python benchmarks/bars.py --seeds 80
-    OMP_NUM_THREADS=1 python benchmarks/bars.py --hard --seeds 10
+    OMP_NUM_THREADS=1 python benchmarks/bars.py --bars ten:80,fifty:10 --keep
     OMP_NUM_THREADS=1 python benchmarks/bars.py --moves merge,delete,birth --starts 1,30,100,200
-    OMP_NUM_THREADS=1 python benchmarks/bars.py --moves none --starts 30 --seeds 3
+    OMP_NUM_THREADS=1 python benchmarks/bars.py --moves none --starts 30 --bars ten:3
 
-The collection has 1000 documents of 200 tokens over ten bars on 30×30 cells, or with ``--hard``
-5000 documents of 300 tokens over fifty bars on 50×50 cells. By default, documents choose the number
-of topics; with ``--moves`` training starts with ``--starts`` random documents. All other options
-have their defaults. Kernels are compiled before the clock starts.
+``ten`` bars are on 30×30 cells, with 1000 documents of 200 tokens, and ``fifty`` on 50×50 cells,
+with 5000 documents of 300 tokens. By default, documents choose the number of topics; with
+``--moves`` training starts with ``--starts`` random documents. All other options have their
+defaults. Kernels are compiled before the clock starts.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from typing import NamedTuple
 
 import click
 import numpy as np
+from results import Cell, report
 
 from sparsetopics import HDP
 from sparsetopics.options.table import Criterion, LocalUpdate
@@ -28,7 +28,7 @@ from sparsetopics.options.table import Criterion, LocalUpdate
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from worlds.bars import Bars, fifty_bars, match, ten_bars
 
-LARGEST_DISTANCE = {False: 0.1, True: 0.15}  # by hardness
+KINDS = {"ten": (ten_bars, 10, 0.1), "fifty": (fifty_bars, 50, 0.15)}  # and the largest distance
 
 
 class Result(NamedTuple):
@@ -74,33 +74,41 @@ def one_run(
 
 @click.command()
 @click.option("--starts", default="100", help="Numbers of topics.", show_default=True)
-@click.option("--seeds", default=20)
-@click.option("--hard", is_flag=True, help="Use fifty bars.")
+@click.option("--bars", default="ten:20", help="Kinds and their seeds.", show_default=True)
 @click.option("--moves", help="Let these moves choose the number of topics, or none.")
-def main(starts: str, seeds: int, hard: bool, moves: str | None) -> None:
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/bars.json.")
+def main(starts: str, bars: str, moves: str | None, is_kept: bool) -> None:
     """Print how each run ends, and how many fall short."""
     names = None if moves is None else tuple(moves.split(",")) if moves != "none" else ()
     one_run(ten_bars(np.random.default_rng(0), n_docs=400), 30, 0, names)  # compiles the kernels
-    draw, n_bars = (fifty_bars, 50) if hard else (ten_bars, 10)
     click.echo("start  seed     K  active  largest TV  laps   CPU s")
-    results = []
-    for start in map(int, starts.split(",")):
-        for seed in range(seeds):
-            found = one_run(draw(np.random.default_rng(seed)), start, seed, names)
-            results.append(found)
-            click.echo(
-                f"{start:>5}{seed:>6}{found.n_topics:>6}{found.active_topics:>8}"
-                f"{found.distance:>12.4f}{found.laps:>6}{found.cpu:>8.1f}"
-            )
-    largest = LARGEST_DISTANCE[hard]
-    other = sum(found.n_topics != n_bars for found in results)
-    far = sum(found.distance > largest for found in results)
+    rows = {}
+    for kind, seeds in (each.split(":") for each in bars.split(",")):
+        results = []
+        for start in map(int, starts.split(",")):
+            for seed in range(int(seeds)):
+                found = one_run(KINDS[kind][0](np.random.default_rng(seed)), start, seed, names)
+                results.append(found)
+                click.echo(
+                    f"{start:>5}{seed:>6}{found.n_topics:>6}{found.active_topics:>8}"
+                    f"{found.distance:>12.4f}{found.laps:>6}{found.cpu:>8.1f}"
+                )
+        rows[kind] = summary(results, kind)
+    report("bars", rows, is_kept)
+
+
+def summary(results: list[Result], kind: str) -> dict[str, Cell]:
+    """Shares of runs with the true number of topics and with all bars near, and CPU seconds."""
+    _, n_bars, largest = KINDS[kind]
     seconds = [found.cpu for found in results]
-    click.echo(
-        f"{len(results)} runs: {other} with other than {n_bars} topics, {far} with a bar farther "
-        f"than {largest}; CPU seconds median {np.median(seconds):.1f}, largest {max(seconds):.1f}, "
-        f"{sum(second > 10.0 for second in seconds)} runs above 10"
-    )
+    return {
+        "runs": len(results),
+        "exact": sum(found.n_topics == n_bars for found in results) / len(results),
+        "near": sum(found.distance <= largest for found in results) / len(results),
+        "distance": max(found.distance for found in results),
+        "cpu": float(np.median(seconds)),
+        "cpu_most": max(seconds),
+    }
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compare options of LDA by CPU seconds and held-out score; ``fixed_k.py`` compares with toolkits.
+"""Compare options of LDA by CPU seconds and held-out score; ``field.py`` compares with toolkits.
 
     python benchmarks/lda.py --shared ../shared --data 20news --seeds 5
     python benchmarks/lda.py --data nips --sparsity 4 --sparsity 8

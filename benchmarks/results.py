@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path(__file__).resolve().parent / "results"
@@ -72,6 +72,30 @@ def keep(name: str, rows: Rows, packages: Sequence[str] = ()) -> None:
     FOLDER.mkdir(exist_ok=True)
     text = json.dumps(result._asdict(), indent=1, ensure_ascii=False)
     (FOLDER / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def report(name: str, rows: Rows, is_kept: bool, packages: Sequence[str] = ()) -> None:
+    """Print a line for each row, and keep the rows if this is asked for."""
+    for row, cells in rows.items():
+        texts = (
+            f"{key} {f'{cell:,.4f}' if isinstance(cell, float) else cell}"
+            for key, cell in cells.items()
+            if cell is not None
+        )
+        print(f"{row}: {', '.join(texts)}")
+    if is_kept:
+        keep(name, rows, packages)
+
+
+def over_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Means of numbers over runs, with the smallest and the largest: cpu, cpu_least, cpu_most."""
+    row: dict[str, float] = {}
+    for key in runs[0]:
+        values = [run[key] for run in runs if isinstance(run[key], int | float)]
+        if len(values) == len(runs):
+            row |= {key: sum(values) / len(values)}
+            row |= {f"{key}_least": min(values), f"{key}_most": max(values)}
+    return row
 
 
 def read(name: str) -> Result:

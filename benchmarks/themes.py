@@ -1,8 +1,8 @@
 """Themes and the number of topics to read: held-out losses, spread over seeds, authors, cost.
 
-    python benchmarks/themes.py models --out models.jsonl
-    python benchmarks/themes.py numbers --out numbers.jsonl
-    python benchmarks/themes.py authors
+    python benchmarks/themes.py models --out models.jsonl --keep      # in results/themes.json
+    python benchmarks/themes.py numbers --out numbers.jsonl --keep    # in themes-numbers.json
+    python benchmarks/themes.py authors --keep                        # in themes-authors.json
     python benchmarks/themes.py cpu --against ../before
 
 ``models`` cuts the tree of default HDPs at N themes, without laps and with two, and trains LDA with
@@ -31,7 +31,8 @@ from unittest import mock
 import click
 import numpy as np
 from prepared import SOURCES, Prepared, prepare
-from topic_path import Record, data_options, on_disk, read, timed, write
+from results import Cell, over_runs, report
+from topic_path import Record, data_options, kept, on_disk, read, timed, write
 from turns import order
 
 from sparsetopics.answers.editing import relearned, with_joined_themes
@@ -46,8 +47,8 @@ from sparsetopics.runs.run import TopicRun, load_run
 from sparsetopics.runs.topic_path_files import load_topic_path
 
 LAPS = 2
-WANTED_LOSS = {"themes": 0.045, f"themes, {LAPS} laps": 0.025}  # nats below LDA, at most
-WANTED_RATIO, WANTED_CPU = 1.4, 1.05  # of the numbers to read of several seeds, and of seconds
+KINDS = ("cut", f"{LAPS}-laps")  # of themes
+WANTED_CPU = 1.05  # ratio of seconds
 MOST_OF_ONE = 0.5  # of a theme's tokens, that may be of one author or one thread
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -81,18 +82,24 @@ def known(out: Path) -> list[Record]:
 @click.option("--seeds", default="0,1,2")
 @click.option("--numbers", default="10,20,50")
 @data_options
-def models(sets: str, seeds: str, numbers: str, shared: Path, folder: Path, out: Path) -> None:
-    """Compare themes of HDPs with LDA."""
+@kept
+def models(
+    sets: str, seeds: str, numbers: str, shared: Path, folder: Path, out: Path, is_kept: bool
+) -> None:
+    """Compare themes of HDPs with LDA.
+
+    Wanted are losses of at most 0.045 without laps, and of 0.025 after two.
+    """
     for name in sets.split(","):
         data = prepare(name, shared.resolve(), folder)
         with on_disk(Corpus.from_csr(data.train, data.words)) as corpus:
             for seed in map(int, seeds.split(",")):
                 own = {"set": name, "seed": seed}
                 done = {(r["n"], r["kind"]) for r in known(out) if own.items() <= r.items()}
-                wanted = {*product(map(int, numbers.split(",")), ("lda", *WANTED_LOSS))} - done
+                wanted = {*product(map(int, numbers.split(",")), ("lda", *KINDS))} - done
                 for record in scored(corpus, data, seed, wanted):
                     write(out, own | record)
-    print_losses(known(out))
+    report("themes", losses_of(known(out)), is_kept)
 
 
 def scored(
@@ -106,26 +113,25 @@ def scored(
         else:
             run = run or trained(corpus, "--seed", seed)
             found = themed(run, n)
-            if kind != "themes":
+            if kind != KINDS[0]:
                 found = relearned(found, found, Corpus.open(corpus), LAPS, 1, RunHooks())
         score = mean_score(data.heldout.scores(found.model.topic_word_mean)).mean
         yield {"n": n, "kind": kind, "topics": found.model.n_topics, "score": score}
 
 
-def print_losses(records: list[Record]) -> None:
-    """Print how much less themes predict than LDA with the same number and seed."""
-    of = {(r["set"], r["n"], r["kind"], r["seed"]): r for r in records}
-    click.echo("Losses, nats per token: mean, worst and standard error of the mean over seeds")
-    for name, n, kind in dict.fromkeys(key[:3] for key in of if key[2] != "lda"):
-        own = [key for key in of if key[:3] == (name, n, kind)]
-        pairs = [(of.get((name, n, "lda", key[3])), of[key]) for key in own]
-        losses = [lda["score"] - each["score"] for lda, each in pairs if lda] or [np.nan]
-        error = statistics.stdev(losses) / len(losses) ** 0.5 if len(losses) > 1 else np.nan
-        verdict = "" if max(losses) <= WANTED_LOSS[kind] else f", above {WANTED_LOSS[kind]}"
-        click.echo(
-            f"{name:8} {n:>3} {kind:14} {len(losses)} seeds: {statistics.mean(losses):7.4f} "
-            f"{max(losses):7.4f} ± {error:.4f}{verdict}"
-        )
+def losses_of(records: list[Record]) -> dict[str, dict[str, Cell]]:
+    """By how much themes predict less than LDA with the same number and seed, nats per token."""
+    of = {(r["set"], r["n"], r["kind"], r["seed"]): r["score"] for r in records}
+    rows: dict[str, dict[str, Cell]] = {}
+    for place in dict.fromkeys(key[:3] for key in of if key[2] != "lda"):
+        own = [key for key in of if key[:3] == place]
+        ldas = {key: (*key[:2], "lda", key[3]) for key in own}
+        losses = [of[lda] - of[key] for key, lda in ldas.items() if lda in of]
+        if losses:
+            error = statistics.stdev(losses) / len(losses) ** 0.5 if len(losses) > 1 else None
+            row = {"loss": statistics.mean(losses), "worst": max(losses), "error": error}
+            rows["/".join(map(str, place))] = row | {"seeds": len(losses)}
+    return rows
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -133,8 +139,12 @@ def print_losses(records: list[Record]) -> None:
 @click.option("--sets", default="kos,nips,20news,reuters,acl,dblp")
 @click.option("--seeds", default="0,1,2,3,4")
 @data_options
-def numbers(sets: str, seeds: str, shared: Path, folder: Path, out: Path) -> None:
-    """Print the numbers to read and to predict of HDPs and paths, by seed."""
+@kept
+def numbers(sets: str, seeds: str, shared: Path, folder: Path, out: Path, is_kept: bool) -> None:
+    """Print the numbers to read and to predict of HDPs and paths, and the largest/smallest one.
+
+    Wanted is a ratio of at most 1.4 between seeds, for the number to read.
+    """
     for name in sets.split(","):
         data = prepare(name, shared.resolve(), folder)
         with on_disk(Corpus.from_csr(data.train, data.words)) as corpus:
@@ -153,14 +163,14 @@ def numbers(sets: str, seeds: str, shared: Path, folder: Path, out: Path) -> Non
                 write(out, own | {"read": found.to_read, "predict": predicts})
     by_kind = defaultdict(list)
     for record in known(out):
-        by_kind[record["set"], record["kind"]].append((record["read"], record["predict"]))
-    for (name, kind), pairs in by_kind.items():
-        ratios = [max(each) / min(each) for each in zip(*pairs, strict=True)]
-        verdict = "" if ratios[0] <= WANTED_RATIO else f"  above {WANTED_RATIO}"
-        click.echo(
-            f"{name} {kind}: to read and to predict {pairs}, largest/smallest "
-            f"{ratios[0]:.2f} and {ratios[1]:.2f}{verdict}"
-        )
+        pair = {key: record[key] for key in ("read", "predict")}
+        by_kind[record["set"], record["kind"]].append(pair)
+    rows = {}
+    for (name, kind), runs in by_kind.items():
+        row = rows[f"{name}/{kind}"] = over_runs(runs) | {"seeds": len(runs)}
+        for key in ("read", "predict"):
+            row[f"{key}_ratio"] = row[f"{key}_most"] / row[f"{key}_least"]
+    report("themes-numbers", rows, is_kept)
 
 
 # --- authors --------------------------------------------------------------------------------------
@@ -168,8 +178,12 @@ def numbers(sets: str, seeds: str, shared: Path, folder: Path, out: Path) -> Non
 @click.option("--shared", type=click.Path(path_type=Path), default=Path("../shared"))
 @click.option("--seed", default=0)
 @click.option("--ingest", default="", help="Options of ingest, such as '--stop-words english'.")
-def authors(shared: Path, seed: int, ingest: str) -> None:
-    """Count the themes of 20 Newsgroups that are mostly of one author or one thread."""
+@kept
+def authors(shared: Path, seed: int, ingest: str, is_kept: bool) -> None:
+    """Count the themes of 20 Newsgroups that are mostly of one author or one thread.
+
+    Wanted is one at most.
+    """
     sources = [shared.resolve() / "data" / part for part in SOURCES["20news"][1].split(",")]
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "corpus"
@@ -180,18 +194,16 @@ def authors(shared: Path, seed: int, ingest: str) -> None:
         tokens = tokens_of_themes(themes, corpus)
     words, best = themes.words.shown, top_words(themes.model.topic_word_mean, 8)
     by_theme = [largest_shares(tokens, texts, header) for header in ("From", "Subject")]
-    n_bad = 0
+    n_of_one = 0
     for theme, (author, thread) in enumerate(zip(*by_theme, strict=True)):
         is_of_one = max(author[0], thread[0]) > MOST_OF_ONE
-        n_bad += is_of_one
+        n_of_one += is_of_one
         click.echo(
             f"{'*' if is_of_one else ' '} {author[0]:.2f} {author[1][:30]:30} {thread[0]:.2f} "
             f"{thread[1][:30]:30} {' '.join(words[word] for word in best[theme])}"
         )
-    click.echo(
-        f"{themes.model.n_topics} themes of {run.model.n_topics} topics; {n_bad} of one author or "
-        "one thread (wanted: at most 1)"
-    )
+    numbers = {"topics": run.model.n_topics, "themes": themes.model.n_topics, "of_one": n_of_one}
+    report("themes-authors", {"20news": numbers}, is_kept)
 
 
 def tokens_of_themes(run: TopicRun, corpus: Corpus) -> np.ndarray:

@@ -2,8 +2,8 @@
 
     python benchmarks/topic_path.py paths --out paths.jsonl
     python benchmarks/topic_path.py runs --out runs.jsonl
-    python benchmarks/topic_path.py table paths.jsonl runs.jsonl
-    python benchmarks/topic_path.py drawn
+    python benchmarks/topic_path.py table paths.jsonl runs.jsonl --keep    # in results/paths.json
+    python benchmarks/topic_path.py drawn --keep                           # in paths-drawn.json
 
 ``paths`` and ``runs`` run the commands with one thread, and score all held-out documents, which no
 training has seen. Seconds are CPU seconds of whole processes, with the scores that a path makes
@@ -27,6 +27,7 @@ import click
 import numpy as np
 from lda import compile_kernels
 from prepared import prepare
+from results import over_runs, report
 from scipy.optimize import linear_sum_assignment
 
 from sparsetopics.corpora.corpus import Corpus
@@ -44,6 +45,7 @@ PARTNER_DISTANCE = 0.15  # total variation between a true topic and the one that
 LEAST_APART = 0.3  # total variation between drawn topics
 
 Record = dict[str, Any]
+kept = click.option("--keep", "is_kept", is_flag=True, help="Write a file of results.")
 Scored = Callable[[TopicPosterior], float]
 
 
@@ -164,30 +166,41 @@ def runs(sets: str, seeds: int, shared: Path, folder: Path, out: Path) -> None:
 @main.command("table")
 @click.argument("paths", type=click.Path(exists=True, path_type=Path))
 @click.argument("runs", type=click.Path(exists=True, path_type=Path))
-def table(paths: Path, runs: Path) -> None:
-    """Print medians over seeds."""
+@kept
+def table(paths: Path, runs: Path, is_kept: bool) -> None:
+    """Print medians over seeds, of paths and of rungs beside runs of their own."""
     own, theirs = read(paths), read(runs)
+    rows: dict[str, dict[str, Any]] = {}
     for name in dict.fromkeys(record["set"] for record in own):
-        mine = [record for record in own if record["set"] == name]
-        chosen = [record["recommended"] for record in mine]
-        lost = [max(r["scores"].values()) - r["scores"][str(r["recommended"])] for r in mine]
-        seconds = statistics.median(record["cpu"] for record in mine)
-        click.echo(
-            f"{name}: {seconds:.1f} s; recommended {sorted(chosen)}, factor "
-            f"{max(chosen) / min(chosen):.2f}; lost at most {max(lost):.4f}"
-        )
-        others = [record for record in theirs if record["set"] == name]
-        total = 0.0
-        for n_topics in COMPARED if others else ():
+        mine, others = ([r for r in each if r["set"] == name] for each in (own, theirs))
+        rows[name] = _chosen(mine)
+        numbers = [k for k in COMPARED if any(r["topics"] == k for r in others)]
+        for n_topics in numbers:
             alone = [record for record in others if record["topics"] == n_topics]
-            total += statistics.median(record["cpu"] for record in alone)
-            score = statistics.median(record["score"] for record in alone)
-            rungs = [r["scores"][str(n_topics)] for r in mine if str(n_topics) in r["scores"]]
-            if rungs:
+            row = {key: statistics.median(r[key] for r in alone) for key in ("cpu", "score")}
+            if rungs := [r["scores"][str(n_topics)] for r in mine if str(n_topics) in r["scores"]]:
                 rung = statistics.median(rungs)
-                click.echo(f"  {n_topics}: {rung:.4f}, alone {score:.4f}: {rung - score:+.4f}")
-        if others:
-            click.echo(f"  CPU s {seconds:.1f} of {total:.1f}: {seconds / total:.2f}")
+                row |= {"rung": rung, "difference": rung - row["score"]}
+            rows[f"{name}/{n_topics}"] = row
+        if numbers:
+            alone_cpu = sum(rows[f"{name}/{k}"]["cpu"] for k in numbers)
+            rows[name] |= {"cpu_alone": alone_cpu, "cpu_ratio": rows[name]["cpu"] / alone_cpu}
+    report("paths", rows, is_kept)
+
+
+def _chosen(records: list[Record]) -> dict[str, Any]:
+    """What paths recommend, and what that loses against their best rung."""
+    chosen = [record["recommended"] for record in records]
+    lost = [max(r["scores"].values()) - r["scores"][str(r["recommended"])] for r in records]
+    return {
+        "cpu": statistics.median(record["cpu"] for record in records),
+        "recommended": statistics.median(chosen),
+        "recommended_least": min(chosen),
+        "recommended_most": max(chosen),
+        "recommended_ratio": max(chosen) / min(chosen),
+        "lost": statistics.median(lost),
+        "lost_most": max(lost),
+    }
 
 
 # --- drawn collections ----------------------------------------------------------------------------
@@ -225,22 +238,24 @@ def share_found(true: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> floa
 @click.option("--topics", default="20,50,100")
 @click.option("--seeds", default=5, help="Seeds 0 to N-1.")
 @click.option("--most", default=400)
-def drawn_command(topics: str, seeds: int, most: int) -> None:
+@kept
+def drawn_command(topics: str, seeds: int, most: int, is_kept: bool) -> None:
     """Train paths on drawn collections, and print the recommended numbers."""
     compile_kernels(TrainingOptions(10))
+    rows = {}
     for n_topics in map(int, topics.split(",")):
-        chosen, shares = [], []
+        runs = []
         for seed in range(seeds):
             corpus, true = drawn(n_topics, np.random.default_rng(seed))
             with on_disk(corpus) as place:
                 found, _ = topic_path(place, seed, "--from", str(most))
-                chosen.append(found.scores.recommended or 0)
-                model = load_run(found.run(chosen[-1]), TopicPosterior).model
-                shares.append(share_found(true, model.topic_word_mean))
-        click.echo(
-            f"{n_topics} true topics: recommended {chosen}, median {statistics.median(chosen):g}; "
-            f"found {[round(share, 2) for share in shares]}"
-        )
+                chosen = found.scores.recommended or 0
+                model = load_run(found.run(chosen), TopicPosterior).model
+                share = share_found(true, model.topic_word_mean)
+                runs.append({"recommended": chosen, "exact": chosen == n_topics, "found": share})
+                click.echo(f"{n_topics} seed {seed}: {runs[-1]}", err=True)
+        rows[str(n_topics)] = over_runs(runs)
+    report("paths-drawn", rows, is_kept)
 
 
 if __name__ == "__main__":

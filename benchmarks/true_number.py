@@ -2,7 +2,7 @@
 
     python benchmarks/true_number.py run --cases 0:60 --out rows.jsonl
     python benchmarks/true_number.py run --cases 60:120 --out more.jsonl --against ../before
-    python benchmarks/true_number.py table rows.jsonl more.jsonl
+    python benchmarks/true_number.py table rows.jsonl more.jsonl --keep    # in results/number.json
 
 A case is a collection with K topics, K = 1 … 50: clean (a topic a document), mixed (two topics a
 document, and 30 % of the words are shared by all) or drawn (topics and shares from Dirichlet
@@ -24,11 +24,13 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
+from results import Cell, report
 
 from sparsetopics import HDP, LDA, TopicPath
 from sparsetopics.base.batches import FloatArray, IntArray
@@ -214,43 +216,48 @@ def described(row: Row) -> str:
 @main.command("table")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--wrong/--no-wrong", default=False, help="List the cases that miss a wish.")
-def table(paths: tuple[Path, ...], wrong: bool) -> None:
-    """Print what must hold, and what does."""
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/number.json.")
+def table(paths: tuple[Path, ...], wrong: bool, is_kept: bool) -> None:
+    """Print shares of cases: wanted are 98 % exact, 95 % held by the interval, 97 % close to LDA.
+
+    None should be lost, and the median ratio of CPU seconds be at most 1.25.
+    """
     by_case: dict[int, Row] = {}
     for row in (json.loads(line) for path in paths for line in path.read_text().splitlines()):
         by_case[row["case"]] = by_case.get(row["case"], {}) | row
     rows = list(by_case.values())
-    _print_table("now", rows)
-    if old := [row | row["before"] for row in rows if "before" in row]:
-        _print_table("before", old)
+    kept = {"now": _summary(rows)}
+    if old := [_before(row) for row in rows if "before" in row]:
+        kept["before"] = _summary(old)
         ratios = [row["cpu"] / row["before"]["cpu"] for row in rows if "before" in row]
-        whole = sum(row["cpu"] for row in rows if "before" in row)
-        whole /= sum(row["cpu"] for row in old)
-        click.echo(f"CPU: median ratio {np.median(ratios):.3f}, of the sums {whole:.3f} (<= 1.25)")
+        kept["now"] |= {"cpu_ratio": float(np.median(ratios))}
+    report("number", kept, is_kept)
     for row in rows if wrong else ():
         if not (is_exact(row) and is_held(row) and row.get("lda", -9.0) - row["score"] <= CLOSE):
             click.echo(described(row))
 
 
-def _print_table(name: str, rows: list[Row]) -> None:
-    exact, held = sum(map(is_exact, rows)), sum(map(is_held, rows))
-    click.echo(f"{name}: {len(rows)} cases")
-    click.echo(f"  exact {exact} ({exact / len(rows):.1%}; wanted 98 %)")
-    click.echo(f"  the interval holds the true number {held} ({held / len(rows):.1%}; wanted 95 %)")
-    if lost := [row["lda"] - row["score"] for row in rows if "lda" in row]:
-        close, bad = np.mean(np.array(lost) <= CLOSE), np.sum(np.array(lost) > LOST)
-        click.echo(
-            f"  at most {CLOSE} below LDA {close:.1%} (wanted 97 %), {bad} more than {LOST} "
-            f"(wanted none), largest loss {max(lost):.4f}"
-        )
-    if with_path := [row for row in rows if "path" in row]:
-        good = sum(is_next(row) for row in with_path)
-        ends = [row for row in with_path if row["path"] in (row["rungs"][0], row["rungs"][-1])]
-        silent = sum(not row["said"] for row in ends)
-        click.echo(
-            f"  paths {len(with_path)}: the true number or the next rung {good}, "
-            f"at an edge {len(ends)}, silent there {silent}"
-        )
+def _summary(rows: list[Row]) -> dict[str, Cell]:
+    """Shares of cases, and losses against LDA in nats per token."""
+    row: dict[str, Cell] = {"cases": len(rows)}
+    row |= {"exact": _share(rows, is_exact), "held": _share(rows, is_held)}
+    if lost := [each["lda"] - each["score"] for each in rows if "lda" in each]:
+        close = sum(loss <= CLOSE for loss in lost) / len(lost)
+        row |= {"close": close, "lost": sum(loss > LOST for loss in lost), "loss": max(lost)}
+    if with_path := [own for own in rows if "path" in own]:
+        ends = [own for own in with_path if own["path"] in (own["rungs"][0], own["rungs"][-1])]
+        row |= {"paths": len(with_path), "next": _share(with_path, is_next)}
+        row |= {"at_an_edge": len(ends), "silent_there": sum(not own["said"] for own in ends)}
+    return row
+
+
+def _before(row: Row) -> Row:
+    """The row of a case with the other checkout, which trains no path."""
+    return {key: row[key] for key in ("true", "lda") if key in row} | row["before"]
+
+
+def _share(rows: list[Row], holds: Callable[[Row], bool]) -> float:
+    return sum(map(holds, rows)) / len(rows)
 
 
 def is_exact(row: Row) -> bool:

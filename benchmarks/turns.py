@@ -1,7 +1,7 @@
 """Check whether a command is slower here than at another commit by running both in turns.
 
     python benchmarks/turns.py main -- sparsetopics train CORPUS --laps 5 --out {scratch}/run
-    python benchmarks/turns.py v0.1 --at-most 1.03 -- python benchmarks/bars.py --seeds 5
+    python benchmarks/turns.py v0.1 --at-most 1.03 -- python benchmarks/bars.py --bars ten:5
 
 "Here" is the working tree with all files that git does not ignore. Each tree is installed in its
 own environment, which is kept in the user's cache folder; both use the other packages of the
