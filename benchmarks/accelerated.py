@@ -1,6 +1,6 @@
 """Compare growth on a kd-tree with growth on all items: speed-up, ratio of free energies (VDP06).
 
-    OMP_NUM_THREADS=1 python benchmarks/accelerated.py --items 1000,10000,100000,1000000
+    OMP_NUM_THREADS=1 python benchmarks/accelerated.py --items 1000,10000,100000,1000000 --keep
     python benchmarks/accelerated.py --dimensions 16,32,64,128
     python benchmarks/accelerated.py --separations 1,2,3
     python benchmarks/accelerated.py --mnist
@@ -12,7 +12,8 @@ process: for building the tree, and for training on it. Finding standard coordin
 both, is not part of them. With more than ``--most-plain``
 items, growth on all items is timed on ``--most-plain`` items, and the time is multiplied by the
 ratio of the numbers of items; with 0 it is left out. Peak memory is that of the process so far,
-data included.
+data included. Each call with ``--keep`` writes ``results/accelerated.json`` anew; rows are named by items, columns,
+c and seed.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from __future__ import annotations
 import resource
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 import numpy as np
 from numpy.typing import NDArray
+from results import Cell, keep
 
 from sparsetopics.base.batches import IntArray, Vectors
 from sparsetopics.corpora.corpus import VectorCorpus
@@ -133,8 +136,10 @@ def compared(values: Vectors, tolerance: float, most_plain: int, seed: int) -> C
     return Comparison(grow(values, tolerance, seed), grow(fewer, 0.0, seed), factor)
 
 
-def compare(values: Vectors, label: str, tolerance: float, most_plain: int, seed: int) -> None:
-    """One line of the table."""
+def compare(
+    values: Vectors, label: str, tolerance: float, most_plain: int, seed: int
+) -> dict[str, Cell]:
+    """Print one line of the table, and return its row."""
     found = compared(values, tolerance, most_plain, seed) if most_plain else None
     tree = found.tree if found else grow(values, tolerance, seed)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
@@ -148,6 +153,13 @@ def compare(values: Vectors, label: str, tolerance: float, most_plain: int, seed
             f"{'*' if found.factor > 1.0 else ' '}"
             f"{found.plain_seconds / tree.training:>8.1f}{found.faster:>9.1f}{found.ratio:>8.4f}"
         )
+    row: dict[str, Cell] = {"components": tree.n_components, "building": tree.building}
+    row |= {"training": tree.training, "peak_gb": peak, "elbo": tree.elbo}
+    if found is not None:
+        row |= {"components_plain": found.plain.n_components, "plain": found.plain_seconds}
+        row |= {"elbo_plain": found.plain.elbo, "factor": found.factor, "faster": found.faster}
+        row |= {"ratio": None if found.factor > 1.0 else found.ratio}
+    return row
 
 
 def _numbers(context: click.Context, option: click.Parameter, text: str) -> list[float]:
@@ -167,6 +179,7 @@ def _numbers(context: click.Context, option: click.Parameter, text: str) -> list
 )
 @click.option("--most-plain", default=100_000, help="Most items for growth without a tree.")
 @click.option("--seeds", default=1)
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/accelerated.json.")
 def main(
     items: list[float],
     dimensions: list[float],
@@ -176,6 +189,7 @@ def main(
     tolerance: float,
     most_plain: int,
     seeds: int,
+    is_kept: bool,
 ) -> None:
     """Print a line for each combination and seed."""
     few = c_separated(np.random.default_rng(0), 2_000, 4, 2.0)
@@ -185,16 +199,16 @@ def main(
         f"{'data':<26}{'K':>5}{'build s':>9}{'tree s':>9}{'GB':>6}{'plain':>6}{'plain s':>10} "
         f"{'faster':>8}{'+ build':>9}{'ratio':>8}"
     )
+    rows = {}
     if of_digits:
-        compare(mnist(shared)[0], "MNIST, 50 columns", tolerance, 60_000, 0)
-        return
-    for seed in range(seeds):
-        for n_items in map(int, items):
-            for n_columns in map(int, dimensions):
-                for c in separations:
-                    values = c_separated(np.random.default_rng(seed), n_items, n_columns, c)
-                    label = f"N {n_items:,} D {n_columns} c {c:g} seed {seed}"
-                    compare(values, label, tolerance, most_plain, seed)
+        rows["mnist"] = compare(mnist(shared)[0], "mnist", tolerance, 60_000, 0)
+    places = product(range(seeds), map(int, items), map(int, dimensions), separations)
+    for seed, n_items, n_columns, c in () if of_digits else places:
+        values = c_separated(np.random.default_rng(seed), n_items, n_columns, c)
+        label = f"{n_items}/{n_columns}/{c:g}/{seed}"
+        rows[label] = compare(values, label, tolerance, most_plain, seed)
+    if is_kept:
+        keep("accelerated", rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measure the consensus of several runs, beside these runs, longer ones and topica's ensemble.
 
-    python benchmarks/consensus.py --data kos,20news,nips,acl --topics 20,50,100 --further 20
+    python benchmarks/consensus.py --further 20 --longer --keep    # in results/consensus.json
     python benchmarks/consensus.py --data kos --topics 100 --peers PYTHON-WITH-TOPICA
 
 Three consensus models are made of five runs each, with seeds of their own. Agreement is the mean
@@ -24,14 +24,15 @@ import json
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import numpy as np
 from prepared import Prepared, prepare
+from results import keep
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import spearmanr
 
@@ -84,7 +85,7 @@ def agreement(models: Sequence[np.ndarray]) -> tuple[float, float]:
     return float(np.mean(found)), float((np.array(found) > 0.9).mean())
 
 
-def described(models: Sequence[Fitted], data: Prepared, corpus: Corpus) -> dict[str, Any]:
+def described(models: Sequence[Fitted], data: Prepared, corpus: Corpus) -> dict[str, float]:
     scores = [mean_score(data.heldout.scores(each.topics)).mean for each in models]
     best = [top_words(each.topics, 25) for each in models]
     batches = list(corpus.batches())
@@ -127,13 +128,13 @@ def sureness(models: Sequence[Fitted], further: Sequence[Fitted]) -> dict[str, f
     is_found = best >= LEAST_FOUND
     pairs = {
         "number": (numbers, is_found.mean(axis=0)),
-        "number of further runs": (is_found[:N_RUNS].sum(axis=0), is_found[N_RUNS:].mean(axis=0)),
+        "number_of_further": (is_found[:N_RUNS].sum(axis=0), is_found[N_RUNS:].mean(axis=0)),
         "similarity": (similarities, best.mean(axis=0)),
     }
     record = {key: round(float(spearmanr(*pair)[0]), 3) for key, pair in pairs.items()}
     for n in range(N_RUNS + 1):
         if (numbers == n).any():
-            record[f"found again if in {n}"] = round(float(is_found[:, numbers == n].mean()), 3)
+            record[f"found_if_in_{n}"] = round(float(is_found[:, numbers == n].mean()), 3)
     return record
 
 
@@ -146,24 +147,29 @@ def sureness(models: Sequence[Fitted], further: Sequence[Fitted]) -> dict[str, f
 @click.option("--sweeps", type=int, help="Of topica; default: as many as it makes by itself.")
 @click.option("--shared", type=Path, default=Path("../shared"))
 @click.option("--folder", type=Path, default=Path("bench-data"))
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/consensus.json.")
 def main(
     data: str, topics: str, further: int, longer: bool, python: str | None, sweeps: int | None,
-    shared: Path, folder: Path,
+    shared: Path, folder: Path, is_kept: bool,
 ) -> None:  # fmt: skip
+    """Print a JSON row for each kind of model."""
+    rows: dict[str, dict[str, float]] = {}
     for name in data.split(","):
         own = prepare(name, shared, folder)
         corpus = Corpus.from_csr(own.train, own.words)
         for n_topics in map(int, topics.split(",")):
-            measure(name, own, corpus, n_topics, further, longer, python, sweeps)
+            for kind, row in measured(own, corpus, n_topics, further, longer, python, sweeps):
+                rows[f"{name}/{n_topics}/{kind}"] = row
+                click.echo(json.dumps({"data": name, "topics": n_topics, "kind": kind, **row}))
+    if is_kept:
+        keep("consensus", rows)
 
 
-def measure(
-    name: str, data: Prepared, corpus: Corpus, n_topics: int, further: int, longer: bool,
+def measured(
+    data: Prepared, corpus: Corpus, n_topics: int, further: int, longer: bool,
     python: str | None, sweeps: int | None,
-) -> None:  # fmt: skip
-    def say(kind: str, record: dict[str, Any]) -> None:
-        click.echo(json.dumps({"data": name, "topics": n_topics, "kind": kind, **record}))
-
+) -> Iterator[tuple[str, dict[str, float]]]:  # fmt: skip
+    """The kinds of models, and what is measured of each."""
     LDA(n_topics, max_iter=7, n_runs=2).fit(corpus)  # compiles
     seeds = [seeds_of(seed, N_RUNS)[0] for seed in range(N_MODELS)]
     single = [fitted(lambda s=s: LDA(n_topics, random_state=s), corpus) for s in seeds]
@@ -174,25 +180,25 @@ def measure(
     on_two = fitted(lambda: LDA(n_topics, random_state=0, n_runs=N_RUNS, n_jobs=2), corpus)
     others = [fitted(lambda s=s: LDA(n_topics, random_state=s), corpus) for s in range(further)]
     singles = [*single, *others]
-    say("runs", described(singles[:MOST_COMPARED], data, corpus))
+    yield "runs", described(singles[:MOST_COMPARED], data, corpus)
     cost = {
-        "times the CPU": round(
+        "times_cpu": round(
             float(np.median([each.cpu for each in made]))
             / float(np.median([each.cpu for each in singles])), 2
         ),
-        "times the wall": round(on_two.wall / float(np.median([own.wall for own in singles])), 2),
+        "times_wall": round(on_two.wall / float(np.median([own.wall for own in singles])), 2),
     }  # fmt: skip
-    say("consensus", described(made, data, corpus) | cost)
+    yield "consensus", described(made, data, corpus) | cost
     if others:
-        say("how sure", sureness(made, others))
+        yield "sure", sureness(made, others)
     if longer:
         laps = N_RUNS * 10 + 1
         long = [
             fitted(lambda s=s: LDA(n_topics, random_state=s, max_iter=laps), corpus) for s in seeds
         ]
-        say("longer", described(long, data, corpus))
+        yield "longer", described(long, data, corpus)
     if python is not None:
-        say("topica's ensemble", described(peers(data, python, n_topics, sweeps), data, corpus))
+        yield "topica", described(peers(data, python, n_topics, sweeps), data, corpus)
 
 
 if __name__ == "__main__":

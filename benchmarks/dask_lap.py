@@ -1,6 +1,6 @@
 """Compare the wall time of a lap with Dask workers and with threads.
 
-    python benchmarks/dask_lap.py --files 10 --topics 100 --workers 2
+    python benchmarks/dask_lap.py --files 10 --topics 100 --workers 2 --keep
 
 The difference is what processes, files and messages cost. The data are Reddit posts (reddit1m of
 the shared data, ten files of 100,000 posts each). The model is memoized LDA with the collapsed
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import click
+from results import Cell, keep
 
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
@@ -66,6 +67,7 @@ def prepared_corpus(shared: Path, folder: Path, n_files: int) -> Path:
 @click.option("--laps", default=5)
 @click.option("--uncounted", default=2)
 @click.option("--workers", default=2)
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/dask.json.")
 def main(
     shared: Path,
     folder: Path,
@@ -77,6 +79,7 @@ def main(
     laps: int,
     uncounted: int,
     workers: int,
+    is_kept: bool,
 ) -> None:
     """Print a line for threads, one for Dask and their ratio."""
     path = prepared_corpus(shared, folder, files)
@@ -105,6 +108,10 @@ def main(
     )
     same = "the same" if runs["threads"].topics == runs["dask"].topics else "OTHER"
     click.echo(f"ratio {dask / threads:.2f}; {same} bits")
+    rows: dict[str, dict[str, Cell]] = {"threads": {"lap": threads}, "dask": {"lap": dask}}
+    rows["dask"] |= {"ratio": dask / threads, "bits": same}
+    if is_kept:
+        keep("dask", rows, ("dask", "distributed"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measure how well a mixture of patches denoises the images of BSD68, and how long an image takes.
 
-    OMP_NUM_THREADS=1 python benchmarks/denoising.py --mixture RUN
+    OMP_NUM_THREADS=1 python benchmarks/denoising.py --mixture RUN --keep
     OMP_NUM_THREADS=1 python benchmarks/denoising.py --mixture prior.npz
     OMP_NUM_THREADS=1 python benchmarks/denoising.py --components 200 --laps 15 --save prior.npz
     python benchmarks/denoising.py --mixture prior.npz --images 20 --pictures pictures
@@ -24,6 +24,7 @@ from typing import NamedTuple
 import click
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from results import report
 
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.corpora.projection import patch_basis, patch_projection
@@ -153,6 +154,7 @@ def measured(
 @click.option(
     "--pictures", type=click.Path(path_type=Path), help="Folder for pictures of before and after."
 )
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/denoising.json.")
 def main(
     shared: Path,
     stored: Path | None,
@@ -165,6 +167,7 @@ def main(
     seed: int,
     workers: int,
     pictures: Path | None,
+    is_kept: bool,
 ) -> None:
     """Print PSNR of noisy and denoised images, seconds, and the means."""
     data = shared / "data" / "bsds500"
@@ -188,10 +191,9 @@ def main(
         click.echo(f"{name:<17}{result.noisy:7.3f}{result.denoised:10.3f}{result.seconds:6.1f}")
         if pictures is not None:
             (pictures / f"{Path(name).stem}.png").write_bytes(picture)
-    means = Result(*np.mean(results, axis=0).tolist())
-    click.echo(
-        f"{f'mean of {n_images}':<17}{means.noisy:7.3f}{means.denoised:10.3f}{means.seconds:6.1f}"
-    )
+    means = Result(*np.mean(results, axis=0).tolist())._asdict()
+    sizes = {"images": n_images, "components": len(prior.log_weights), "sigma": sigma}
+    report("denoising", {"mean": means | sizes}, is_kept)
 
 
 if __name__ == "__main__":

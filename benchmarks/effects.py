@@ -1,8 +1,8 @@
 """How often intervals of formulas, and errors over runs, hold the truth.
 
-python benchmarks/effects.py formulas
-python benchmarks/effects.py correlated
-python benchmarks/effects.py runs
+python benchmarks/effects.py formulas --documents 600,2000 --keep    # in results/effects.json
+python benchmarks/effects.py correlated --keep                       # in correlations.json
+python benchmarks/effects.py runs --keep                             # in effects-over-runs.json
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import NamedTuple
 import click
 import numpy as np
 import pyarrow as pa
+from prevalence import draw_documents
+from results import report
 from scipy.sparse import csr_array
 
-from benchmarks.prevalence import draw_documents
 from sparsetopics import LDA
 from sparsetopics.answers.compared import formula_effects, topics_like
 from sparsetopics.answers.formula import design_of, natural_spline
@@ -44,6 +45,8 @@ FORMULAS = {
 }
 SECTIONS = ("a", "b", "c")
 COMMON = 0.01  # mean share of a topic
+
+kept = click.option("--keep", "is_kept", is_flag=True, help="Write a file of results.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,47 +96,55 @@ def main() -> None:
 # --- topics as given ------------------------------------------------------------------------------
 @main.command()
 @click.option("--draws", default=500)
-@click.option("--documents", default=600)
+@click.option("--documents", default="600")
 @click.option("--topics", "n_topics", default=10)
 @click.option("--words", default=500)
 @click.option("--eta", default=0.1)
-def formulas(draws: int, documents: int, n_topics: int, words: int, eta: float) -> None:
+@kept
+def formulas(
+    draws: int, documents: str, n_topics: int, words: int, eta: float, is_kept: bool
+) -> None:
     """Print the share of 95 % intervals that hold the truth, of coefficients and of shares."""
-    click.echo(
-        "| formula | documents | topics | coefficients | common | shares | common | lowest |"
-    )
-    click.echo(f"|{8 * '---|'}")
-    for number, (kind, formula) in enumerate(FORMULAS.items()):
-        rng = np.random.default_rng([number, documents])
-        topic_word = topics(rng, n_topics, words, eta)
-        held: dict[str, list[dict[object, FloatArray]]] = defaultdict(list)
-        base = rng.dirichlet(np.full(n_topics, 2.0))
-        ends = rng.dirichlet(10 * base + 0.3, (len(SECTIONS), 2))
-        for _ in range(draws):
-            true, fields = _drawn_means(rng, kind, ends, documents)
-            proportions = rng.standard_gamma(3.0 * true)
-            proportions /= proportions.sum(axis=1, keepdims=True)
-            sizes = rng.integers(50, 200, documents)
-            batch = draw_documents(rng, proportions, np.cumsum(topic_word, axis=1), sizes)
-            corpus = corpus_of(batch, fields, words)
-            design = design_of(formula, corpus)
-            found = formula_effects(model_of(topic_word), corpus, design)
-            beta = np.linalg.lstsq(design.rows, true)[0]
-            held["coefficients"].append(dict(enumerate(_holds(found.coefficients, beta))))
-            places = (  # years differ between draws, and the values of a score in all
-                number if kind == "linear" else tuple(point.items())
-                for number, point in enumerate(design.points)
-            )
-            holds = _holds(found.estimates, design.contrasts @ beta)
-            held["shares"].append(dict(zip(places, holds, strict=True)))
-        common = true.mean(axis=0) >= COMMON
-        of = {name: _means(own) for name, own in held.items()}
-        cells = [kind, f"{documents:,}", n_topics]
-        cells += [
-            f"{each:.3f}" for own in of.values() for each in (own.mean(), own[:, common].mean())
-        ]
-        lowest = min(own[:, common].min() for own in of.values())
-        click.echo(f"| {' | '.join(map(str, [*cells, f'{lowest:.3f}']))} |")
+    rows = {}
+    for n in map(int, documents.split(",")):
+        for number, kind in enumerate(FORMULAS):
+            rng = np.random.default_rng([number, n])
+            topic_word = topics(rng, n_topics, words, eta)
+            rows[f"{kind}/{n}"] = _held_by_formula(rng, kind, topic_word, draws, n)
+    report("effects", rows, is_kept)
+
+
+def _held_by_formula(
+    rng: np.random.Generator, kind: str, topic_word: FloatArray, draws: int, documents: int
+) -> dict[str, float]:
+    """Of all topics, of common ones, and the lowest of a common topic and number."""
+    held: dict[str, list[dict[object, FloatArray]]] = defaultdict(list)
+    base = rng.dirichlet(np.full(len(topic_word), 2.0))
+    ends = rng.dirichlet(10 * base + 0.3, (len(SECTIONS), 2))
+    for _ in range(draws):
+        true, fields = _drawn_means(rng, kind, ends, documents)
+        proportions = rng.standard_gamma(3.0 * true)
+        proportions /= proportions.sum(axis=1, keepdims=True)
+        sizes = rng.integers(50, 200, documents)
+        batch = draw_documents(rng, proportions, np.cumsum(topic_word, axis=1), sizes)
+        corpus = corpus_of(batch, fields, topic_word.shape[1])
+        design = design_of(FORMULAS[kind], corpus)
+        found = formula_effects(model_of(topic_word), corpus, design)
+        beta = np.linalg.lstsq(design.rows, true)[0]
+        held["coefficients"].append(dict(enumerate(_holds(found.coefficients, beta))))
+        places = (  # years differ between draws, and the values of a score in all
+            number if kind == "linear" else tuple(point.items())
+            for number, point in enumerate(design.points)
+        )
+        holds = _holds(found.estimates, design.contrasts @ beta)
+        held["shares"].append(dict(zip(places, holds, strict=True)))
+    common = true.mean(axis=0) >= COMMON
+    row: dict[str, float] = {}
+    for name, drawn in held.items():
+        own = _means(drawn)
+        row |= {name: float(own.mean()), f"{name}_common": float(own[:, common].mean())}
+        row["lowest"] = min(row.get("lowest", 1.0), float(own[:, common].min()))
+    return row
 
 
 def _drawn_means(
@@ -177,10 +188,10 @@ def _holds(found: Estimates, truth: FloatArray) -> FloatArray:
 @click.option("--draws", default=500)
 @click.option("--topics", "n_topics", default=8)
 @click.option("--words", default=500)
-def correlated(draws: int, n_topics: int, words: int) -> None:
+@kept
+def correlated(draws: int, n_topics: int, words: int, is_kept: bool) -> None:
     """Print the share of 95 % intervals that hold the correlation of two topics."""
-    click.echo("| documents | tokens | intervals | lowest of a pair | bias | bias of estimates |")
-    click.echo(f"|{6 * '---|'}")
+    rows = {}
     pairs = np.triu_indices(n_topics, 1)
     for documents, most in ((800, 100), (800, 400), (5000, 100)):
         rng = np.random.default_rng([documents, most])
@@ -201,9 +212,13 @@ def correlated(draws: int, n_topics: int, words: int) -> None:
             own = document_estimates(word_shares(batch, words)[0], projection)
             naive.append(np.corrcoef(own.T)[pairs] - truth)
         shares = np.mean(held, axis=0)
-        bias = (f"{np.abs(np.mean(each, axis=0)).mean():.3f}" for each in (errors, naive))
-        cells = [f"{documents:,}", f"{most // 5}–{most}", f"{shares.mean():.3f}"]
-        click.echo(f"| {' | '.join([*cells, f'{shares.min():.3f}', *bias])} |")
+        rows[f"{documents}/{most // 5}-{most}"] = {
+            "intervals": float(shares.mean()),
+            "lowest": float(shares.min()),
+            "bias": float(np.abs(np.mean(errors, axis=0)).mean()),
+            "bias_of_estimates": float(np.abs(np.mean(naive, axis=0)).mean()),
+        }
+    report("correlations", rows, is_kept)
 
 
 def _correlated(
@@ -233,23 +248,25 @@ SETTINGS = [
     Setting(30, 2000, 0.2, 2000, 1.2),
 ]
 N_CAUSES = 3
+OVER_RUNS = ("known", "one", "consensus", "over", "width", "width_over")
 
 
 @main.command()
 @click.option("--draws", default=20)
 @click.option("--runs", "n_runs", default=5)
-def runs(draws: int, n_runs: int) -> None:
+@kept
+def runs(draws: int, n_runs: int, is_kept: bool) -> None:
     """Print the share of 95 % intervals that hold the truth if topics are learned by LDA."""
-    heads = "topics words η documents spread of known one consensus over width width-over"
-    click.echo(f"| {' | '.join(heads.split())} |")
-    click.echo(f"|{11 * '---|'}")
+    kept_rows = {}
     for number, setting in enumerate(SETTINGS):
         held: dict[str, list[list[float]]] = defaultdict(list)
         for draw in range(draws):
             _one_draw(np.random.default_rng([number, draw]), setting, n_runs, held)
         for name, rows in held.items():
-            cells = [*setting, name, *(f"{each:.3f}" for each in np.mean(rows, axis=0))]
-            click.echo(f"| {' | '.join(map(str, cells))} |")
+            means = np.mean(rows, axis=0).tolist()
+            place = f"{setting.n_topics}/{setting.word_concentration}/{name}"
+            kept_rows[place] = dict(zip(OVER_RUNS, means, strict=True))
+    report("effects-over-runs", kept_rows, is_kept)
 
 
 def _one_draw(
@@ -296,7 +313,7 @@ def _one_draw(
         difference = truth[1] - truth[0]
         for name, own, true in (
             ("shares", shares, truth),
-            ("~ section", Estimates(*(each[1:] for each in effects)), difference[None]),
+            ("section", Estimates(*(each[1:] for each in effects)), difference[None]),
         ):
             low, high = own.interval(-1.0, 1.0)
             low, high = low[:, order], high[:, order]

@@ -1,6 +1,6 @@
 """Measure topics that begin with lists of words, beside free ones and topica's.
 
-    python benchmarks/guided.py --data 20news,reuters,m10,reddit --seeds 0,1,2,3,4
+    python benchmarks/guided.py --data 20news,reuters,m10,reddit --seeds 0,1,2,3,4 --keep
     python benchmarks/guided.py --data m10 --seeds 0,1 --peers PYTHON-WITH-TOPICA
     python benchmarks/guided.py --data 20news --seeds 0 --peers PYTHON-WITH-TOPICA --sweeps 100
 
@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 
 import click
 import numpy as np
+from results import over_runs, report
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
@@ -214,11 +215,13 @@ def peer(
 @click.option("--seeds", default="0")
 @click.option("--peers", help="Python of an environment with topica.")
 @click.option("--sweeps", type=int, help="Of topica, if not its own number.")
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/guided.json.")
 def main(
     shared: Path, names: str, model: str, n_topics: int, seeds: str, peers: str | None,
-    sweeps: int | None,
+    sweeps: int | None, is_kept: bool,
 ) -> None:  # fmt: skip
-    """Print a JSON row for each model."""
+    """Print a JSON row for each model, and means over seeds with the smallest and the largest."""
+    runs: dict[str, list[dict[str, Any]]] = {}
     for name in names.split(","):
         data = read(shared, name)
         ours(data, "lda", 10, 0, None)  # compile
@@ -232,6 +235,8 @@ def main(
                     row = ours(data, model, n_topics, seed, guides[way])
                 about = {"data": name, "model": model, "way": way, "seed": seed}
                 click.echo(json.dumps(about | row))
+                runs.setdefault(f"{name}/{way}", []).append(row)
+    report("guided", {way: over_runs(rows) for way, rows in runs.items()}, is_kept)
 
 
 if __name__ == "__main__":

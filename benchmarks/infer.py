@@ -2,8 +2,7 @@
 
     sparsetopics ingest ../shared/data/reddit1m/*.jsonl.gz --out reddit
     sparsetopics train reddit --model lda --topics 100 --laps 2 --out run
-    OMP_NUM_THREADS=1 python benchmarks/infer.py --corpus reddit --run run
-    OMP_NUM_THREADS=1 python benchmarks/infer.py --drawn 30000000 --run run
+    OMP_NUM_THREADS=1 python benchmarks/infer.py --corpus reddit --drawn 30000000 --run run --keep
 
 The corpus is read one row group at a time, as by ``sparsetopics infer``. Only inference is timed:
 reading is measured apart, and writing is left out. Of several rounds over the corpus, the median
@@ -26,6 +25,7 @@ from typing import NamedTuple
 import click
 import numpy as np
 import pyarrow as pa
+from results import Cell, report
 
 from sparsetopics import infer_batches
 from sparsetopics.corpora.corpus import Corpus
@@ -81,8 +81,8 @@ def drawn_posts(run: Run[TopicPosterior]) -> list[pa.RecordBatch]:
     return batches
 
 
-def answer_posts(path: Path, n_posts: int, top: int | None) -> None:
-    """Print the speed of ``infer_batches``, and peak memory after a tenth and at the end."""
+def answer_posts(path: Path, n_posts: int, top: int | None) -> dict[str, Cell]:
+    """The speed of ``infer_batches``, and peak memory after a tenth and at the end."""
     posts = drawn_posts(load_run(path, TopicPosterior))
     answer = infer_batches(path, "body", top=top)
     list(answer([posts[0][:N_WARMUP]]))
@@ -95,35 +95,21 @@ def answer_posts(path: Path, n_posts: int, top: int | None) -> None:
     for batch in answer(batches()):
         n_answered += len(batch)
         if len(peaks) < 10 * n_answered // n_posts:
-            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+            peaks.append(peak_gb())
     cpu, wall = time.process_time() - began, time.perf_counter() - began_wall
-    click.echo(
-        f"{n_answered:,} posts, {cpu:.1f} CPU s, {wall:.1f} s; {n_answered / cpu:,.0f} posts per "
-        f"CPU s; peak {peaks[0]:.3f} GB after a tenth, {peaks[-1]:.3f} GB at the end"
-    )
+    return {
+        "documents": n_answered,
+        **{"cpu": cpu, "wall": wall, "speed": n_answered / cpu},
+        **{"peak_gb_after_a_tenth": peaks[0], "peak_gb": peaks[-1]},
+    }
 
 
-@click.command()
-@click.option("--corpus", "folder", type=click.Path(exists=True, path_type=Path))
-@click.option("--drawn", type=int, help="Answer this many drawn posts by infer_batches instead.")
-@click.option("--top", type=int, help="Topics to list for each drawn post. Default: proportions.")
-@click.option("--run", "path", type=click.Path(exists=True, path_type=Path), required=True)
-@click.option("--rounds", default=3)
-@click.option("--workers", default=1)
-def main(
-    folder: Path | None,
-    drawn: int | None,
-    top: int | None,
-    path: Path,
-    rounds: int,
-    workers: int,
-) -> None:
-    """Print CPU seconds of inference and documents per second."""
-    if drawn is not None:
-        answer_posts(path, drawn, top)
-        return
-    if folder is None:
-        raise click.UsageError("Give --corpus or --drawn.")
+def peak_gb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+def infer_corpus(folder: Path, path: Path, rounds: int, workers: int) -> dict[str, Cell]:
+    """The speed of inference, the median of rounds."""
     run, corpus = load_run(path, TopicPosterior), Corpus.open(folder)
     run.reading(corpus, str(folder))
     model, n_docs = run.model, corpus.n_docs
@@ -131,19 +117,36 @@ def main(
     topic_proportions(few, model.topic_word_mean, model.doc_concentration, workers=workers)
     done = [one_round(corpus, model, workers) for _ in range(rounds)]
     cpu, wall = (statistics.median(values) for values in list(zip(*done, strict=True))[:2])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    click.echo(
-        f"{n_docs:,} documents, {corpus.n_tokens:,.0f} tokens, K = {model.n_topics}, "
-        f"{workers} worker(s)"
-    )
-    click.echo(
-        f"inference {cpu:.2f} CPU s ({min(done).cpu:.2f} to {max(done).cpu:.2f}), {wall:.2f} s; "
-        f"{n_docs / cpu:,.0f} documents per CPU s, {n_docs / wall:,.0f} per s"
-    )
-    click.echo(
-        f"reading {min(each.reading for each in done):.2f} CPU s; peak {peak:.2f} GB; "
-        f"mean of the largest shares {done[0].largest_shares / n_docs:.6f}"
-    )
+    return {
+        **{"documents": n_docs, "tokens": int(corpus.n_tokens), "topics": model.n_topics},
+        **{"cpu": cpu, "cpu_least": min(done).cpu, "cpu_most": max(done).cpu, "wall": wall},
+        **{"speed": n_docs / cpu, "speed_wall": n_docs / wall},
+        **{"reading": min(each.reading for each in done), "peak_gb": peak_gb()},
+        "largest_share": done[0].largest_shares / n_docs,
+    }
+
+
+@click.command()
+@click.option("--corpus", "folder", type=click.Path(exists=True, path_type=Path))
+@click.option("--drawn", type=int, help="Answer this many drawn posts by infer_batches.")
+@click.option("--top", type=int, help="Topics to list for each drawn post. Default: proportions.")
+@click.option("--run", "path", type=click.Path(exists=True, path_type=Path), required=True)
+@click.option("--rounds", default=3)
+@click.option("--workers", default=1)
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/infer.json.")
+def main(
+    folder: Path | None, drawn: int | None, top: int | None, path: Path, rounds: int,
+    workers: int, is_kept: bool,
+) -> None:  # fmt: skip
+    """Print CPU seconds of inference and documents per CPU second."""
+    if drawn is None and folder is None:
+        raise click.UsageError("Give --corpus or --drawn.")
+    rows: dict[str, dict[str, Cell]] = {}
+    if folder is not None:
+        rows[folder.name] = infer_corpus(folder, path, rounds, workers)
+    if drawn is not None:
+        rows["drawn"] = answer_posts(path, drawn, top)
+    report("infer", rows, is_kept)
 
 
 if __name__ == "__main__":

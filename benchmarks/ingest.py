@@ -1,18 +1,19 @@
 """Compare throughput and memory of ingest with scikit-learn's CountVectorizer, in one call.
 
-    python benchmarks/ingest.py --data FOLDER [--workers 2]
-    python benchmarks/ingest.py --data FOLDER --repeats 3
-    python benchmarks/ingest.py --data FOLDER --repeats 7 --keep text,year,venue
-    python benchmarks/ingest.py --data FOLDER --repeats 21 --lemmas en
+    python benchmarks/ingest.py --keep --data FOLDER FOLDER        # in results/ingest.json
+    python benchmarks/ingest.py --keep --data FOLDER --repeats 3   # in ingest-threads.json
+    python benchmarks/ingest.py --keep --data FOLDER --repeats 7 --fields text,year,venue
+    python benchmarks/ingest.py --keep --data FOLDER --repeats 21 --lemmas en
 
 FOLDER holds JSON lines with a field ``text`` (.jsonl or .jsonl.gz). With ``--repeats``, a file of
 any format may be named instead. Each contender runs in its own process, which reads the files
-itself. MB are megabytes of decoded text, and CPU seconds those of all threads. "Whole process"
-includes the start of the process and, for CountVectorizer, reading the files. The ingest call
-reads, tokenises and writes the corpus; ``fit_transform`` has its texts in memory. With
-``--repeats``, the script compares one thread with ``--workers`` threads instead, in turn, in a
-process that has already loaded its libraries and kernels. With ``--keep`` or ``--lemmas`` too, it
-compares one thread with and without these options; the dictionary is loaded before.
+itself. MB are megabytes of decoded text, and CPU seconds those of all threads; "speed" is MB per
+CPU second. "process" and "count-vectorizer" include the start of the process and, for
+CountVectorizer, reading the files. The ingest "call" reads, tokenises and writes the corpus;
+"fit-transform" has its texts in memory. With ``--repeats``, the script compares one thread with
+``--workers`` threads instead, in turn, in a process that has already loaded its libraries and
+kernels. With ``--fields`` or ``--lemmas`` too, it compares one thread with and without these
+options, for ``ingest-fields.json`` and ``ingest-lemmas.json``; the dictionary is loaded before.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import Any, NamedTuple
 
 import psutil
 import pyarrow.compute as pc
+from results import Rows, report
 
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.readers.formats import find_collection
@@ -64,12 +66,12 @@ def _megabytes(files: list[Path]) -> float:
 
 
 def run_ingest(
-    files: list[Path], workers: int, keep: tuple[str, ...] = (), lemmas: str | None = None
+    files: list[Path], workers: int, fields: tuple[str, ...] = (), lemmas: str | None = None
 ) -> float:
     """Everything: read, tokenise, count, prune, write."""
     options = IngestOptions(
         where=Workplace(workers=workers),
-        read=ReadOptions(keep=keep),
+        read=ReadOptions(keep=fields),
         tokenizer=TokenizerOptions(lemmas=lemmas),
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -121,7 +123,7 @@ def _resident_bytes(tree: psutil.Process) -> int:
         return 0
 
 
-def print_threads(files: list[Path], workers: int, repeats: int, megabytes: float) -> None:
+def of_threads(files: list[Path], workers: int, repeats: int, megabytes: float) -> Rows:
     """Medians of calls in this process."""
     calls: dict[int, list[tuple[float, float]]] = {1: [], workers: []}
     for _ in range(repeats):
@@ -129,60 +131,80 @@ def print_threads(files: list[Path], workers: int, repeats: int, megabytes: floa
             start = time.perf_counter()
             cpu = run_ingest(files, n_threads)
             taken.append((time.perf_counter() - start, cpu))
-    print(f"{'threads':>8}{'wall s':>8}{'CPU s':>8}{'MB/CPU s':>10}")
+    rows = {}
     for n_threads, taken in calls.items():
         wall, cpu = map(statistics.median, zip(*taken, strict=True))
-        print(f"{n_threads:>8}{wall:>8.2f}{cpu:>8.2f}{megabytes / cpu:>10.1f}")
+        rows[str(n_threads)] = {"mb": megabytes, "wall": wall, "cpu": cpu, "speed": megabytes / cpu}
+    return rows
 
 
-def print_compared(
-    files: list[Path], keep: tuple[str, ...], lemmas: str | None, repeats: int
-) -> None:
+def of_options(
+    files: list[Path], fields: tuple[str, ...], lemmas: str | None, repeats: int
+) -> Rows:
     """Medians of calls in this process without and with options, in turn, and of their ratios."""
-    run_ingest(files[:1], 1, keep, lemmas)
-    turns = [(run_ingest(files, 1), run_ingest(files, 1, keep, lemmas)) for _ in range(repeats)]
+    run_ingest(files[:1], 1, fields, lemmas)
+    turns = [(run_ingest(files, 1), run_ingest(files, 1, fields, lemmas)) for _ in range(repeats)]
     without, own = map(statistics.median, zip(*turns, strict=True))
     ratio = statistics.median(own / plain for plain, own in turns)
-    print(f"CPU s: {without:.3f} without, {own:.3f} with; {ratio:.3f} times")
+    return {"without": {"cpu": without}, "with": {"cpu": own, "ratio": ratio}}
+
+
+def of_contenders(files: list[Path], workers: int, megabytes: float) -> Rows:
+    """Whole processes, and the calls in them."""
+    ours = measure(run_ingest, files, workers)
+    theirs = measure(run_count_vectorizer, files, 1)
+    return {
+        name: {
+            "mb": megabytes,
+            "cpu": seconds,
+            "speed": megabytes / seconds,
+            "wall": usage.wall_seconds,
+            "peak_mb": usage.peak_megabytes,
+        }
+        for name, seconds, usage in (
+            ("process", ours.cpu_seconds, ours),
+            ("call", ours.inner_cpu_seconds, ours),
+            ("count-vectorizer", theirs.cpu_seconds, theirs),
+            ("fit-transform", theirs.inner_cpu_seconds, theirs),
+        )
+    }
+
+
+def files_of(data: Path, is_repeated: bool) -> list[Path]:
+    """The files of a folder, or the file itself."""
+    files = sorted([*data.glob("*.jsonl"), *data.glob("*.jsonl.gz")])
+    if is_repeated and data.is_file():
+        files = [data]
+    if not files:
+        raise SystemExit(f"{data}: found no .jsonl or .jsonl.gz file")
+    return files
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of .jsonl[.gz] files")
+    parser.add_argument("--data", type=Path, required=True, nargs="+", help=".jsonl[.gz] files")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeats", type=int, help="time ingest alone, so many times")
-    parser.add_argument("--keep", help="with --repeats: compare ingest with and without fields")
+    parser.add_argument("--fields", help="with --repeats: compare ingest with and without fields")
     parser.add_argument("--lemmas", help="with --repeats: compare ingest with and without lemmas")
+    parser.add_argument("--keep", action="store_true", help="write a file of results")
     options = parser.parse_args()
-    files = sorted([*options.data.glob("*.jsonl"), *options.data.glob("*.jsonl.gz")])
-    if options.repeats is not None and options.data.is_file():
-        files = [options.data]
-    if not files:
-        raise SystemExit(f"{options.data}: found no .jsonl or .jsonl.gz file")
-    megabytes = _megabytes(files)
-    run_ingest(files[:1], 1)  # compile, so that the kernels come from the cache below
-
-    print(f"{options.data}: {megabytes:.1f} MB of text, {options.workers} workers")
-    if options.repeats is not None and (options.keep or options.lemmas):
-        keep = tuple(options.keep.split(",")) if options.keep else ()
-        print_compared(files, keep, options.lemmas, options.repeats)
-        return
-    if options.repeats is not None:
-        print_threads(files, options.workers, options.repeats, megabytes)
-        return
-    print(f"{'':<36}{'CPU s':>8}{'MB/CPU s':>10}{'wall s':>8}{'peak MB':>9}")
-    ours = measure(run_ingest, files, options.workers)
-    theirs = measure(run_count_vectorizer, files, 1)
-    for name, seconds, usage in (
-        ("sparsetopics, whole process", ours.cpu_seconds, ours),
-        ("sparsetopics, ingest call", ours.inner_cpu_seconds, ours),
-        ("CountVectorizer, whole process", theirs.cpu_seconds, theirs),
-        ("CountVectorizer, fit_transform call", theirs.inner_cpu_seconds, theirs),
-    ):
-        print(
-            f"{name:<36}{seconds:>8.2f}{megabytes / seconds:>10.1f}"
-            f"{usage.wall_seconds:>8.1f}{usage.peak_megabytes:>9.0f}"
-        )
+    fields = tuple(options.fields.split(",")) if options.fields else ()
+    name, rows = "ingest", {}
+    for data in options.data:
+        files = files_of(data, options.repeats is not None)
+        megabytes = _megabytes(files)
+        run_ingest(files[:1], 1)  # compile, so that the kernels come from the cache below
+        if options.repeats is None:
+            found = of_contenders(files, options.workers, megabytes)
+        elif fields or options.lemmas:
+            name = "ingest-fields" if fields else "ingest-lemmas"
+            found = of_options(files, fields, options.lemmas, options.repeats)
+        else:
+            name = "ingest-threads"
+            found = of_threads(files, options.workers, options.repeats, megabytes)
+        rows |= {f"{data.name}/{what}": row for what, row in found.items()}
+    report(name, rows, options.keep, ("scikit-learn",))
 
 
 if __name__ == "__main__":

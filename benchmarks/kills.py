@@ -1,6 +1,6 @@
 """Check that a run that is killed again and again ends with the bytes of an uninterrupted one.
 
-    python benchmarks/kills.py CORPUS --times 50
+    python benchmarks/kills.py CORPUS --times 50 --keep
     python benchmarks/kills.py --every-write
 
 The first command kills training at random moments. It trains an HDP without interruption, then
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from results import report
 
 EVERY_WRITE = Path(__file__).parents[1] / "tests" / "write_kills.py"
 PROGRAM = [sys.executable, "-m", "sparsetopics.cli"]
@@ -97,34 +98,43 @@ def killed_run(corpus: Path, run: Path, laps: int, longest: float, rng: random.R
 @click.option("--times", default=50, help="Smallest number of kills.")
 @click.option("--laps", default=12)
 @click.option("--seed", default=0)
-def main(corpus: Path | None, every_write: bool, times: int, laps: int, seed: int) -> None:
-    """Print a line for each run, and what differs."""
+@click.option(
+    "--keep", "is_kept", is_flag=True, help="Write results/kills.json, of random moments."
+)
+def main(
+    corpus: Path | None, every_write: bool, times: int, laps: int, seed: int, is_kept: bool
+) -> None:
+    """Print a line for each run and what differs, and sums over runs."""
     if every_write:
         with tempfile.TemporaryDirectory() as folder:
             raise SystemExit(subprocess.call([sys.executable, str(EVERY_WRITE), folder]))
     if corpus is None:
         raise click.UsageError("Give a CORPUS, or --every-write.")
-    rng, n_kills = random.Random(seed), 0
+    rng, row = random.Random(seed), dict.fromkeys(("kills", "runs", "laps_lost", "differing"), 0)
     with tempfile.TemporaryDirectory() as scratch:
         whole = Path(scratch) / "whole"
         began = time.perf_counter()
         subprocess.run(command(corpus, whole, laps), check=True, stdout=subprocess.DEVNULL)
         seconds = time.perf_counter() - began
         wanted = contents(whole)
-        while n_kills < times:
+        while row["kills"] < times:
             run = Path(scratch) / "killed"
             course = killed_run(corpus, run, laps, 1.2 * seconds, rng)
-            n_kills += course.n_kills
+            row["kills"] += course.n_kills
+            row["runs"] += 1
+            row["laps_lost"] += course.n_laps_lost
             found = contents(run)
             differing = sorted(
                 name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name)
             )
+            row["differing"] += len(differing)
             strangers = sorted(path.name for path in Path(scratch).iterdir())
             click.echo(
-                f"{n_kills:>4} kills; laps lost {course.n_laps_lost}; files that differ: "
+                f"{row['kills']:>4} kills; laps lost {course.n_laps_lost}; files that differ: "
                 f"{', '.join(differing) or 'none'}; beside the run: {', '.join(strangers)}"
             )
             subprocess.run(["rm", "-r", str(run)], check=True)
+    report("kills", {"random": row}, is_kept)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Measure what lemmas do to the vocabulary of a text, and to the names in it.
 
-    python benchmarks/lemmas.py --language es quijote.txt --names quijote.names
+    python benchmarks/lemmas.py es:quijote.txt de:werther.txt --keep    # in results/lemmas.json
 
-Paragraphs of the text, divided by empty lines, are documents. ``--names`` has the commonest proper
-nouns in lower case, one a line, chosen by hand. A name counts as changed if most of its occurrences
-get another lemma.
+Paragraphs of a text, divided by empty lines, are documents. ``quijote.names``, if there is such a
+file, has the commonest proper nouns in lower case, one a line, chosen by hand. A name
+counts as changed if most of its occurrences get another lemma.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pyarrow as pa
+from results import report
 
 from sparsetopics import Corpus
 from sparsetopics.base.errors import SparsetopicsWarning
@@ -47,23 +48,31 @@ def changed_names(texts: list[str], language: str, names: list[str]) -> tuple[li
     return changed, len(commonest)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("text", type=Path)
-    parser.add_argument("--language", required=True)
-    parser.add_argument("--names", type=Path)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", SparsetopicsWarning)
-    paragraphs = options.text.read_text("utf-8").split("\n\n")
+def row_of(path: Path, language: str) -> dict[str, float]:
+    """Words and lemmas of a text, and what becomes of names."""
+    paragraphs = path.read_text("utf-8").split("\n\n")
     texts = [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip()]
     without = len(Corpus.from_texts(texts).vocabulary)
-    own = len(Corpus.from_texts(texts, lemmas=options.language).vocabulary)
-    print(f"{options.text.name}: {without:,} words, {own:,} lemmas: {1 - own / without:.1%} fewer")
-    if options.names is not None:
-        names = options.names.read_text("utf-8").split()[:N_NAMES]
-        changed, n_names = changed_names(texts, options.language, names)
-        share = len(changed) / max(n_names, 1)
-        print(f"{len(changed)} of {n_names} names change, {share:.1%}: {', '.join(changed)}")
+    own = len(Corpus.from_texts(texts, lemmas=language).vocabulary)
+    row = {"words": without, "lemmas": own, "fewer": 1 - own / without}
+    if (list_of_names := path.with_suffix(".names")).exists():
+        names = list_of_names.read_text("utf-8").split()[:N_NAMES]
+        changed, n_names = changed_names(texts, language, names)
+        print(f"{path.name}: {', '.join(changed)}")
+        row |= {"changed": len(changed), "names": n_names}
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("texts", nargs="+", metavar="LANGUAGE:TEXT")
+    parser.add_argument("--keep", action="store_true", help="write results/lemmas.json")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", SparsetopicsWarning)
+    rows = {}
+    for language, path in (text.split(":", 1) for text in options.texts):
+        rows[Path(path).stem] = row_of(Path(path), language)
+    report("lemmas", rows, options.keep, ("simplemma",))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """How often intervals of prevalence hold the truth, and what ten million documents take.
 
-python benchmarks/prevalence.py coverage
+python benchmarks/prevalence.py coverage --keep    # in results/prevalence.json
 python benchmarks/prevalence.py coverage --draws 50 --peer
 python benchmarks/prevalence.py coverage --draws 100 --run news-run
-python benchmarks/prevalence.py memory
+python benchmarks/prevalence.py memory --keep      # in prevalence-memory.json
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import click
 import numpy as np
+from results import Cell, report
 
 from sparsetopics.answers.prevalence import grouped_documents
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
@@ -58,6 +59,7 @@ SETTINGS = [
     Setting(30, 2000, 0.05, 3.0, (50, 100), (200, 2000)),
     Setting(30, 2000, 0.5, 3.0, (50, 100), (200, 2000)),
 ]
+kept = click.option("--keep", "is_kept", is_flag=True, help="Write a file of results.")
 OF_RUN = Setting(0, 0, 0.0, 1.0, (50, 300), (200, 1000, 2000))
 
 
@@ -73,11 +75,15 @@ def main() -> None:
 @click.option("--alpha", default=0.5, help="Total α of the model that infers documents.")
 @click.option("--run", type=click.Path(path_type=Path), help="Take the topics of this run instead.")
 @click.option("--peer", is_flag=True, help="Let topica estimate differences from what is inferred.")
-def coverage(draws: int, inferred_draws: int, alpha: float, run: Path | None, peer: bool) -> None:
-    """Print the share of 95 % intervals that hold the mean from which documents were drawn."""
-    heads = "topics words η α tokens documents means common differences inferred topica seconds"
-    click.echo(f"| {' | '.join(heads.split())} |")
-    click.echo(f"|{12 * '---|'}")
+@kept
+def coverage(
+    draws: int, inferred_draws: int, alpha: float, run: Path | None, peer: bool, is_kept: bool
+) -> None:
+    """Print the share of 95 % intervals that hold the mean from which documents were drawn.
+
+    A row is named by the number of topics, η and α of its setting.
+    """
+    rows = {}
     for number, setting in enumerate(SETTINGS if run is None else [OF_RUN]):
         rng = np.random.default_rng(number)
         if run is None:
@@ -90,13 +96,11 @@ def coverage(draws: int, inferred_draws: int, alpha: float, run: Path | None, pe
         held = _Coverage(setting, topic_word, alpha, rng, with_peer=peer)
         for draw in range(draws):
             held.draw(with_inference=draw < inferred_draws)
-        sizes = " ".join(map(str, setting.n_documents))
-        cells = [
-            *topic_word.shape, setting.word_concentration or "run", setting.doc_concentration,
-            "{}–{}".format(*setting.n_tokens), sizes, *held.shares(),
-            f"{time.perf_counter() - began:.0f}",
-        ]  # fmt: skip
-        click.echo(f"| {' | '.join(map(str, cells))} |")
+        eta = setting.word_concentration or "run"
+        rows[f"{len(topic_word)}/{eta}/{setting.doc_concentration:g}"] = held.shares() | {
+            "seconds": time.perf_counter() - began
+        }
+    report("prevalence", rows, is_kept, ("topica",) if peer else ())
 
 
 class _Coverage:
@@ -145,17 +149,18 @@ class _Coverage:
         truth = self.truth[self.pairs[:, 0]] - self.truth[self.pairs[:, 1]]
         self.differences.append((found.low <= truth) & (truth <= found.high))
 
-    def shares(self) -> list[str]:
+    def shares(self) -> dict[str, Cell]:
         """Of all means, of those of common topics (and the lowest of one), and so on."""
         means, common = np.mean(self.means, axis=0), self.truth >= COMMON_SHARE
         differences = np.mean(self.differences, axis=0)
-        return [
-            f"{means.mean():.3f}",
-            f"{means[common].mean():.3f} ({means[common].min():.2f})",
-            f"{differences.mean():.3f}",
-            f"{np.mean(self.inferred):.3f}" if self.inferred else "",
-            f"{np.mean(self.of_peer):.3f}" if self.of_peer else "",
-        ]
+        return {
+            "means": float(means.mean()),
+            "common": float(means[common].mean()),
+            "lowest": float(means[common].min()),
+            "differences": float(differences.mean()),
+            "inferred": float(np.mean(self.inferred)) if self.inferred else None,
+            "topica": float(np.mean(self.of_peer)) if self.of_peer else None,
+        }
 
     def _documents(self, group: int, n_documents: int) -> DocumentBatch:
         proportions = self.rng.dirichlet(
@@ -234,7 +239,8 @@ TOPICS_EACH = 3  # of a document
 @click.option("--topics", default=100)
 @click.option("--words", default=50_000)
 @click.option("--workers", default=1)
-def memory(documents: int, topics: int, words: int, workers: int) -> None:
+@kept
+def memory(documents: int, topics: int, words: int, workers: int, is_kept: bool) -> None:
     """Draw documents while they are read, by 50 groups and 24 months; print time and memory."""
     rng = np.random.default_rng(0)
     posterior = rng.gamma(0.05, 1e4, (topics, words)) + 0.1
@@ -246,19 +252,24 @@ def memory(documents: int, topics: int, words: int, workers: int) -> None:
     names = [f"w{number:05}" for number in range(words)]
     known = np.ones(words, np.int64)
     corpus = Corpus(Vocabulary(tuple(names), known, known), groups)
-    before, began = _peak(), time.perf_counter()
+    before, began, began_cpu = _peak(), time.perf_counter(), time.process_time()
     grouping = DrawnGrouping("label", Over("label", "month"))
     found = grouped_documents(model, corpus, names, grouping, workers=workers).prevalence()
-    seconds = time.perf_counter() - began
-    n_rows = found.table([("", "")] * model.n_topics).num_rows
-    click.echo(
-        f"{corpus.n_docs:,} documents, {len(found.groups):,} groups, {n_rows:,} "
-        f"rows: {seconds:.0f} s, peak {_peak():,.0f} MB ({before:,.0f} MB before)"
-    )
+    seconds, cpu = time.perf_counter() - began, time.process_time() - began_cpu
+    row: dict[str, Cell] = {
+        "documents": corpus.n_docs,
+        "groups": len(found.groups),
+        "rows": found.table([("", "")] * model.n_topics).num_rows,
+        "seconds": seconds,
+        "cpu": cpu,
+        "peak_gb": _peak(),
+        "peak_before_gb": before,
+    }
+    report("prevalence-memory", {"drawn": row}, is_kept)
 
 
 def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,9 +1,9 @@
 """Compare mixtures of vectors with two estimators of scikit-learn on data as people have them.
 
-    OMP_NUM_THREADS=1 python benchmarks/real_vectors.py sets --json sets.jsonl
+    OMP_NUM_THREADS=1 python benchmarks/real_vectors.py sets --keep    # in results/vectors.json
     OMP_NUM_THREADS=1 python benchmarks/real_vectors.py sets drawn-07 iris --scaled
-    OMP_NUM_THREADS=1 python benchmarks/real_vectors.py affine --n 200
-    OMP_NUM_THREADS=1 python benchmarks/real_vectors.py large --components 8,10,12
+    OMP_NUM_THREADS=1 python benchmarks/real_vectors.py affine --keep     # in vectors-affine.json
+    OMP_NUM_THREADS=1 python benchmarks/real_vectors.py large --keep      # in vectors-large.json
     OMP_NUM_THREADS=1 python benchmarks/real_vectors.py cases ../shared/cases/vectors
 
 "ours" is ``DPGaussianMixture()``, "dp" is ``BayesianGaussianMixture`` with 15 components, and "bic"
@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 import numpy.typing as npt
+from results import report
 from scipy.optimize import linear_sum_assignment
 from sklearn import datasets, mixture
 from threadpoolctl import threadpool_limits
@@ -48,6 +49,7 @@ CLASSES = {
     "iris": 3, "wine": 3, "breast_cancer": 2, "digits": 10, "diabetes": None, "linnerud": None,
 }  # fmt: skip
 N_DRAWN = 24
+PACKAGES = ("scikit-learn",)
 NAMES = (*(f"drawn-{number:02}" for number in range(N_DRAWN)), *CLASSES)
 
 BoolArray = npt.NDArray[np.bool_]
@@ -283,6 +285,7 @@ def main() -> None:
 
 
 as_json = click.option("--json", "path", type=click.Path(path_type=Path), help="Save the rows.")
+kept = click.option("--keep", "is_kept", is_flag=True, help="Write a file of results.")
 scaled = click.option("--scaled", is_flag=True, help="Scale columns for scikit-learn.")
 
 
@@ -291,7 +294,8 @@ scaled = click.option("--scaled", is_flag=True, help="Scale columns for scikit-l
 @click.option("--seed", default=0, show_default=True, help="Of the design and of the halves.")
 @scaled
 @as_json
-def sets(names: tuple[str, ...], seed: int, scaled: bool, path: Path | None) -> None:
+@kept
+def sets(names: tuple[str, ...], seed: int, scaled: bool, path: Path | None, is_kept: bool) -> None:
     """Compare densities of held-out halves, and numbers of components, on 30 sets."""
     rows = []
     for name in names or NAMES:
@@ -304,28 +308,38 @@ def sets(names: tuple[str, ...], seed: int, scaled: bool, path: Path | None) -> 
         row |= compared(data.values[train], heldout, good, PEERS, is_scaled=scaled)
         rows.append(row)
     show(rows, PEERS, path)
-    for key, what in (("lead_value", "all rows"), ("lead_good", "good rows")):
-        n_held = sum(row[key] >= -ALLOWED for row in rows)
-        click.echo(f"lead of -{ALLOWED} or more, {what}: {n_held} of {len(rows)} (wanted 27 of 30)")
+    report("vectors", summary(rows), is_kept, PACKAGES)
+
+
+def summary(rows: list[Row]) -> dict[str, Row]:
+    """Sets with the true number, and CPU seconds in all; also with a lead of −0.02 or more."""
     drawn = [row for row in rows if row["set"] not in CLASSES]
     continuous = [row for row in drawn if row["kind"] not in ("boolean", "coin")]
+    found: dict[str, Row] = {}
     for name in ("ours", *PEERS):
         some, true = (
             sum(row[name].get("found") == row["true"] for row in part)
             for part in (continuous, drawn)
         )
-        click.echo(
-            f"{name}: true number in {true} of {len(drawn)} drawn, in {some} of {len(continuous)} "
-            f"without a Boolean; {sum(row[name].get('cpu', 0.0) for row in rows):.1f} CPU s in all"
-        )
+        seconds = sum(row[name].get("cpu", 0.0) for row in rows)
+        found[name] = {"exact": true, "drawn": len(drawn), "exact_continuous": some}
+        found[name] |= {"continuous": len(continuous), "cpu": seconds}
+    lead, good = (sum(r[key] >= -ALLOWED for r in rows) for key in ("lead_value", "lead_good"))
+    found["ours"] |= {"sets": len(rows), "lead": lead, "lead_good": good}
+    return found
 
 
 @main.command("affine")
 @click.option("--n", "n_sets", default=200, show_default=True)
 @as_json
-def affine(n_sets: int, path: Path | None) -> None:
-    """Compare the partitions of data before and after a map of the columns."""
-    rows = []
+@kept
+def affine(n_sets: int, path: Path | None, is_kept: bool) -> None:
+    """Compare the partitions of data before and after a map of the columns.
+
+    Kept are shares of sets: those with the same partition, with 0.99 of their rows, and those with
+    the true number before the map; and the mean share of rows that are in the same component.
+    """
+    rows, summaries = [], {}
     for likelihood in ("gaussian", "diagonal-gaussian"):
         found = [mapped(number, likelihood) for number in range(n_sets)]
         rows += found
@@ -334,11 +348,11 @@ def affine(n_sets: int, path: Path | None) -> None:
                 click.echo(str(row))
         same = np.array([row.get("same", 0.0) for row in found])
         n_true = sum(row.get("found") == row["true"] for row in found)
-        click.echo(
-            f"{likelihood}: the same partition of {SAME:.0%} of the rows in "
-            f"{(same >= SAME).mean():.1%} of {n_sets} sets (wanted 98 %), mean share of rows "
-            f"{same.mean():.4f}; true number before the map in {n_true}"
-        )
+        summaries[likelihood] = {
+            "sets": n_sets, "same": float((same >= SAME).mean()), "rows": float(same.mean()),
+            "exact": n_true / n_sets,
+        }  # fmt: skip
+    report("vectors-affine", summaries, is_kept, PACKAGES)
     save(rows, path)
 
 
@@ -371,7 +385,8 @@ def mapped(number: int, likelihood: str) -> Row:
 @click.option("--rows", "n_rows", default=100_000, show_default=True)
 @click.option("--components", default="8,10,12", show_default=True, help="Of GaussianMixture.")
 @as_json
-def large(n_rows: int, components: str, path: Path | None) -> None:
+@kept
+def large(n_rows: int, components: str, path: Path | None, is_kept: bool) -> None:
     """Compare seconds and densities on ten Gaussians in ten columns; a fifth more is scored."""
     peers = {"dp": dp} | {f"K={k}": finite(int(k)) for k in components.split(",") if k}
     rng = np.random.default_rng(4)
@@ -380,6 +395,8 @@ def large(n_rows: int, components: str, path: Path | None) -> None:
     row = {"set": "large", "true": 10, "rows": n_rows, "columns": 10}
     row |= compared(train, Set(more, np.zeros(len(more), bool), {}), more, peers)
     show([row], peers, path)
+    found = {name.lower(): row[name] for name in ("ours", *peers)}
+    report("vectors-large", found, is_kept, PACKAGES)
 
 
 @main.command("cases")

@@ -91,7 +91,7 @@ def over_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Means of numbers over runs, with the smallest and the largest: cpu, cpu_least, cpu_most."""
     row: dict[str, float] = {}
     for key in runs[0]:
-        values = [run[key] for run in runs if isinstance(run[key], int | float)]
+        values = [float(run[key]) for run in runs if isinstance(run[key], int | float)]
         if len(values) == len(runs):
             row |= {key: sum(values) / len(values)}
             row |= {f"{key}_least": min(values), f"{key}_most": max(values)}

@@ -1,6 +1,6 @@
 """Measure whether the cost of a document and the memory stay the same in collections of any size.
 
-    OMP_NUM_THREADS=1 python benchmarks/scale.py --documents 100000,1000000,10000000
+    OMP_NUM_THREADS=1 python benchmarks/scale.py --documents 100000,1000000,10000000 --keep
     OMP_NUM_THREADS=1 python benchmarks/scale.py --corpus reddit
 
 Short documents are drawn from 100 topics over 50,000 words and written as shards, which are
@@ -24,6 +24,7 @@ import click
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from results import Cell, keep
 
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.corpora.batching import plan_batches
@@ -147,18 +148,21 @@ def train_once(folder: str, n_topics: int, sparsity: int, laps: int, cold_every:
 
 def report(
     folder: Path, n_topics: int, sparsity: int, laps: int, cold_every: int, as_json: bool
-) -> None:
-    """One line."""
+) -> dict[str, Cell]:
+    """Print one line, and return its row."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         found = pool.apply(train_once, (str(folder), n_topics, sparsity, laps, cold_every))
+    speed, share = found.n_docs / found.lap, found.global_step / found.lap
+    row = {"batches": found.n_batches, "cpu": found.lap, "speed": speed, "global_step": share,
+           "peak_gb": found.peak, "elbo": found.elbo}  # fmt: skip
     if as_json:
         click.echo(json.dumps(found._asdict()))
-        return
-    speed, share = found.n_docs / found.lap, found.global_step / found.lap
+        return row
     click.echo(
         f"{found.n_docs:>12,}{found.n_batches:>9,}{found.lap:>9.1f}{speed:>12,.0f}{share:>13.1%}"
         f"{found.peak:>9.2f}{found.elbo:>9.3f}"
     )
+    return row
 
 
 @click.command()
@@ -172,6 +176,7 @@ def report(
 @click.option("--laps", default=2)
 @click.option("--cold-every", default=1, help="2 makes the last of two laps warm.")
 @click.option("--json", "as_json", is_flag=True)
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/scale.json.")
 def main(
     documents: str,
     corpus: Path | None,
@@ -181,20 +186,23 @@ def main(
     laps: int,
     cold_every: int,
     as_json: bool,
+    is_kept: bool,
 ) -> None:
     """Print a line for each size."""
+    rows = {}
     if not as_json:
         click.echo(
             f"{'documents':>12}{'batches':>9}{'CPU s':>9}{'docs/CPU s':>12}{'global step':>13}"
             f"{'peak GB':>9}{'ELBO':>9}"
         )
     if corpus is not None:
-        report(corpus, topics, sparsity, laps, cold_every, as_json)
-        return
-    for n_docs in map(int, documents.split(",")):
+        rows[corpus.name] = report(corpus, topics, sparsity, laps, cold_every, as_json)
+    for n_docs in map(int, documents.split(",")) if corpus is None else ():
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
             write_corpus(Path(folder), n_docs)
-            report(Path(folder), topics, sparsity, laps, cold_every, as_json)
+            rows[str(n_docs)] = report(Path(folder), topics, sparsity, laps, cold_every, as_json)
+    if is_kept:
+        keep("scale", rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measure how long people wait for --help, for an estimator, and for the first batch of training.
 
-    python benchmarks/start_up.py [--repeats 5]
+    python benchmarks/start_up.py [--repeats 5] [--keep]
 
 The figures are medians over fresh processes. Kernels come from numba's cache on disk, which
 `sparsetopics warmup` has filled before. The corpus has 300 documents, so the first batch itself
@@ -19,6 +19,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+
+from results import report
 
 # Both print wall and CPU seconds since the process was born.
 _TELL = """
@@ -94,21 +96,22 @@ def run(*words: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--keep", action="store_true", help="write results/start-up.json")
+    options = parser.parse_args()
     run("warmup")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         train = ["train", str(make_corpus(folder)), "--overwrite", "--out", str(folder / "run")]
-        print(f"{'':<36}{'wall s':>8}{'CPU s':>8}")
+        rows = {}
         for what, program, arguments in (
-            ("python -c pass", f"{_TELL}tell()", []),
-            ("sparsetopics --help", _HELP, []),
-            ("an estimator in Python", _ESTIMATOR, []),
-            ("train, to its first batch: LDA", _TRAIN, [*train, "--model", "lda"]),
-            ("train, to its first batch: HDP", _TRAIN, train),
+            ("python", f"{_TELL}tell()", []),
+            ("help", _HELP, []),
+            ("estimator", _ESTIMATOR, []),
+            ("train-lda", _TRAIN, [*train, "--model", "lda"]),
+            ("train-hdp", _TRAIN, train),
         ):
-            wait = measure(program, arguments, repeats)
-            print(f"{what:<36}{wait.wall:>8.2f}{wait.cpu:>8.2f}", flush=True)
+            rows[what] = measure(program, arguments, options.repeats)._asdict()
+    report("start-up", rows, options.keep)
 
 
 if __name__ == "__main__":
