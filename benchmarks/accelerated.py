@@ -12,8 +12,8 @@ process: for building the tree, and for training on it. Finding standard coordin
 both, is not part of them. With more than ``--most-plain``
 items, growth on all items is timed on ``--most-plain`` items, and the time is multiplied by the
 ratio of the numbers of items; with 0 it is left out. Peak memory is that of the process so far,
-data included. Each call with ``--keep`` writes ``results/accelerated.json`` anew; rows are named by items, columns,
-c and seed.
+data included. Each call with ``--keep`` writes ``results/accelerated.json`` anew;
+rows are named by items, columns, c and seed.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import click
 import numpy as np
+import pyarrow as pa
 from results import Cell, report
 
 from sparsetopics.answers.prevalence import grouped_documents
@@ -298,6 +299,9 @@ class DrawnRows(RowGroup[DocumentBatch]):
         raise NotImplementedError
 
     def read_labels(self) -> list[str | None]:
+        raise NotImplementedError
+
+    def read_fields(self, names: list[str]) -> pa.Table:
         raise NotImplementedError
 
 

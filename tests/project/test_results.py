@@ -56,6 +56,30 @@ def test_what_is_kept_says_where_it_is_from(speed, tmp_path):
     assert set(kept) == {"command", "commit", "date", "machine", "versions", "rows"}
 
 
+def test_what_is_printed_is_kept(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    rows = {"kos": {"cpu": 1.25, "error": None}}
+
+    results.report("speed", rows, is_kept=False)
+    assert not list(tmp_path.iterdir())
+    results.report("speed", rows, is_kept=True)
+
+    assert results.read("speed").rows == rows
+    assert capsys.readouterr().out == 2 * "kos: cpu 1.2500\n"
+
+
+def test_runs_are_summed_up():
+    runs = [
+        {"cpu": 1, "named": True, "of": "a", "lost": None},
+        {"cpu": 2, "named": False, "of": "b", "lost": 0.5},
+    ]
+
+    assert results.over_runs(runs) == {
+        "cpu": 1.5, "cpu_least": 1.0, "cpu_most": 2.0,
+        "named": 0.5, "named_least": 0.0, "named_most": 1.0,
+    }  # fmt: skip
+
+
 def test_tables_are_written_from_files(speed):
     page = "Times:\n\n<!-- table speed cpu:1=CPU seconds share:% -->\n| old |\n\nAnd so on.\n"
 
