@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/accelerated.py --items 1000,10000,100000,1000000 --keep
     python benchmarks/accelerated.py --dimensions 16,32,64,128
     python benchmarks/accelerated.py --separations 1,2,3
-    python benchmarks/accelerated.py --mnist
+    python benchmarks/accelerated.py --mnist --items ""
     python benchmarks/accelerated.py --items 8000000 --most-plain 0
 
 The data are ten c-separated Gaussians of equal weight (by default 10,000 items, 16 columns and c =
@@ -170,7 +170,7 @@ def _numbers(context: click.Context, option: click.Parameter, text: str) -> list
 @click.option("--items", default="10000", callback=_numbers)
 @click.option("--dimensions", default="16", callback=_numbers)
 @click.option("--separations", default="2", callback=_numbers)
-@click.option("--mnist", "of_digits", is_flag=True)
+@click.option("--mnist", "of_digits", is_flag=True, help="Measure MNIST, too.")
 @click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
 @click.option(
     "--tolerance",
@@ -203,7 +203,7 @@ def main(
     if of_digits:
         rows["mnist"] = compare(mnist(shared)[0], "mnist", tolerance, 60_000, 0)
     places = product(range(seeds), map(int, items), map(int, dimensions), separations)
-    for seed, n_items, n_columns, c in () if of_digits else places:
+    for seed, n_items, n_columns, c in places:
         values = c_separated(np.random.default_rng(seed), n_items, n_columns, c)
         label = f"{n_items}/{n_columns}/{c:g}/{seed}"
         rows[label] = compare(values, label, tolerance, most_plain, seed)

@@ -4,7 +4,7 @@
     OMP_NUM_THREADS=1 python benchmarks/scale.py --corpus reddit
 
 Short documents are drawn from 100 topics over 50,000 words and written as shards, which are
-removed after their run; or ``--corpus`` names a corpus folder. The model is memoized LDA,
+removed after their run; ``--corpus`` names a corpus folder. The model is memoized LDA,
 streamed: no documents are held in memory. Each size trains in its own process. CPU seconds are
 those of the last lap, including reading and the global step, and those of the global step alone.
 Peak memory is that of the process.
@@ -17,6 +17,7 @@ import multiprocessing
 import resource
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,7 +92,7 @@ def _zipf_ranks(rng: np.random.Generator, n: int, n_words: int) -> NDArray[np.in
 def write_corpus(folder: Path, n_docs: int, shape: Shape = Shape()) -> None:  # noqa: B008
     """A corpus folder of drawn documents."""
     rng = np.random.default_rng(n_docs)
-    with ShardWriter(folder, DocumentKind(shape.n_words)) as writer:
+    with closing(ShardWriter(folder, DocumentKind(shape.n_words))) as writer:
         for first in range(0, n_docs, DOCS_AT_ONCE):
             writer.append(draw_documents(rng, first, min(DOCS_AT_ONCE, n_docs - first), shape))
         shards = writer.finish()
@@ -166,9 +167,9 @@ def report(
 
 
 @click.command()
-@click.option("--documents", default="100000,1000000", help="Sizes of the drawn collections.")
+@click.option("--documents", help="Sizes of drawn collections.")
 @click.option(
-    "--corpus", type=click.Path(exists=True, path_type=Path), help="Train on this corpus instead."
+    "--corpus", type=click.Path(exists=True, path_type=Path), help="Train on this corpus, too."
 )
 @click.option("--scratch", type=click.Path(path_type=Path), help="Folder for the drawn shards.")
 @click.option("--topics", default=100)
@@ -178,7 +179,7 @@ def report(
 @click.option("--json", "as_json", is_flag=True)
 @click.option("--keep", "is_kept", is_flag=True, help="Write results/scale.json.")
 def main(
-    documents: str,
+    documents: str | None,
     corpus: Path | None,
     scratch: Path | None,
     topics: int,
@@ -197,7 +198,7 @@ def main(
         )
     if corpus is not None:
         rows[corpus.name] = report(corpus, topics, sparsity, laps, cold_every, as_json)
-    for n_docs in map(int, documents.split(",")) if corpus is None else ():
+    for n_docs in map(int, documents.split(",") if documents else ()):
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
             write_corpus(Path(folder), n_docs)
             rows[str(n_docs)] = report(Path(folder), topics, sparsity, laps, cold_every, as_json)
