@@ -58,12 +58,15 @@ class Result(NamedTuple):
 
 
 def keep(name: str, rows: Rows, packages: Sequence[str] = ()) -> None:
-    """Write ``results/NAME.json``; ``packages`` are others whose versions matter."""
+    """Write ``results/NAME.json``; ``packages`` are others whose versions matter.
+
+    Changes of other results and of pages do not count as changes of the commit.
+    """
     script, *arguments = sys.argv
+    changes = _git("status", "--short", "--", ".", ":!benchmarks/results", ":!*.md")
     result = Result(
         " ".join(["python", f"benchmarks/{Path(script).name}", *arguments]),
-        _git("rev-parse", "--short=8", "HEAD")
-        + ("" if not _git("status", "--short") else " and changes"),
+        _git("rev-parse", "--short=8", "HEAD") + (" and changes" if changes else ""),
         date.today().isoformat(),
         f"{_processor()}, {os.cpu_count()} cores",
         {package: version(package) for package in (*PACKAGES, *packages)},
