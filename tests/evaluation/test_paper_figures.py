@@ -144,7 +144,7 @@ CASES = {
     "joined tree": ("tree", lambda names: report_of(400, names, tree=tree_of(400, names))),
     "tree of two": ("tree", lambda names: report_of(2, names, tree=tree_of(2, names))),
     "groups": (
-        "groups", lambda names: report_of(24, names, division=division_of(24, 40, names=names))
+        "groups", lambda names: report_of(10, names, division=division_of(10, 16, names=names))
     ),
     "one group": ("groups", lambda names: report_of(2, names, division=division_of(2, 1))),
     "time": (

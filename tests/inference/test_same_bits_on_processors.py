@@ -43,11 +43,11 @@ PROCESSORS = {
 
 
 def imitated():
-    """The processors with shorter vectors than this one, which stands for the longest it has."""
+    """The next processor with shorter vectors than this one; compiling for each takes long."""
     if platform.machine() != "x86_64":  # others have other names
         return []
     features = llvm.get_host_cpu_features()
-    return [n for n, (needed, *_) in PROCESSORS.items() if all(map(features.get, needed))][:-1]
+    return [n for n, (needed, *_) in PROCESSORS.items() if all(map(features.get, needed))][-2:-1]
 
 
 def digests(folder):

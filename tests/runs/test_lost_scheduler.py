@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -13,7 +12,6 @@ pytest.importorskip("distributed")
 from dask_processes import dask_processes
 from sparsetopics.cli.main import main
 from worlds.collections_on_disk import make_texts, write_jsonl
-from worlds.vectors_on_disk import make_vectors
 
 KILL = """
 import os, signal, sys
@@ -38,10 +36,8 @@ TRAIN = "--model lda --topics 3 --laps 3 --checkpoint-every 1 --keep-state --qui
 CASES = [
     ("result", f"train corpus --out new {TRAIN}"),
     ("look", f"train corpus --out new {TRAIN}"),
-    ("result", "resume run --laps 9 --quiet"),
     ("result", "infer run corpus --out new.parquet"),
     ("result", "ingest news.jsonl --out new --quiet"),
-    ("result", "ingest vectors.npy --out new --quiet"),
 ]
 
 
@@ -49,7 +45,6 @@ CASES = [
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world")
     write_jsonl(folder / "news.jsonl", make_texts(120, 0))
-    np.save(folder / "vectors.npy", make_vectors(60, 4))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for words in ("ingest news.jsonl --out corpus --quiet", f"train corpus --out run {TRAIN}"):
