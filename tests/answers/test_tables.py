@@ -1,11 +1,12 @@
 """Corpora of tables in memory: pyarrow, pandas, Hugging Face and whoever else speaks Arrow."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.readers import blocks
 from sparsetopics.corpora.sources import arrow_batches
@@ -119,6 +120,7 @@ def test_named_fields_options_and_a_vocabulary(tmp_path):
     ("table", "found"),
     [
         (["a text"], "an object of type list does not provide Arrow data"),
+        (VectorCorpus.from_array(np.eye(3)), "of type VectorCorpus does not provide Arrow data"),
         (pa.table({"body": ["x"]}), "expected a field 'text', but found 'body'"),
         (pa.table({"text": [1]}), "lists of strings in field 'text', but found numbers"),
         (pa.table({"text": ["word"], "label": [["x"]]}), "in field 'label', but found lists"),
