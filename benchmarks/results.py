@@ -66,7 +66,7 @@ def keep(name: str, rows: Rows, packages: Sequence[str] = ()) -> None:
     changes = _git("status", "--short", "--", ".", ":!benchmarks/results", ":!*.md")
     result = Result(
         " ".join(["python", f"benchmarks/{Path(script).name}", *arguments]),
-        _git("rev-parse", "--short=8", "HEAD") + (" and changes" if changes else ""),
+        (_git("rev-parse", "--short=8", "HEAD") or "unknown") + (" and changes" if changes else ""),
         date.today().isoformat(),
         f"{_processor()}, {os.cpu_count()} cores",
         {package: version(package) for package in (*PACKAGES, *packages)},
@@ -106,9 +106,9 @@ def read(name: str) -> Result:
 
 
 def _git(*arguments: str) -> str:
-    return subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.strip()
+    """What git prints; nothing where the project is a copy without its history."""
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def _processor() -> str:
