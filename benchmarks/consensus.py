@@ -24,6 +24,7 @@ import json
 import subprocess
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -153,13 +154,13 @@ def main(
     shared: Path, folder: Path, is_kept: bool,
 ) -> None:  # fmt: skip
     """Print a JSON row for each kind of model."""
-    rows: dict[str, dict[str, float]] = {}
+    rows: dict[str, dict[str, float]] = defaultdict(dict)
     for name in data.split(","):
         own = prepare(name, shared, folder)
         corpus = Corpus.from_csr(own.train, own.words)
         for n_topics in map(int, topics.split(",")):
             for kind, row in measured(own, corpus, n_topics, further, longer, python, sweeps):
-                rows[f"{name}/{n_topics}/{kind}"] = row
+                rows[f"{name}/{n_topics}"] |= {f"{kind}_{key}": cell for key, cell in row.items()}
                 click.echo(json.dumps({"data": name, "topics": n_topics, "kind": kind, **row}))
     if is_kept:
         keep("consensus", rows)

@@ -22,7 +22,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import click
 import numpy as np
-from results import over_runs, report
+from results import Cell, over_runs, report
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
@@ -221,7 +221,7 @@ def main(
     sweeps: int | None, is_kept: bool,
 ) -> None:  # fmt: skip
     """Print a JSON row for each model, and means over seeds with the smallest and the largest."""
-    runs: dict[str, list[dict[str, Any]]] = {}
+    runs: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for name in names.split(","):
         data = read(shared, name)
         ours(data, "lda", 10, 0, None)  # compile
@@ -235,8 +235,11 @@ def main(
                     row = ours(data, model, n_topics, seed, guides[way])
                 about = {"data": name, "model": model, "way": way, "seed": seed}
                 click.echo(json.dumps(about | row))
-                runs.setdefault(f"{name}/{way}", []).append(row)
-    report("guided", {way: over_runs(rows) for way, rows in runs.items()}, is_kept)
+                runs[name, way].append(row)
+    rows: dict[str, dict[str, Cell]] = defaultdict(dict)
+    for name, way in runs:
+        rows[name] |= {f"{way}_{key}": cell for key, cell in over_runs(runs[name, way]).items()}
+    report("guided", rows, is_kept)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ from sparsetopics.runs.run import TopicRun, load_run
 from sparsetopics.runs.topic_path_files import load_topic_path
 
 LAPS = 2
-KINDS = ("cut", f"{LAPS}-laps")  # of themes
+KINDS = ("cut", f"{LAPS}_laps")  # of themes
 WANTED_CPU = 1.05  # ratio of seconds
 MOST_OF_ONE = 0.5  # of a theme's tokens, that may be of one author or one thread
 ROOT = Path(__file__).resolve().parent.parent
@@ -122,15 +122,12 @@ def scored(
 def losses_of(records: list[Record]) -> dict[str, dict[str, Cell]]:
     """By how much themes predict less than LDA with the same number and seed, nats per token."""
     of = {(r["set"], r["n"], r["kind"], r["seed"]): r["score"] for r in records}
-    rows: dict[str, dict[str, Cell]] = {}
-    for place in dict.fromkeys(key[:3] for key in of if key[2] != "lda"):
-        own = [key for key in of if key[:3] == place]
-        ldas = {key: (*key[:2], "lda", key[3]) for key in own}
-        losses = [of[lda] - of[key] for key, lda in ldas.items() if lda in of]
-        if losses:
-            error = statistics.stdev(losses) / len(losses) ** 0.5 if len(losses) > 1 else None
-            row = {"loss": statistics.mean(losses), "worst": max(losses), "error": error}
-            rows["/".join(map(str, place))] = row | {"seeds": len(losses)}
+    rows: dict[str, dict[str, Cell]] = defaultdict(dict)
+    for name, n, kind in dict.fromkeys(key[:3] for key in of if key[2] != "lda"):
+        own = {key: (name, n, "lda", key[3]) for key in of if key[:3] == (name, n, kind)}
+        if losses := [of[lda] - of[key] for key, lda in own.items() if lda in of]:
+            row = {"loss": statistics.mean(losses), "worst": max(losses), "seeds": len(losses)}
+            rows[f"{name}/{n}"] |= {f"{key}_{kind}": cell for key, cell in row.items()}
     return rows
 
 

@@ -181,9 +181,9 @@ def table(paths: Path, runs: Path, is_kept: bool) -> None:
             if rungs := [r["scores"][str(n_topics)] for r in mine if str(n_topics) in r["scores"]]:
                 rung = statistics.median(rungs)
                 row |= {"rung": rung, "difference": rung - row["score"]}
-            rows[f"{name}/{n_topics}"] = row
+            rows[name] |= {f"{key}_{n_topics}": cell for key, cell in row.items()}
         if numbers:
-            alone_cpu = sum(rows[f"{name}/{k}"]["cpu"] for k in numbers)
+            alone_cpu = sum(rows[name][f"cpu_{k}"] for k in numbers)
             rows[name] |= {"cpu_alone": alone_cpu, "cpu_ratio": rows[name]["cpu"] / alone_cpu}
     report("paths", rows, is_kept)
 

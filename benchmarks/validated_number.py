@@ -2,7 +2,7 @@
 
     python benchmarks/validated_number.py runs --out runs.jsonl
     python benchmarks/validated_number.py lda --out runs.jsonl
-    python benchmarks/validated_number.py table runs.jsonl
+    python benchmarks/validated_number.py table runs.jsonl --keep    # in results/hdp.json
     python benchmarks/validated_number.py drawn
     python benchmarks/validated_number.py polishing
     python benchmarks/validated_number.py against ../before --documents 400,800,0
@@ -25,6 +25,7 @@ import statistics
 import sys
 import time
 import warnings
+from collections import defaultdict
 from pathlib import Path
 from unittest import mock
 
@@ -33,7 +34,8 @@ import numpy as np
 from heldout import halves
 from lda import compile_kernels
 from prepared import prepare
-from topic_path import Record, data_options, drawn, on_disk, read, share_found, timed, write
+from results import Cell, report
+from topic_path import Record, data_options, drawn, kept, on_disk, read, share_found, timed, write
 from true_number import Case, Worker
 
 from sparsetopics import HDP
@@ -119,39 +121,34 @@ def lda(sets: str, seeds: str, shared: Path, folder: Path, out: Path) -> None:
 
 @main.command("table")
 @click.argument("path", type=click.Path(path_type=Path))
-def table(path: Path) -> None:
-    """Print medians, and how far the HDP is from LDA."""
+@kept
+def table(path: Path, is_kept: bool) -> None:
+    """Print medians over seeds, and how far the HDP is from LDA with the same number of topics."""
     records = read(path)
+    rows: dict[str, dict[str, Cell]] = defaultdict(dict)
     for name in dict.fromkeys(each["set"] for each in records):
-        own = [each for each in records if each["set"] == name]
-        by_number: dict[int, list[float]] = {}
-        for each in own:
-            if each["kind"] == "lda":
-                by_number.setdefault(each["topics"], []).append(each["score"])
-        medians = {k: statistics.median(scores) for k, scores in by_number.items()}
-        usual = {k: medians[k] for k in USUAL if k in medians}
+        ldas: dict[int, list[float]] = defaultdict(list)
+        for each in records:
+            if each["set"] == name and each["kind"] == "lda":
+                ldas[each["topics"]].append(each["score"])
+        medians = {k: statistics.median(scores) for k, scores in ldas.items()}
+        rows[name] |= {f"lda_{k}": medians[k] for k in USUAL if k in medians}
         for kind in ("validated", "moves"):
-            found = [each for each in own if each["kind"] == kind]
-            if not found:
-                continue
-            score = statistics.median(each["score"] for each in found)
-            same = [
-                each["score"] - medians[each["topics"]]
-                for each in found
-                if each["topics"] in medians
-            ]
-            click.echo(
-                f"{name} {kind}: K {[each['topics'] for each in found]}, interval "
-                f"{[each.get('interval') for each in found]}, B {score:.4f}, "
-                f"CPU {[round(each['cpu'], 1) for each in found]}"
-            )
-            if usual:
-                best = max(usual, key=lambda k: usual[k])
-                click.echo(
-                    f"  best LDA {best}: {usual[best]:.4f}, difference {score - usual[best]:+.4f}"
-                )
-            if same:
-                click.echo(f"  LDA at the same K: difference {statistics.median(same):+.4f}")
+            own = [each for each in records if each["set"] == name and each["kind"] == kind]
+            rows[name] |= {f"{kind}_{key}": cell for key, cell in _medians(own, medians).items()}
+    report("hdp", rows, is_kept)
+
+
+def _medians(runs: list[Record], ldas: dict[int, float]) -> dict[str, Cell]:
+    """Of HDPs, and of their differences from LDA with the same number of topics."""
+    if not runs:
+        return {}
+    row: dict[str, Cell] = {
+        key: statistics.median(run[key] for run in runs) for key in ("topics", "score", "cpu")
+    }
+    row |= {"least": min(r["topics"] for r in runs), "most": max(r["topics"] for r in runs)}
+    same = [run["score"] - ldas[run["topics"]] for run in runs if run["topics"] in ldas]
+    return row | {"over_lda": statistics.median(same) if same else None}
 
 
 @main.command("drawn")
