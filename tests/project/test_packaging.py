@@ -47,3 +47,12 @@ def test_the_citation_is_of_this_version():
     assert f"\nversion: {PYPROJECT['project']['version']}\n" in citation
     assert f"\nlicense: {PYPROJECT['project']['license']}\n" in citation
     assert citation.count("  - type: ") == 8  # five that it implements, three for defaults
+
+
+def test_the_changelog_has_this_version_with_the_day_of_its_release():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+    day = citation.partition("\ndate-released: ")[2][:10]
+
+    assert f"\n## {PYPROJECT['project']['version']} ({day})\n" in changelog
