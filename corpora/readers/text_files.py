@@ -44,7 +44,7 @@ def doubts_about_text(files: Sequence[SourceFile], *, by_line: bool) -> Iterator
     said = ""
     if are_many and all(map(_have_labels, samples)):
         said = "each line seems to begin with an id and a label. If so, use --format mallet."
-    elif are_many and not by_line and (len(files) == 1 or all(map(_are_long, samples))):
+    elif are_many and not by_line and all(_are_documents(own, len(files)) for own in samples):
         said = "each file is one document. If each line is a document, use --format lines."
     if said:
         yield f"{names_of(files)}: {said}"
@@ -71,10 +71,12 @@ def _have_labels(lines: list[bytes]) -> bool:
     return len(ids) == len(parts) >= 2 * len(labels)
 
 
-def _are_long(lines: list[bytes]) -> bool:
-    """Whether lines seem to be documents, not wrapped text or paragraphs between blank lines."""
+def _are_documents(lines: list[bytes], n_files: int) -> bool:
+    """Whether lines seem to be documents, not paragraphs between blank lines; of several files, not
+    wrapped text either."""
     n_blank = sum(not line.strip() for line in lines)
-    return sum(map(len, lines)) >= _LONG_LINE * len(lines) and 10 * n_blank <= len(lines)
+    are_long = sum(map(len, lines)) >= _LONG_LINE * len(lines)
+    return 10 * n_blank <= len(lines) and (n_files == 1 or are_long)
 
 
 def _decode_files(files: list[SourceFile], options: ReadOptions) -> TextBlock:

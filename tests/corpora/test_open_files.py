@@ -247,8 +247,10 @@ ITEMS = pytest.mark.parametrize(("case", "is_sound"), cases(GOOD_VECTORS, BAD_VE
 
 def test_every_format_is_here():
     # MALLET's lines have no extension, and are read as other lines.
-    assert GOOD.keys() == BAD.keys() == FORMATS.keys() - {"mallet"}
-    assert GOOD_VECTORS.keys() == BAD_VECTORS.keys() == VECTOR_FORMATS.keys()
+    without = (FORMATS.keys() - {"mallet"}) ^ (GOOD.keys() & BAD.keys())
+    assert not without, "write a good and a bad file of each format in GOOD and BAD"
+    without = VECTOR_FORMATS.keys() ^ (GOOD_VECTORS.keys() & BAD_VECTORS.keys())
+    assert not without, "write a good and a bad file of each in GOOD_VECTORS and BAD_VECTORS"
 
 
 @pytest.fixture(autouse=True)

@@ -242,6 +242,12 @@ def test_long_lines_are_seen_as_documents(tmp_path):
     assert f"{path}: {told}" in said("ingest", path, "--out", tmp_path / "c")
 
 
+def test_paragraphs_of_one_file_are_not_told(tmp_path):
+    path = written(tmp_path / "a.txt", f"{LONG}\n\n" * 12)
+
+    assert "--format lines" not in said("ingest", path, "--out", tmp_path / "c")
+
+
 @pytest.mark.parametrize(
     ("content", "is_told"),
     [

@@ -52,11 +52,14 @@ def test_the_package_has_few_entries():
     assert len(entries()) <= 15, entries()
 
 
-def test_there_are_not_more_lines_and_classes_than_needed():
-    # An issue that states a budget of lines may raise these by it, and the classes by one for each
-    # 70 lines of it; nothing else may.
-    assert sum(map(code_lines, TEXTS)) <= 35_989
-    assert sum(map(n_classes, TEXTS)) <= 423
+@pytest.mark.parametrize(
+    ("count", "noun", "most"), [(code_lines, "lines of code", 35_989), (n_classes, "classes", 423)]
+)
+def test_there_is_not_more_code_than_needed(count, noun, most):
+    """Whoever needs more raises the number here by what is added, and says why in the commit."""
+    found = sum(map(count, TEXTS))
+
+    assert found <= most, f"{found} {noun}: take out {found - most}, or raise the number here"
 
 
 def test_little_escapes_the_type_checker():
