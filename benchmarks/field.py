@@ -7,7 +7,8 @@ Each toolkit is trained with its own priors and with ours, in a process of its o
 (``peers.py``). All get the same words and documents. Counts of words are smoothed by one rule, with
 the σ that is best for half A of the held-out documents; scores are those of half B, in nats per
 token. Differences are from sparsetopics on the same documents: their mean over seeds, and the
-standard error over documents. Other columns are means over seeds.
+standard error over documents. Other columns are means over seeds. An interrupted command goes on
+where it was.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +42,8 @@ PACKAGES = ("topica", "tomotopy", "gensim", "scikit-learn", "bertopic")
 COLUMNS = {"score": "4", "difference": "4", "error": "4", "npmi": "3", "diversity": "3",
            "cpu": "1", "peak_gb": "2", "topics": "0"}  # fmt: skip
 
+AVERAGED = ("npmi", "diversity", "cpu", "peak_gb")
+
 Array = np.ndarray[Any, Any]
 
 
@@ -59,6 +62,20 @@ class Trained(NamedTuple):
 
     scores: HeldoutScores  # of half B
     measures: dict[str, float]
+
+
+def trained_once(job: Job, data: Prepared, cpu: float) -> Trained:
+    """Train, unless this was done before: each training is kept beside the prepared documents."""
+    path = data.path.with_name(f"field-{'-'.join(map(str, job))}-{cpu:g}.json")
+    if not path.exists():
+        found = train(job, data, cpu)
+        scores = {key: value.tolist() for key, value in found.scores._asdict().items()}
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps({"scores": scores, "measures": found.measures}))
+        part.replace(path)
+    kept = json.loads(path.read_text())
+    scores = {key: np.array(value) for key, value in kept["scores"].items()}
+    return Trained(HeldoutScores(**scores), kept["measures"])
 
 
 def train(job: Job, data: Prepared, cpu: float) -> Trained:
@@ -109,6 +126,17 @@ def row_of(runs: list[Trained], ours: list[Trained]) -> dict[str, Cell]:
     }
 
 
+def by_toolkit(rows: dict[tuple[str, str, str], dict[str, Cell]]) -> dict[str, dict[str, Cell]]:
+    """A row for each toolkit and setting: a column for each collection, and means over them."""
+    wide: dict[str, dict[str, Cell]] = defaultdict(dict)
+    for (name, *key), row in rows.items():
+        wide["/".join(key)] |= {f"{column}_{name}": cell for column, cell in row.items()}
+    for key, row in wide.items():
+        own = [rows[each] for each in rows if "/".join(each[1:]) == key]
+        row |= {each: float(np.mean([r[each] for r in own])) for each in AVERAGED}
+    return wide
+
+
 @click.command()
 @click.option("--sets", default=SETS)
 @click.option("--peers", default=",".join(PEERS))
@@ -123,7 +151,6 @@ def main(
     is_kept: bool,
 ) -> None:  # fmt: skip
     """Measure toolkits on the same documents."""
-    opened = cache(lambda name: prepare(name, shared.resolve(), folder))
     jobs = [
         Job(name, int(n_topics), peer, setting, seed)
         for name, n_topics in (each.split(":") for each in sets.split(","))
@@ -131,21 +158,20 @@ def main(
         for peer in peers.split(",")
         for setting in (SETTINGS if peer != OURS else SETTINGS[:1])
     ]
+    names = dict.fromkeys(job.collection for job in jobs)
+    data = {name: prepare(name, shared.resolve(), folder) for name in names}
     found: dict[tuple[str, str, str], list[Trained]] = {}
     with ThreadPoolExecutor(processes) as pool:
-        trained = pool.map(lambda job: train(job, opened(job.collection), cpu), jobs)
+        trained = pool.map(lambda job: trained_once(job, data[job.collection], cpu), jobs)
         for job, each in zip(jobs, trained, strict=True):
             found.setdefault((job.collection, job.peer, job.setting), []).append(each)
             click.echo(f"{job} {mean_score(each.scores).mean:.4f} {each.measures}", err=True)
-    rows = {
-        "/".join(key): row_of(runs, found[key[0], OURS, SETTINGS[0]]) for key, runs in found.items()
-    }
-    for name, row in rows.items():
-        click.echo(
-            f"{name:<32}" + "".join(f"{shown(row[key], form):>12}" for key, form in COLUMNS.items())
-        )
+    rows = {key: row_of(runs, found[key[0], OURS, SETTINGS[0]]) for key, runs in found.items()}
+    for key, row in rows.items():
+        cells = (f"{shown(row[column], form):>12}" for column, form in COLUMNS.items())
+        click.echo(f"{'/'.join(key):<32}" + "".join(cells))
     if is_kept:
-        keep("field", rows, PACKAGES)
+        keep("field", by_toolkit(rows), PACKAGES)
 
 
 if __name__ == "__main__":

@@ -232,7 +232,7 @@ def main(part: str, shared: Path, data: str, models: str, topics: int | None, se
                 rows[place] = {k: cell for k, cell in row.items() if not isinstance(cell, WORDY)}
                 means[place.rpartition("/")[0]].append(rows[place])
     if part != "dates":
-        rows |= {place: over_runs(own) for place, own in means.items()}
+        rows = {place: over_runs(own) for place, own in means.items()}
     report(f"nightly-{part}", rows, is_kept)
 
 

@@ -57,6 +57,7 @@ class Speed(NamedTuple):
     """Of one run."""
 
     n_docs: int
+    n_pairs: int
     n_batches: int
     lap: float  # CPU seconds
     global_step: float  # CPU seconds of that lap outside the local steps
@@ -144,7 +145,7 @@ def train_once(folder: str, n_topics: int, sparsity: int, laps: int, cold_every:
     (before, local_before), (after, local_after) = marks[-2:]
     lap, local = after - before, local_after - local_before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    return Speed(corpus.n_docs, source.n_batches, lap, lap - local, peak, elbos[-1])
+    return Speed(corpus.n_docs, corpus.n_pairs, source.n_batches, lap, lap - local, peak, elbos[-1])
 
 
 def report(
@@ -154,7 +155,9 @@ def report(
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         found = pool.apply(train_once, (str(folder), n_topics, sparsity, laps, cold_every))
     speed, share = found.n_docs / found.lap, found.global_step / found.lap
-    row = {"batches": found.n_batches, "cpu": found.lap, "speed": speed, "global_step": share,
+    row = {"documents": found.n_docs, "pairs": found.n_pairs, "batches": found.n_batches,
+           "cpu": found.lap, "speed": speed, "global_step": share,
+           "pair_us": 1e6 * (found.lap - found.global_step) / found.n_pairs,
            "peak_gb": found.peak, "elbo": found.elbo}  # fmt: skip
     if as_json:
         click.echo(json.dumps(found._asdict()))
