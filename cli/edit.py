@@ -25,7 +25,7 @@ def _edit_option(name: str, metavar: str, text: str) -> shared.Decorator:
 @click.command()
 @click.argument("run", type=NAMED_PATH)
 @click.option("--out", type=NEW_PATH, required=True, help="Run folder to write.")
-@_edit_option("merge", "ID,ID", "Make one topic of these, with the id and name of the heaviest.")
+@_edit_option("merge", "ID,ID", "Make one topic of these, with the id of the heaviest.")
 @click.option(
     "--themes",
     type=NumberType(counts_from(1)),
@@ -68,15 +68,15 @@ def command(
     Give topics by their ids, as `sparsetopics topics` prints them. Edits are always made in this
     order: merge, themes, drop, split, laps, names. Each of the options for edits can be repeated.
 
-    Counts of merged topics add up, so --merge, --themes and --rename need no documents. With
-    --themes, the topics of a theme become one, with the id of the heaviest of them and the name of
-    the theme. A topic is split by the documents that use it. Each lap reassigns all words, also
-    those of dropped topics. Its documents replace those that the topics were learned from, so give
-    the training corpus.
+    Counts of merged topics add up, so --merge, --themes and --rename need no documents. A merged
+    topic has the name of the heaviest of them that was given one. With --themes, the topics of a
+    theme become one, with the id of the heaviest of them and the name of the theme. A topic is
+    split by the documents that use it. Each lap reassigns all words, also those of dropped topics.
+    Its documents replace those that the topics were learned from, so give the training corpus.
 
     The function of --namer gets the best words of a topic, words that set it apart, three documents
-    of --corpus and None, and returns a name. A topic keeps its name if the function fails or takes
-    more than a minute.
+    of --corpus, and the name of its theme or None. It returns a name. A topic keeps its name if the
+    function fails or takes more than a minute.
 
     OUT also gets a file edits.toml with what was done. --edits repeats it on a later version of the
     run, in which topics have the same ids.

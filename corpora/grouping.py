@@ -155,20 +155,10 @@ class Grouping:
 
     def check(self, fields: Mapping[str, FieldType]) -> None:
         """OptionError unless documents with labels and kept ``fields`` can be divided so."""
-        types = {LABEL: "string", **fields}
         for option, column in self.columns.items():
-            if types.get(column, TEXT) != TEXT:
-                continue
-            problem = f"the corpus has no field {shown(column)}"
-            if column in fields:
-                problem = f"the texts in {shown(column)} are no groups"
-            known = listed([shown(name) for name, kind in types.items() if kind != TEXT])
-            hint = f"It has {known}."
-            if not fields:
-                hint = f"It has only {known}. Pass others to --keep when you make the corpus."
-            refuse(option, problem, hint)
+            check_field(option, column, fields)
         if self.over is not None:
-            self.over.check(types[self.over.column])
+            self.over.check(fields.get(self.over.column, "string"))
 
     def of(self, rows: AnyRowGroup) -> LocalGroups:
         """The groups of documents or items that have the columns; OptionError for values that
@@ -196,6 +186,17 @@ class Grouping:
         places = (divmod(pair, len(starts)) for pair in found.tolist())
         keys = [GroupKey(names[name], starts[start]) for name, start in places]
         return LocalGroups(codes, keys, are_whole)
+
+
+def check_field(option: str, column: str, fields: Mapping[str, FieldType]) -> None:
+    """OptionError unless documents with labels and kept ``fields`` have values in ``column``."""
+    known = [name for name, kind in {LABEL: "string", **fields}.items() if kind != TEXT]
+    if column not in known:
+        problem = f"the corpus has no field {shown(column)}"
+        if column in fields:
+            problem = f"the texts in {shown(column)} are no groups"
+        more = "Pass others to --keep when you make the corpus."
+        refuse(option, problem, f"It has {listed([*map(shown, known)])}. {more}")
 
 
 def read_column(rows: AnyRowGroup, column: str) -> pa.Array:

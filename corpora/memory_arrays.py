@@ -26,8 +26,8 @@ AnyMatrix: TypeAlias = sparray | spmatrix
 T = TypeVar("T")
 
 _TEXTS = (
-    "Models of documents, such as LDA, take a list of texts or of lists of words, "
-    "or fit(X, text=NAME) with the name of a column of X."
+    "Models of documents, such as LDA, take texts, such as df['text'], lists of words, or a "
+    "Corpus; fit(df, text='text') takes a table."
 )
 
 _COMPRESSED = {"csr": csr_array, "csc": csc_array, "bsr": bsr_array}

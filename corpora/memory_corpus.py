@@ -203,7 +203,7 @@ def _iterated(texts: Iterable[Document]) -> Iterator[Document]:
     # The letters of a string and the names of columns would be documents.
     is_other = isinstance(texts, str | bytes) or getattr(texts, "ndim", 1) == 0
     if is_table or is_other or not isinstance(texts, Iterable):
-        hint = "Pass one of its columns or values; Corpus.from_table reads tables."
+        hint = "Pass one of its columns, such as df['text']; Corpus.from_table reads tables."
         problem = f"must be a list of texts or word lists, but is {shown(texts)}"
         raise SourceError("texts", problem, hint if is_table else "")
     return iter(texts)

@@ -42,9 +42,10 @@ class ReadOptions:
     Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where they
     exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
     A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
-    the text, and ``all`` stands for every field that can be kept. ``duplicate_ids`` says what
-    happens to a document with the id of an earlier one. ``date_format`` says how kept fields write
-    dates (``date=%d/%m/%Y``), and ``missing`` which of their values stand for a missing one.
+    the text, as is the name of ``text_field`` if it is one field, and ``all`` stands for every
+    field that can be kept. ``duplicate_ids`` says what happens to a document with the id of an
+    earlier one. ``date_format`` says how kept fields write dates (``date=%d/%m/%Y``), and
+    ``missing`` which of their values stand for a missing one.
     """
 
     text_field: str = "text"
@@ -88,7 +89,8 @@ class ReadOptions:
     @property
     def kept(self) -> Kept:
         """What ``keep`` asks for."""
-        return kept_fields(tuple(self.keep))
+        names = (TEXT if (name,) == self.text_fields else name for name in self.keep)
+        return kept_fields(tuple(dict.fromkeys(names)))
 
     @property
     def decoding(self) -> Decoding:

@@ -48,7 +48,7 @@ class Edits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         merge = tuple(ids("merge", group) for group in self.merge)
         merged = [*chain(*merge)]
         if len(set(merged)) < len(merged) or any(len(group) < 2 for group in merge):
-            refuse("merge", "must name two or more different topics, each once, as in ID,ID")
+            refuse("merge", "must name two or more different topics, each once")
         lost.update(*(sorted(group, key=order.index)[1:] for group in merge))
         drop = ids("drop", self.drop)
         lost.update(drop)

@@ -22,8 +22,7 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.grouping import LABEL, read_column
-from sparsetopics.corpora.readers.fields import TEXT
+from sparsetopics.corpora.grouping import check_field, read_column
 from sparsetopics.options.option import refuse, shown
 
 if TYPE_CHECKING:
@@ -76,7 +75,8 @@ def design_of(text: str, corpus: Corpus) -> Design:
     fields = list(dict.fromkeys(field for term in terms for field in term))
     if not fields:
         refuse("formula", f"{shown(text)} names no field", "Write '~ field + field'.")
-    _check_fields(fields, corpus)
+    for field in fields:
+        check_field("formula", field, corpus.fields)
     frame = _frame(fields, corpus)
     known = frame.dropna()
     if known.empty:
@@ -166,15 +166,6 @@ def _is_huge(node: ast.AST) -> bool:
         return False
     power = node.right.value if isinstance(node.right, ast.Constant) else None
     return not isinstance(power, int | float) or abs(power) > LARGEST_POWER
-
-
-def _check_fields(fields: Sequence[str], corpus: Corpus) -> None:
-    kinds = {LABEL: "string", **corpus.fields}
-    for field in fields:
-        if kinds.get(field, TEXT) == TEXT:
-            known = listed([shown(name) for name, kind in kinds.items() if kind != TEXT])
-            hint = f"It has {known}; `ingest --keep` keeps others."
-            refuse("formula", f"the corpus has no field {shown(field)}", hint)
 
 
 def _frame(fields: Sequence[str], corpus: Corpus) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from sparsetopics.answers.representatives import TopicsToShow, representatives
 from sparsetopics.answers.themes import names_of_themes, themes_to_read
 from sparsetopics.answers.topic_names import topic_rows, with_names
 from sparsetopics.base.errors import warn_user
-from sparsetopics.base.wording import excerpt, kind_and_reason_of
+from sparsetopics.base.wording import excerpt, kind_and_reason_of, quantity
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.tokenizer_functions import name_of
 from sparsetopics.measures.relevance import NAME_BALANCE
@@ -50,19 +50,20 @@ def named_by(
         found = representatives(shown, corpus, N_DOCUMENTS)
         documents = [[each.text or " ".join(each.words) for each in own] for own in found.of_topics]
     theme_of, ids = names_of_themes(themes_to_read(run)), [topic.id for topic in run.topics]
-    names, failures = dict[int | str, str](), list[str]()
+    names, failures = dict[int | str, str](), dict[str, list[str]]()
     for topic, own in zip(used, documents, strict=True):
         words, telling = ([word for word, _ in rows[topic].words] for rows in (best, apart))
         name, problem = _answer(partial(namer, words, telling, own, theme_of.get(ids[topic])))
         say(f"topic {run.topics[topic].id}: {problem or name}")
         if problem:
-            failures.append(f"{run.topics[topic].id} ({problem})")
+            failures.setdefault(problem, []).append(run.topics[topic].id)
         else:
             names[topic] = name
     where = name_of(namer)
     if failures:
-        left = excerpt(", ".join(failures))
-        warn_user(f"{where} did not name topics {left}. They keep the names that they have.")
+        left = "; ".join(f"{problem} ({', '.join(ids)})" for problem, ids in failures.items())
+        said = f"{where} named {len(names):,} of {quantity(len(used), 'topic')}: {excerpt(left)}"
+        warn_user(f"{said}. The others keep the names that they have.")
     return with_names(run, names, where)
 
 

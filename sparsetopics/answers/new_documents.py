@@ -98,7 +98,7 @@ def documents_after(run: TopicRun, corpus: Corpus, where: str) -> Corpus:
             return later
     trained = f"the {quantity(n_known, 'document')} that {run.path} was trained with"
     problem = f"expected {trained} and others after them, but found other documents"
-    raise CorpusError(where, problem, "Add documents to its corpus with `ingest --append`.")
+    raise CorpusError(where, problem, "Add documents to its corpus.")
 
 
 class Shares(NamedTuple):

@@ -18,7 +18,8 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.grouping import LABEL, Grouping, GroupKey, Start
+from sparsetopics.corpora.grouping import Grouping, GroupKey, Start
+from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
@@ -39,6 +40,7 @@ from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.registry import MODELS
 
 MOST_GROUPS = 10_000
+NO_LABELS = "Was it made with labels?"
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
 NewKey = Callable[[GroupKey], GroupKey]
@@ -231,8 +233,10 @@ def grouped_documents(
         for row, key in enumerate(keys):
             total_of[key].add(sums, row)
     if not total_of:
-        hint = "Was it made with labels?" if LABEL in grouping.columns.values() else ""
         fields = listed([shown(column) for column in grouping.columns.values()])
+        known = [shown(name) for name, kind in corpus.fields.items() if kind != TEXT]
+        option = next(iter(grouping.columns))
+        hint = f"Choose another with --{option}: it has {listed(known)}." if known else NO_LABELS
         raise CorpusError("the corpus", f"no document has a value of {fields}", hint)
     by_number = grouping.by is not None and corpus.fields.get(grouping.by) == "number"
     totals = {key: total_of[key] for key in sorted(total_of, key=partial(_order, by_number))}

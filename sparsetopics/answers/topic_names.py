@@ -7,6 +7,7 @@ same ids, or else those with nearly the same words.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
@@ -113,7 +114,7 @@ def place_of(run: AnyRun, topic: int | str, option: str, *, or_theme: bool = Fal
     if not isinstance(topic, str) or topic not in places:
         n_topics = quantity(run.model.n_topics, "topic")
         problem = f"there is no topic {shown(topic)}: the model has {n_topics}"
-        refuse(option, problem, "`sparsetopics topics` prints ids, and numbers from 0.")
+        refuse(option, problem, "Name it by its id, or by its number, from 0.")
     return places[topic]
 
 
@@ -140,6 +141,14 @@ def with_names(run: Run[P], given: GivenNames, named_by: str | None = None) -> R
             topics[place] = replace(own, theme_name=str(name))
         else:
             topics[place] = replace(own, name=str(name), words=words[place], named_by=named_by)
+    return _renamed(run, topics)
+
+
+def _renamed(run: Run[P], topics: Sequence[TopicIdentity]) -> Run[P]:
+    """The run with named topics. Warns if several have the same name, unless they had it before."""
+    old, new = (Counter(each.name for each in some) for some in (run.topics, topics))
+    if same := [shown(name) for name, n in new.items() if name and n > max(old[name], 1)]:
+        warn_user(f"Several topics have the same name: {listed(same)}.")
     return run.with_topics(topics)
 
 
@@ -187,7 +196,7 @@ def with_names_of(run: Run[P], names: Path) -> Run[P]:
                 own, name=topic.name, words=topic.words, named_by=topic.named_by,
                 theme_name=topic.theme_name or own.theme_name,
             )  # fmt: skip
-    return run.with_topics(topics)
+    return _renamed(run, topics)
 
 
 def read_names(path: Path, run: AnyRun) -> list[TopicIdentity]:

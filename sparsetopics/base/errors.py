@@ -27,6 +27,7 @@ from sparsetopics.base.wording import printable, reason_of
 
 E = TypeVar("E", bound="SparsetopicsError")
 _NOT_OF_USERS = frozenset({"sparsetopics", "sklearn", "joblib", "contextlib"})
+FLAGS = {"overwrite": "overwrite=True"}  # that messages ask for
 LONGEST_PART = 1000  # characters of a message's parts, which may come from a file
 
 
@@ -121,9 +122,9 @@ def naming_parameters(name_of: Callable[[str], str] = parameter) -> Iterator[Non
     """
     try:
         yield
-    except (OptionError, OutputError, SourceError, VocabularyError) as error:
+    except (OptionError, OutputError, CorpusError) as error:
         where = name_of(error.where) if isinstance(error, OptionError) else error.where
-        raise error.renamed(where, name_of) from None
+        raise error.renamed(where, lambda option: FLAGS.get(option, name_of(option))) from None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data
+from sparsetopics.options.option import refuse
 from sparsetopics.runs.callbacks import RunHooks
 
 if TYPE_CHECKING:
@@ -30,9 +31,14 @@ class EditableTopics(FittedEstimator):
 
     @naming_parameters()
     def merge(self, topics: Sequence[int | str]) -> Self:
-        """Make one topic of several, with the id and the name of the heaviest; counts add up."""
+        """Make one topic of several, with the id of the heaviest; counts add up.
+
+        It has the name of the heaviest of those that were given a name.
+        """
         from sparsetopics.answers.edit_records import Edits
 
+        if any(isinstance(topic, list | tuple) for topic in topics):
+            refuse("merge", "takes one group of topics", "Call merge once for each group, by ids.")
         return self._edited(Edits(merge=(tuple(topics),)))
 
     @naming_parameters()
@@ -65,7 +71,8 @@ class EditableTopics(FittedEstimator):
 
     @naming_parameters()
     def rename(self, names: Mapping[int | str, str]) -> Self:
-        """Name topics; all tables and pages show the names, and ``partial_fit`` keeps them."""
+        """Name topics; all tables and pages show the names, and ``partial_fit`` keeps them. Warns
+        if several topics then have the same name."""
         return self._with(self._run(names))
 
     @naming_parameters()

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ from sparsetopics.base.showing import html_table, shortened
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.estimators.base import Estimator, other_runs
-from sparsetopics.estimators.inputs import GIVEN, Data
+from sparsetopics.estimators.inputs import GIVEN, Data, check_fields_of
 from sparsetopics.estimators.plots import Plots
 from sparsetopics.options.option import (
     Interval,
@@ -152,6 +151,8 @@ class FittedEstimator(Estimator):
 
         run = self._run_of_words(names)
         check_type("by", by, str, "the name of a field")
+        if by != "label":
+            check_fields_of(corpus, {"by": by})
         chosen = TopicsToShow.of_run(run, [topic], workers=self._n_threads)
         found = representatives(chosen, self._documents_of(corpus), n, by=by)
         return found.table(labels_of(run))
@@ -266,9 +267,7 @@ class FittedEstimator(Estimator):
         from sparsetopics.answers.topic_names import labels_of
 
         run = self._run_of_topics(names)
-        for option, column in (("by", by), ("over", over)):
-            check_type(option, column, (str, NoneType), "the name of a field or None")
-        check_type("formula", formula, (str, NoneType), "a text or None")
+        check_fields_of(corpus, {"by": by, "over": over, "formula": formula})
         counts_from(0).check("n_words", n_words)
         check_type("differences", differences, bool, "true or false")
         labels, documents = labels_of(run), self._documents_of(corpus)
@@ -328,6 +327,7 @@ class FittedEstimator(Estimator):
         output = output_file(path_of("path", path), overwrite=overwrite)
         check_extension("path", output.path, PAGE_EXTENSIONS)
         check_title(title)
+        check_fields_of(corpus, {"by": by, "over": over})
         grouping = page_grouping(by, over, has_corpus=corpus is not None)
         rows = None if corpus is None else self._more_rows(corpus)
         found, n_threads = self._topic_path(), self._n_threads

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from itertools import chain
+from types import NoneType
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -30,7 +31,7 @@ from sparsetopics.corpora.memory_arrays import (
 from sparsetopics.corpora.readers.blocks import ValueType, kept_type
 from sparsetopics.corpora.readers.options import listed
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.option import refuse
+from sparsetopics.options.option import check_type, refuse
 
 Data: TypeAlias = AnyCorpus | ArrayLike | sparray | spmatrix
 GIVEN = "the given corpus"  # what pages call a corpus in memory
@@ -152,6 +153,17 @@ def has_no_rows(X: Data) -> bool:
     """Whether X is an array, a table or a list without rows."""
     shape = getattr(X, "shape", None)
     return is_list(X) and not len(X) if shape is None else 0 in shape[:1]
+
+
+def check_fields_of(X: Data | None, fields: Mapping[str, str | None]) -> None:
+    """OptionError for an option that names fields, unless X is a corpus: of a table, only the texts
+    are read."""
+    for option, field in fields.items():
+        check_type(option, field, (str, NoneType), "a text or None")
+        if not (field is None or X is None or isinstance(X, Corpus | VectorCorpus)):
+            problem = f"needs a Corpus that keeps fields, but was given with a {type(X).__name__}"
+            made = "Corpus.from_table(table, text_field=…, keep=[…], vocabulary=model.vocabulary_)"
+            refuse(option, problem, f"Make one: {made}.")
 
 
 def column_names_of(X: Any) -> Sequence[str]:  # whatever users pass

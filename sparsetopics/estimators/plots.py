@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import NoneType
 from typing import TYPE_CHECKING
 
 from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.base import Estimator, other_runs
-from sparsetopics.estimators.inputs import GIVEN, Data
+from sparsetopics.estimators.inputs import GIVEN, Data, check_fields_of
 from sparsetopics.evaluation.figures import DEFAULT_WIDTH
-from sparsetopics.options.option import check_type
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,8 +97,7 @@ class Plots:
     ) -> Figure:
         from sparsetopics.evaluation.figures.drawing import run_figure
 
-        for option, value in (("by", by), ("over", over), ("formula", formula)):
-            check_type(option, value, (str, NoneType), "a text or None")
+        check_fields_of(corpus, {"by": by, "over": over, "formula": formula})
         model = self.model
         run, path = model._run_of_words(), model._topic_path()
         rows = None if corpus is None else model._more_rows(corpus)

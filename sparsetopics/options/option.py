@@ -51,6 +51,8 @@ def shown(value: object) -> str:  # whatever users' Python code passes
         if isinstance(value, int):  # Python prints none of more than 4,300 digits
             return "a number of thousands of digits"
         text = f"an object of type {type(value).__name__}"
+    if "\n" in text:  # a table
+        return f"an object of type {type(value).__name__}"
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 

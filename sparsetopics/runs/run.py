@@ -327,7 +327,7 @@ def corpus_at(path: Path, hint: str = "") -> AnyCorpus:
 def check_folder(path: Path) -> None:
     """RunError unless ``path`` looks like a run folder."""
     refuse_pending(path, (STATE_FOLDER,))
-    found, hint = absence(path / SETTINGS_FILE), "Train one with `sparsetopics train`."
+    found, hint = absence(path / SETTINGS_FILE), "`sparsetopics train` or a model's save makes one."
     if not found:
         return
     if os.path.lexists(path / STATE_FOLDER / run_files.PLAN_FILE):

@@ -69,7 +69,8 @@ def inherited(
     """The identities of the topics of ``model``, of which each comes from some topics ``before``.
 
     A topic has the identity of the first of its parents, unless another topic has it already, and
-    lists the other parents. A topic without parents is new.
+    lists the other parents; it has the name of the first of them that has one. A topic without
+    parents is new.
     """
     known = {each for own in before for each in (own.id, *own.former_ids)}
     firsts = [tuple(of[:1]) for of in parents]
@@ -78,8 +79,10 @@ def inherited(
     found = []
     for of, is_other in zip(parents, is_new, strict=True):
         own = TopicIdentity(next(new)) if is_other else before[of[0]]
-        former = [each for k in of[1:] for each in (before[k].id, *before[k].former_ids)]
-        found.append(replace(own, former_ids=(*own.former_ids, *former)))
+        others = [before[k] for k in of[1:]]
+        former = (*own.former_ids, *(id_ for each in others for id_ in (each.id, *each.former_ids)))
+        named = next((each for each in (own, *others) if each.name), own)
+        found.append(replace(named, id=own.id, former_ids=former, theme_name=own.theme_name))
     return tuple(found)
 
 

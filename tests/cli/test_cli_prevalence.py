@@ -282,7 +282,7 @@ def test_too_many_comparisons_are_refused(monkeypatch):
     [
         (
             "run named --by section",
-            "--by: the corpus has no field 'section'. It has only 'label'. Pass others to --keep",
+            "--by: the corpus has no field 'section'. It has 'label'. Pass others to --keep",
         ),
         (
             "run kept --over day:month",

@@ -107,12 +107,23 @@ def test_fields_of_text_are_joined_in_their_order(door, tmp_path):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_the_field_of_the_text_may_be_kept_under_its_own_name(door, tmp_path):
+@pytest.mark.parametrize("keep", [["body", "n"], ["text", "body", "n"]])
+def test_the_name_of_the_text_field_means_the_texts(door, keep, tmp_path):
     rows = [{"body": row["text"], "n": row["n"]} for row in ROWS[:2]]
 
-    corpus = made(door, tmp_path, rows, text_field="body", keep=["text", "body", "n"])
+    corpus = made(door, tmp_path, rows, text_field="body", keep=keep)
 
-    assert corpus.fields == {"text": "text", "body": "string", "n": "number"}
+    assert corpus.fields == {"text": "text", "n": "number"}
+    assert values_of(corpus, "text") == ["the owl", "the cat"]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_text_field_is_also_another_field_with_a_type(door, tmp_path):
+    rows = [{"body": row["text"]} for row in ROWS[:2]]
+
+    corpus = made(door, tmp_path, rows, text_field="body", keep=["text", "body:string"])
+
+    assert corpus.fields == {"text": "text", "body": "string"}
     assert values_of(corpus, "body") == values_of(corpus, "text") == ["the owl", "the cat"]
 
 

@@ -245,7 +245,7 @@ def test_a_corpus_without_fields_says_how_to_keep_them():
         Grouping.parse("section", None).check({})
 
     assert str(caught.value) == (
-        "by: the corpus has no field 'section'. It has only 'label'. "
+        "by: the corpus has no field 'section'. It has 'label'. "
         "Pass others to --keep when you make the corpus."
     )
 

@@ -1,6 +1,7 @@
 """``merge``, ``split``, ``drop``, ``rename`` and ``name_topics`` of LDA and HDP."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from scipy import sparse
 
 import sparsetopics
 from sparsetopics import HDP, LDA, Corpus, MultinomialMixture
-from sparsetopics.base.errors import OptionError, UnfittedError
+from sparsetopics.base.errors import OptionError, RunError, SparsetopicsWarning, UnfittedError
 from sparsetopics.cli.main import main
 
 N_WORDS = 40
@@ -37,6 +38,12 @@ def saved(model, folder):
     model.save(folder, overwrite=True)
     settings = json.loads((folder / "model.json").read_text())
     return (folder / "model.safetensors").read_bytes(), settings["topics"]
+
+
+def names_of(model):
+    """The names of topics by their ids."""
+    table = model.topics()
+    return dict(zip(table["id"].to_pylist(), table["name"].to_pylist(), strict=True))
 
 
 def test_merged_counts_add_up_and_the_model_stays(fitted):
@@ -92,10 +99,52 @@ def test_names_stay_with_their_topics(fitted):
 
     later = named.merge(ids[:2]).partial_fit(documents(7, 60))
 
-    table = later.topics()
-    names = dict(zip(table["id"].to_pylist(), table["name"].to_pylist(), strict=True))
-    assert names[ids[2]] == "News"
+    assert names_of(later)[ids[2]] == "News"
     assert "News" not in fitted.topics()["name"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [({2: "Small"}, "Small"), ({2: "Small", 1: "Large"}, "Large"), ({0: "Other"}, None)],
+)
+def test_a_merged_topic_has_the_name_of_the_heaviest_that_was_named(fitted, names, expected):
+    heaviest, automatic = fitted.topic_ids_[1], names_of(fitted.merge([1, 2]))
+
+    merged = fitted.rename(names).merge([1, 2])
+
+    assert names_of(merged)[heaviest] == (expected or automatic[heaviest])
+
+
+def test_a_merge_of_themes_keeps_the_name_that_was_given(fitted):
+    themes = fitted.themes(3)
+    first, *_, last = themes.topic_ids_
+
+    merged = themes.rename({last: "Small"}).merge([first, last])
+
+    assert names_of(merged)[first] == "Small"
+
+
+def test_topics_of_the_same_name_are_said_once(fitted):
+    with pytest.warns(SparsetopicsWarning, match="^Several topics have the same name: 'A'.$"):
+        named = fitted.rename({0: "A", 1: "A", 2: "B"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        named.rename({2: "C"}).rename({3: "D"})
+    with pytest.warns(SparsetopicsWarning, match="same name: 'C'.$"):
+        fitted.rename({2: "C"}).rename({3: "C"})
+    with pytest.warns(SparsetopicsWarning, match="same name: 'D'.$"):
+        fitted.name_topics(lambda *given: "D")
+
+
+def test_what_is_wrong_with_all_names_is_said_once(fitted):
+    with pytest.warns(SparsetopicsWarning) as caught:
+        fitted.name_topics(lambda words, telling, texts: "A")
+    (said,) = caught
+    assert str(said.message).count("3 positional arguments") == 1
+    assert "named 0 of 4 topics: raised TypeError: " in str(said.message)
+    answers = iter([3, "A", "B", 3])
+    with pytest.warns(SparsetopicsWarning, match=r" 2 of 4 topics: returned int, .* \(\w+, \w+\)"):
+        fitted.name_topics(lambda *given: next(answers))
 
 
 def test_a_function_names_topics(fitted):
@@ -103,12 +152,12 @@ def test_a_function_names_topics(fitted):
 
     def namer(words, telling, texts, theme):
         asked.append((len(words), len(telling), len(texts), theme))
-        return words[0].upper()
+        return " ".join(words).upper()
 
     named = fitted.name_topics(namer, CORPUS)
 
     assert asked == [(10, 10, 3, None)] * 4
-    best = [words[0].upper() for words in fitted.top_words(1)]
+    best = [" ".join(words).upper() for words in fitted.top_words(10)]
     assert named.topics()["name"].to_pylist() == best
 
 
@@ -126,8 +175,12 @@ def test_what_cannot_be_done_is_refused(fitted):
         with pytest.raises(OptionError, match=r"^laps: must be "):
             fitted.drop(0, CORPUS, laps=laps)
     for topics in ([0], [1, 1], []):
-        with pytest.raises(OptionError, match="merge: must name two or more different topics"):
+        with pytest.raises(OptionError, match=r"topics, each once\.$"):
             fitted.merge(topics)
+    with pytest.raises(OptionError, match=r"merge: takes one group.* Call merge once for each"):
+        fitted.merge([[0, 1], [2, 3]])
+    with pytest.raises(OptionError, match=r"topics\. Name it by its id, or by its number, from 0"):
+        fitted.merge([0, 4])
     for topic in (4, -1, "zzzzzzzz"):
         with pytest.raises(OptionError, match="split: there is no topic"):
             fitted.split(topic, CORPUS)
@@ -138,16 +191,22 @@ def test_what_cannot_be_done_is_refused(fitted):
     assert not hasattr(MultinomialMixture(2), "merge")
 
 
+def test_a_folder_that_is_not_there_says_what_makes_one(tmp_path):
+    with pytest.raises(RunError, match="or a model's save makes one"):
+        sparsetopics.load(tmp_path / "run")
+
+
 class Named(str):
     """A string that model.json cannot hold as it is."""
 
 
 def test_names_of_any_class_of_strings_are_kept(fitted, tmp_path):
-    named = fitted.name_topics(lambda *given: Named("  News "))
+    news = map("  News {} ".format, range(4))
+    named = fitted.name_topics(lambda *given: Named(next(news)))
 
     _, topics = saved(named.rename({0: Named("Sports")}), tmp_path / "run")
 
-    assert [topic["name"] for topic in topics] == ["Sports", "News", "News", "News"]
+    assert [topic["name"] for topic in topics] == ["Sports", "News 1", "News 2", "News 3"]
 
 
 def test_a_topic_is_not_split_without_documents(fitted):
@@ -196,12 +255,8 @@ def test_a_theme_keeps_its_name_while_its_topic_learns(fitted):
     later = named.partial_fit(documents(7, 60))
 
     for model in (named, later):
-        table = model.topics()
-        names = dict(zip(table["id"].to_pylist(), table["name"].to_pylist(), strict=True))
-        assert names[topic] == "A topic"
-        table = model.themes(4).topics()
-        names = dict(zip(table["id"].to_pylist(), table["name"].to_pylist(), strict=True))
-        assert names[own] == "A theme"
+        assert names_of(model)[topic] == "A topic"
+        assert names_of(model.themes(4))[own] == "A theme"
 
 
 def test_a_topic_that_learned_on_has_a_tree_of_its_own(fitted, tmp_path):

@@ -223,8 +223,8 @@ def test_odd_counts_are_shown(container, value, message):
         (sparse.csr_array(COUNTS * 1j), "Complex data not supported"),
         (
             np.array([["a", "b"]]),
-            r"X: expected real numbers, but found texts\. .* take a list of texts or of lists of "
-            r"words, or fit\(X, text=NAME\) with the name of a column of X",
+            r"X: expected real numbers, but found texts\. .* take texts, such as df\['text'\], "
+            r"lists of words, or a Corpus; fit\(df, text='text'\) takes a table\.",
         ),
         (np.zeros((4, 3)), "X: has no count above zero."),
         (VectorCorpus.from_array(np.eye(3)), "X: expected a Corpus, but found a VectorCorpus."),
@@ -387,7 +387,7 @@ def test_unusual_matrices_are_read_as_any_other(form):
         (np.ma.array([[1, 2]], mask=[[0, 1]]), "X, row 0, column 1: is masked. Replace it"),
         (
             np.array([["one text", "another"]]),
-            r"take a list of texts or of lists of words, or fit\(X, text=NAME\)",
+            r"take texts, such as df\['text'\], lists of words, or a Corpus",
         ),
         (None, "X: expected a matrix of numbers, but is None"),
         ({"a": [1]}, "X: expected a matrix of numbers, but is {'a': "),
@@ -505,11 +505,16 @@ def test_what_are_no_texts_is_a_value_error_of_ours(texts, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_data_frame_is_no_list_of_texts():
-    pandas = pytest.importorskip("pandas")
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_data_frame_is_no_list_of_texts(library):
+    frame = pytest.importorskip(library).DataFrame({"text": ["one", "two"]})
+    model = LDA(2, max_iter=2).fit(["one two", "two three"])
 
-    with pytest.raises(SourceError, match="texts: must be a list of texts or word lists, but is "):
-        Corpus.from_texts(pandas.DataFrame({"text": ["one", "two"]}))
+    for ask in (Corpus.from_texts, model.infer):
+        with pytest.raises(
+            SourceError, match=r"but is an object of type DataFrame\. Pass one of its columns, such"
+        ):
+            ask(frame)
 
 
 @pytest.mark.parametrize("n_jobs", [-1, 2])

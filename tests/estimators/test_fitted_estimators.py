@@ -113,8 +113,8 @@ def test_topics_of_words_are_those_of_the_command(model, saved):
         rows = said("topics", saved, "--words", 4, *given, "--json")
         expected = in_python(rows)
         assert table.to_pylist() == expected
-    named = model.topics(find=["cats"], names=dict.fromkeys(range(model.n_components_), "Pets"))
-    assert set(named["name"].to_pylist()) == {"Pets"}
+    named = model.topics(find=["cats"], names={k: f"Pets {k}" for k in range(model.n_components_)})
+    assert named["name"].to_pylist() == [f"Pets {k}" for k in named["topic"].to_pylist()]
 
 
 def test_topics_of_each_word_are_those_of_the_command(models, tmp_path):
@@ -207,7 +207,7 @@ def test_a_page_is_that_of_the_command(model, saved, corpus, tmp_path):
     assert '<b class="topic-name">&lt;b&gt;Crime</b>' in page
     assert "documents of <strong>the given corpus</strong>" in page
     assert ('<section id="path"' in page) == isinstance(model, TopicPath)
-    with pytest.raises(OutputError, match=r"exists\. Use overwrite to replace it\.$"):
+    with pytest.raises(OutputError, match=r"exists\. Use overwrite=True to replace it\.$"):
         model.report(tmp_path / "r.html")
     model.report(tmp_path / "r.html", overwrite=True)
     if not isinstance(model, TopicPath):
@@ -436,12 +436,12 @@ def test_nothing_is_asked_before_fit(tmp_path):
         (lambda m, f: m.infer("cats"), SourceError, "texts: "),
         (lambda m, f: m.evaluate([[1, 2]]), ShapeError, "X has 2 features, but LDA is"),
         (lambda m, f: m.prevalence([[1, 2]]), ShapeError, "X has 2 features, but LDA is"),
-        (lambda m, f: m.prevalence(pets(), 3), OptionError, "by: must be the name of a field or"),
-        (lambda m, f: m.prevalence(pets(), over=3), OptionError, "over: must be the name of a fie"),
+        (lambda m, f: m.prevalence(pets(), 3), OptionError, "by: must be a text or None"),
+        (lambda m, f: m.prevalence(pets(), over=3), OptionError, "over: must be a text or None"),
         (
             lambda m, f: m.prevalence(pets(), "section"),
             OptionError,
-            "by: the corpus has no field 'section'. It has only 'label'. Pass others to keep when",
+            "by: the corpus has no field 'section'. It has 'label'. Pass others to keep when",
         ),
         (lambda m, f: m.prevalence(pets(), over="date:x"), OptionError, "over: expected a field"),
         (

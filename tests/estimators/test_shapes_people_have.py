@@ -23,6 +23,7 @@ from sparsetopics import (
     load,
 )
 from sparsetopics.base.errors import (
+    CorpusError,
     OptionError,
     ShapeError,
     SourceError,
@@ -130,6 +131,48 @@ def test_a_column_that_is_not_there_is_said(X, text, message):
         LDA(2).fit(X, text=text)
 
 
+@pytest.mark.parametrize("form", TABLES)
+def test_a_table_in_place_of_a_corpus_has_no_fields(form, tmp_path):
+    table = TABLES[form]({"body": TEXTS, "venue": ["x", "y"] * 10})
+    model = LDA(2, max_iter=2).fit(table, text="body")
+
+    for ask, option in (
+        (lambda X: model.prevalence(X, by="venue"), "by"),
+        (lambda X: model.prevalence(X, over="venue:5"), "over"),
+        (lambda X: model.prevalence(X, formula="~ venue"), "formula"),
+        (lambda X: model.documents(0, X, by="venue"), "by"),
+        (lambda X: model.report(tmp_path / "r.html", corpus=X, by="venue"), "by"),
+        (lambda X: model.plot.groups(X, "venue"), "by"),
+        (lambda X: model.plot.groups(X), "by"),
+    ):
+        for X in (table, TEXTS):
+            said = rf"^{option}: needs a Corpus that keeps fields, but was given with a \w+\. Make "
+            with pytest.raises(OptionError, match=said):
+                ask(X)
+    assert len(model.prevalence(table)) == 2
+    assert len(model.documents(0, table, n=3)) == 3
+    kept = Corpus.from_table(table, text_field="body", keep=["venue"], vocabulary=model.vocabulary_)
+    assert len(model.prevalence(kept, by="venue")) == 4
+
+
+def test_a_table_for_a_model_of_a_corpus_is_told_to_be_texts():
+    frame = frame_of("pandas", {"id": ["a"] * 20, "body": TEXTS})
+    model = LDA(2, max_iter=2).fit(Corpus.from_texts(TEXTS))
+
+    with pytest.raises(ShapeError, match=r"LDA, take texts, such as df\['text'\], .* a Corpus"):
+        model.transform(frame)
+
+
+def test_a_corpus_without_labels_names_its_fields():
+    table = pa.table({"text": TEXTS, "venue": ["x", "y"] * 10, "year": [*range(20)]})
+    corpus = Corpus.from_table(table, keep=["text", "venue", "year"])
+    model = LDA(2, max_iter=2).fit(corpus)
+
+    for ask in (model.plot.groups, lambda corpus: model.prevalence(corpus, by="label")):
+        with pytest.raises(CorpusError, match="Choose another with by: it has 'venue' and 'year'"):
+            ask(corpus)
+
+
 def test_tables_that_are_queries_are_read_or_refused():
     duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
     table = pa.table({"body": TEXTS})
@@ -175,7 +218,7 @@ def test_texts_for_a_model_of_vectors_name_the_models_that_take_them():
 def test_a_frame_with_texts_says_how_to_name_them():
     frame = frame_of("pandas", {"body": TEXTS})
 
-    with pytest.raises(ShapeError, match=r"fit\(X, text=NAME\) with the name of a column of X\."):
+    with pytest.raises(ShapeError, match=r"fit\(df, text='text'\) takes a table\."):
         LDA(2).fit(frame)
 
 

@@ -125,12 +125,13 @@ def test_a_topic_that_loses_most_of_its_words_gets_a_new_id(kept, stays):
 def test_topics_that_are_merged_are_listed_with_the_heavier_part():
     before = lda([[60, 40, 0, 0, 0], [40, 60, 0, 0, 0], [0, 0, 9, 0, 0], [0, 0, 0, 9, 1]])
     first = list(first_identities(before))
-    first[1] = TopicIdentity(first[1].id, "Lost", ("cat",), None, (OTHER,))
+    first[1] = TopicIdentity(first[1].id, "Cats", ("cat",), None, (OTHER,), "Pets")
 
     after = carried(first, before.topic_word_mean, lda([[0, 0, 9, 0, 0], [140, 110, 0, 0, 0]]))
 
     assert after[0] == first[2]
-    assert after[1] == TopicIdentity(first[0].id, former_ids=(first[1].id, OTHER))
+    # It has the name that the lighter part was given, rather than none.
+    assert after[1] == TopicIdentity(first[0].id, "Cats", ("cat",), None, (first[1].id, OTHER))
     (again, _) = inherited(after, [[1, 0], []], before)
     assert again.former_ids == (first[1].id, OTHER, first[2].id)
 
