@@ -123,14 +123,15 @@ def _count_kernels() -> tuple[int, int]:
     """Count the compiled kernels, once for each set of types, and those that are new on disk."""
     import sys
 
-    from numba.core.dispatcher import Dispatcher
+    from sparsetopics.base.kernel_cache import numba
 
+    kind = numba.core.dispatcher.Dispatcher
     kernels = {
         id(kernel): kernel
         for name, module in list(sys.modules.items())
         if name.startswith("sparsetopics")
         for kernel in vars(module).values()
-        if isinstance(kernel, Dispatcher) and kernel.stats.cache_path is not None
+        if isinstance(kernel, kind) and kernel.stats.cache_path is not None
     }
     return (
         sum(len(kernel.signatures) for kernel in kernels.values()),
