@@ -51,7 +51,14 @@ def before_after_png(
     Each pixel is one dot, or a square of several dots in small images. Equal images give equal
     bytes. Raises ShapeError if the clean image has another shape.
     """
-    from matplotlib.figure import Figure  # slow to import
+    from matplotlib import style  # slow to import
+
+    with style.context("default"):  # whatever a matplotlibrc in the current folder says
+        return _drawn_beside(noisy, denoised, clean)
+
+
+def _drawn_beside(noisy: FloatArray, denoised: FloatArray, clean: FloatArray | None) -> bytes:
+    from matplotlib.figure import Figure
 
     panels = {"noisy": noisy, "denoised": denoised}
     if clean is not None:
