@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -131,11 +132,16 @@ class TokenizerOptions:
 
 
 _MANY_REPEATS = re.compile(r"\{(\d*,)?\d{5,}")  # which regex holds in memory, each by itself
+_REPEATS = re.compile(r"([)}]\s*)?\{(\d{1,4})")  # those after a group multiply the ones inside
+_MOST_REPEATS = 100_000
 
 
 def _check_pattern(pattern: str, compiled: Compile) -> None:
     """OptionError for anything but a regular expression with one group at most."""
-    if _MANY_REPEATS.search(pattern):
+    found = [(bool(group), max(1, int(n))) for group, n in _REPEATS.findall(pattern)]
+    outer = math.prod(n for is_group, n in found if is_group)
+    n_repeats = outer * max((n for is_group, n in found if not is_group), default=1)
+    if n_repeats > _MOST_REPEATS or _MANY_REPEATS.search(pattern):
         raise OptionError("token_pattern", f"{shown(pattern)} repeats a part too often")
     try:
         n_groups = compiled(pattern).groups

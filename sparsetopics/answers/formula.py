@@ -47,6 +47,7 @@ ALLOWED = (
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UnaryOp, ast.unaryop),
 )
 LARGEST_POWER, LARGEST = 10, 1e100
+SIZES = "df", "degree"
 UNREADABLE = SyntaxError, RecursionError, MemoryError  # any of them, if it is too deep
 Value = str | float | date
 Point = Mapping[str, Value]  # the value of each field; other fields keep theirs
@@ -150,22 +151,38 @@ def _names(code: str) -> Iterator[str]:
     functions = set[int]()
     yield from re.findall(QUOTED, code)
     for node in ast.walk(tree):
+        if _is_huge(node):
+            refuse("formula", f"{shown(code)} has a number that is too large, or computed")
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id not in FUNCTIONS:
                 refuse("formula", f"{node.func.id} is not one of {listed(FUNCTIONS)}")
             functions.add(id(node.func))
-        elif not isinstance(node, ALLOWED) or isinstance(node, ast.Call) or _is_huge(node):
+        elif not isinstance(node, ALLOWED) or isinstance(node, ast.Call):
             refuse("formula", f"{shown(code)} is more than fields, numbers and {listed(FUNCTIONS)}")
         elif isinstance(node, ast.Name) and id(node) not in functions:
             yield node.id
 
 
 def _is_huge(node: ast.AST) -> bool:
-    """Whether this is a power with which Python might work for ever."""
-    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)):
+    """Whether Python might work for ever with this, or fill the memory."""
+    if isinstance(node, ast.Call):  # how many columns s, bs, cr or poly make
+        sizes = [*node.args[1:2], *(own.value for own in node.keywords if own.arg in SIZES)]
+        return any(isinstance(size, ast.BinOp) or _exceeds(MOST_COLUMNS, size) for size in sizes)
+    if not isinstance(node, ast.BinOp):
         return False
-    power = node.right.value if isinstance(node.right, ast.Constant) else None
-    return not isinstance(power, int | float) or abs(power) > LARGEST_POWER
+    if isinstance(node.op, ast.Pow):  # a power of a power has no bound
+        is_tower = any(isinstance(each, ast.Pow) for each in ast.walk(node.left))
+        is_number = isinstance(node.right, ast.Constant)
+        return is_tower or not is_number or _exceeds(LARGEST_POWER, node.right)
+    pair = node.left, node.right  # a list or a text times a number repeats it
+    return any(isinstance(each, ast.List) or _exceeds(np.inf, each) for each in pair)
+
+
+def _exceeds(most: float, node: ast.AST) -> bool:
+    """Whether this is a constant, but not a number up to ``most``."""
+    if not isinstance(node, ast.Constant):
+        return False
+    return not isinstance(node.value, int | float) or abs(node.value) > most
 
 
 def _check_fields(fields: Sequence[str], corpus: Corpus) -> None:
