@@ -125,13 +125,12 @@ def _count_kernels() -> tuple[int, int]:
 
     from sparsetopics.base.kernel_cache import numba
 
-    kind = numba.core.dispatcher.Dispatcher
     kernels = {
         id(kernel): kernel
         for name, module in list(sys.modules.items())
         if name.startswith("sparsetopics")
         for kernel in vars(module).values()
-        if isinstance(kernel, kind) and kernel.stats.cache_path is not None
+        if isinstance(kernel, numba.core.dispatcher.Dispatcher) and kernel.stats.cache_path
     }
     return (
         sum(len(kernel.signatures) for kernel in kernels.values()),

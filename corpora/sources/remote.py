@@ -118,9 +118,8 @@ async def _check_redirect(
     session: ClientSession, context: SimpleNamespace, params: TraceRequestRedirectParams
 ) -> None:
     """Raise OSError for a redirect to another host, such as one inside a private network."""
-    headers, url = params.response.headers, params.url
-    target = url.join(type(url)(headers.get("Location") or headers.get("URI", "")))
-    if target.host != url.host:
+    target = params.url.join(type(params.url)(params.response.headers["Location"]))
+    if target.host != params.url.host:
         raise OSError(f"it redirects to another host; if you trust it, give {target} instead")
 
 

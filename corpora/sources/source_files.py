@@ -169,10 +169,8 @@ def _take_words_apart(
 def _refuse_words_elsewhere(vocabularies: Sequence[SourceFile], listed: Collection[str]) -> None:
     """SourceError for words behind a link that leads out of their folder, unless they are listed:
     then the link leads to another file of the folder that the user named."""
-    for words, _ in vocabularies:
-        if not isinstance(words, Path) or not words.is_symlink() or _key(words) in listed:
-            continue
-        if _leads_out(words, words.parent.resolve()):
+    for words in (file.path for file in vocabularies if isinstance(file.path, Path)):
+        if _key(words) not in listed and _leads_out(words, words.parent.resolve()):
             problem = "the words of the counts are behind a link that leads out of their folder"
             hint = "Name the file with --vocabulary-file, or use --follow-links."
             raise SourceError(str(words), problem, hint)
@@ -328,12 +326,13 @@ def _link_out(match: Path, pattern: Path) -> Path | None:
     n_fixed = next(n for n, part in enumerate(pattern.parts) if glob.has_magic(part))
     ways = [match, *match.parents][: len(match.parts) - n_fixed]
     root = Path(*match.parts[:n_fixed]).resolve()
-    return next((way for way in reversed(ways) if way.is_symlink() and _leads_out(way, root)), None)
+    return next((way for way in reversed(ways) if _leads_out(way, root)), None)
 
 
-def _leads_out(link: Path, root: Path) -> bool:
-    """Whether a link leads to a folder, or to a file outside the folder ``root``."""
-    return link.is_dir() or (link.is_file() and not link.resolve().is_relative_to(root))
+def _leads_out(path: Path, root: Path) -> bool:
+    """Whether this is a link to a folder, or to a file outside the folder ``root``."""
+    is_link = path.is_symlink()
+    return is_link and (path.is_dir() or (path.is_file() and root not in path.resolve().parents))
 
 
 def _is_archive(path: Place) -> bool:
@@ -352,8 +351,8 @@ def _files_in(
     waiting: list[tuple[Path, tuple[Path, ...]]] = [(folder, (root,))]
     while waiting:
         parent, above = waiting.pop()
-        for path, is_link in _entries(parent):
-            if is_link and not follow_links and _leads_out(path, root):
+        for path in _entries(parent):
+            if not follow_links and _leads_out(path, root):
                 skipped.append(path)
             elif path.is_dir():
                 # Following a link to a folder above would never end.
@@ -370,11 +369,10 @@ def _named_in(folder: Path, paths: Iterable[Path]) -> list[SourceFile]:
     return sorted(listed, key=lambda file: file.name)
 
 
-def _entries(folder: Path) -> list[tuple[Path, bool]]:
-    """The entries of a folder that are not hidden, and whether each is a link."""
-    with source_errors(str(folder), OSError, "cannot be read"), os.scandir(folder) as entries:
-        shown = [entry for entry in entries if not entry.name.startswith(".")]
-        return [(Path(entry.path), entry.is_symlink()) for entry in shown]
+def _entries(folder: Path) -> list[Path]:
+    """The entries of a folder that are not hidden."""
+    with source_errors(str(folder), OSError, "cannot be read"):
+        return [path for path in folder.iterdir() if not path.name.startswith(".")]
 
 
 def _unpacked(listed: Iterable[SourceFile]) -> list[SourceFile]:

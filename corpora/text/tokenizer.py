@@ -132,15 +132,13 @@ class TokenizerOptions:
 
 
 _MANY_REPEATS = re.compile(r"\{(\d*,)?\d{5,}")  # which regex holds in memory, each by itself
-_REPEATS = re.compile(r"([)}]\s*)?\{(\d{1,4})")  # those after a group multiply the ones inside
-_MOST_REPEATS = 100_000
+_LEAST_REPEATS = re.compile(r"\{(\d{1,4})")  # which multiply, where a group holds another
+_MOST_REPEATS = 1_000_000
 
 
 def _check_pattern(pattern: str, compiled: Compile) -> None:
     """OptionError for anything but a regular expression with one group at most."""
-    found = [(bool(group), max(1, int(n))) for group, n in _REPEATS.findall(pattern)]
-    outer = math.prod(n for is_group, n in found if is_group)
-    n_repeats = outer * max((n for is_group, n in found if not is_group), default=1)
+    n_repeats = math.prod(max(1, int(count)) for count in _LEAST_REPEATS.findall(pattern))
     if n_repeats > _MOST_REPEATS or _MANY_REPEATS.search(pattern):
         raise OptionError("token_pattern", f"{shown(pattern)} repeats a part too often")
     try:

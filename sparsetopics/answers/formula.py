@@ -47,7 +47,6 @@ ALLOWED = (
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UnaryOp, ast.unaryop),
 )
 LARGEST_POWER, LARGEST = 10, 1e100
-SIZES = "df", "degree"
 UNREADABLE = SyntaxError, RecursionError, MemoryError  # any of them, if it is too deep
 Value = str | float | date
 Point = Mapping[str, Value]  # the value of each field; other fields keep theirs
@@ -166,23 +165,21 @@ def _names(code: str) -> Iterator[str]:
 def _is_huge(node: ast.AST) -> bool:
     """Whether Python might work for ever with this, or fill the memory."""
     if isinstance(node, ast.Call):  # how many columns s, bs, cr or poly make
-        sizes = [*node.args[1:2], *(own.value for own in node.keywords if own.arg in SIZES)]
-        return any(isinstance(size, ast.BinOp) or _exceeds(MOST_COLUMNS, size) for size in sizes)
+        named = (own.value for own in node.keywords if own.arg in ("df", "degree"))
+        sizes = [each for each in (*node.args[1:2], *named) if not isinstance(each, ast.List)]
+        return not all(_is_number_to(MOST_COLUMNS, size) for size in sizes)
     if not isinstance(node, ast.BinOp):
         return False
     if isinstance(node.op, ast.Pow):  # a power of a power has no bound
         is_tower = any(isinstance(each, ast.Pow) for each in ast.walk(node.left))
-        is_number = isinstance(node.right, ast.Constant)
-        return is_tower or not is_number or _exceeds(LARGEST_POWER, node.right)
-    pair = node.left, node.right  # a list or a text times a number repeats it
-    return any(isinstance(each, ast.List) or _exceeds(np.inf, each) for each in pair)
+        return is_tower or not _is_number_to(LARGEST_POWER, node.right)
+    pair = [each for each in (node.left, node.right) if isinstance(each, ast.List | ast.Constant)]
+    return not all(_is_number_to(np.inf, each) for each in pair)  # others would be repeated
 
 
-def _exceeds(most: float, node: ast.AST) -> bool:
-    """Whether this is a constant, but not a number up to ``most``."""
-    if not isinstance(node, ast.Constant):
-        return False
-    return not isinstance(node.value, int | float) or abs(node.value) > most
+def _is_number_to(most: float, node: ast.AST) -> bool:
+    number = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(number, int | float) and abs(number) <= most
 
 
 def _check_fields(fields: Sequence[str], corpus: Corpus) -> None:

@@ -205,6 +205,16 @@ def test_a_folder_of_links_alone_says_how_to_read_them(tmp_path):
         ingest([tmp_path / "in"], tmp_path / "corpus")
 
 
+def test_a_link_to_itself_is_no_file(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("words")
+    (tmp_path / "in" / "loop.txt").symlink_to("loop.txt")
+
+    files = ingest([tmp_path / "in"], tmp_path / "corpus").files
+
+    assert str(files).endswith("Left out 1 file: 1 no regular file (loop.txt).")
+
+
 def test_many_links_are_counted(tmp_path):
     texts = make_texts(5)
     (tmp_path / "in").mkdir()
