@@ -13,9 +13,12 @@ from sparsetopics.cli.parameter_types import CONFIG, NAMED_PATH, NumberType
 from sparsetopics.cli.shared_options import Decorator
 from sparsetopics.options.option import refuse
 
-# Options that decide which code runs here, or that change any file of the user, are never read from
-# a file, which may be a stranger's.
+# Options that decide which code runs here, or that change or read any file of the user, are never
+# read from a file, which may be a stranger's.
 NEVER_FROM_FILES = {
+    "append": "It changes a corpus.",
+    "overwrite": "It replaces what is there.",
+    "follow-links": "Links in the sources may lead to any file.",
     "log-file": "Lines would be added to whatever file it names.",
     "scheduler": "The process at that address can run code here.",
     "tokenizer": "The function that it names runs here.",

@@ -123,14 +123,14 @@ def _count_kernels() -> tuple[int, int]:
     """Count the compiled kernels, once for each set of types, and those that are new on disk."""
     import sys
 
-    from numba.core.dispatcher import Dispatcher
+    from sparsetopics.base.kernel_cache import numba
 
     kernels = {
         id(kernel): kernel
         for name, module in list(sys.modules.items())
         if name.startswith("sparsetopics")
         for kernel in vars(module).values()
-        if isinstance(kernel, Dispatcher) and kernel.stats.cache_path is not None
+        if isinstance(kernel, numba.core.dispatcher.Dispatcher) and kernel.stats.cache_path
     }
     return (
         sum(len(kernel.signatures) for kernel in kernels.values()),

@@ -36,6 +36,8 @@ class Archive:
 
     def __init__(self, place: Path | RemoteFile) -> None:
         self.place = place
+        # Of members that are packed themselves, as far as they were read: bytes, and those packed.
+        self.unpacked = [0.0, 0.0]
 
     def __reduce__(self) -> tuple[Callable[..., Archive], tuple[Path | RemoteFile]]:
         place = self.place.absolute() if isinstance(self.place, Path) else self.place

@@ -78,10 +78,11 @@ class _UnpackedStream(ReadStream):
     def __init__(self, path: Place) -> None:
         self._path = path
         # A packed file in an archive is compared with the bytes of the archive, because it could be
-        # a bomb that is packed twice.
-        self._share = 1.0
+        # a bomb that is packed twice; and together with the others, because each could be a bomb.
+        self._share, self._sums = 1.0, [0.0, 0.0]
         if isinstance(path, ZipMember):
             self._share = path.info.compress_size / max(path.info.file_size, 1)
+            self._sums = path.archive.unpacked
         self._packed = ReadStream(open_place(path))
         packed = io.BufferedReader(self._packed, _READ_AHEAD)
         unpacked: gzip.GzipFile | pa.NativeFile = gzip.GzipFile(fileobj=packed)
@@ -90,8 +91,11 @@ class _UnpackedStream(ReadStream):
         super().__init__(cast(IO[bytes], unpacked))
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
+        n_packed = self._packed.n_read
         n_read = super().readinto(buffer)
-        check_unpacked(self.n_read, int(self._share * self._packed.n_read), str(self._path))
+        self._sums[0] += n_read
+        self._sums[1] += self._share * (self._packed.n_read - n_packed)
+        check_unpacked(int(self._sums[0]), int(self._sums[1]), str(self._path))
         return n_read
 
     def close(self) -> None:

@@ -15,10 +15,15 @@ from sparsetopics.base.errors import OptionError, SourceError, source_errors
 from sparsetopics.base.wording import kind_and_reason_of, reason_of
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from types import SimpleNamespace
+
     from _typeshed import WriteableBuffer
+    from aiohttp import ClientSession, TraceRequestRedirectParams
     from fsspec import AbstractFileSystem
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_WEB = re.compile(r"(?:^|::)(https?)://")  # perhaps of an archive that another protocol reads
 _PATTERN = re.compile(r"[*?\[]")
 _READ_AHEAD = 1 << 20  # bytes
 
@@ -89,8 +94,9 @@ def find_remote(url: str) -> tuple[list[RemoteFile], str | None]:
 
 def _system_of(url: str) -> tuple[AbstractFileSystem, str]:
     """The file system of fsspec and the path in it."""
+    web = {protocol: {"get_client": _client} for protocol in _WEB.findall(url)}
     try:
-        system, path = importlib.import_module("fsspec.core").url_to_fs(url)
+        system, path = importlib.import_module("fsspec.core").url_to_fs(url, **web)
     except ImportError as error:  # of fsspec, or of the package that knows the protocol
         problem = f"a package that reads such a URL is missing ({reason_of(error)})"
         hint = "Install it with: pip install 'sparsetopics[remote]', or the package in parentheses."
@@ -98,6 +104,23 @@ def _system_of(url: str) -> tuple[AbstractFileSystem, str]:
     except Exception as error:  # such a package may raise anything for a URL
         raise SourceError(url, f"the URL cannot be opened ({reason_of(error)})") from error
     return system, str(path)
+
+
+async def _client(loop: AbstractEventLoop) -> ClientSession:
+    """A session for the web in which servers cannot send requests to hosts of their choice."""
+    aiohttp = importlib.import_module("aiohttp")
+    trace = aiohttp.TraceConfig()
+    trace.on_request_redirect.append(_check_redirect)
+    return aiohttp.ClientSession(loop=loop, trace_configs=[trace])
+
+
+async def _check_redirect(
+    session: ClientSession, context: SimpleNamespace, params: TraceRequestRedirectParams
+) -> None:
+    """Raise OSError for a redirect to another host, such as one inside a private network."""
+    target = params.url.join(type(params.url)(params.response.headers["Location"]))
+    if target.host != params.url.host:
+        raise OSError(f"it redirects to another host; if you trust it, give {target} instead")
 
 
 class ReadStream(io.RawIOBase):

@@ -109,7 +109,8 @@ def find_of_one_format(
 
     Vocabulary files of counts are left out, even if ``sources`` name them. ``say`` gets a sentence
     about links that are skipped without ``follow_links``. Raises SourceError if a source is
-    missing, packed in a way that is not read, of no known format or of another than the first;
+    missing, packed in a way that is not read, of no known format or of another than the first,
+    and if the words of counts are behind a link out of the folder that is not to be followed;
     OptionError if ``format_name`` is unknown.
     """
     if format_name is not None and format_name not in table.names:
@@ -122,7 +123,10 @@ def find_of_one_format(
 
     found = find_files(sources, belongs, or_all=format_name is not None, follow_links=follow_links)
     found.say_skipped(say)
+    listed = {_key(file.path) for file in (*found.files, *found.left_out)}
     vocabularies = _take_words_apart(found, format_name, table, vocabulary_file)
+    if vocabulary_file is None and not follow_links:
+        _refuse_words_elsewhere(vocabularies, listed)
     name = format_name or _common_format(found.files, table)
     left_out = groups_of_left_out(found.left_out, found.skipped_links)
     read = {name: found.files, "vocabulary": vocabularies}
@@ -160,6 +164,16 @@ def _take_words_apart(
         raise SourceError(str(apart[0].path), problem, hint)
     found.left_out[:] = [f for f in (*found.left_out, *apart) if _key(f.path) not in used]
     return list(used.values())
+
+
+def _refuse_words_elsewhere(vocabularies: Sequence[SourceFile], listed: Collection[str]) -> None:
+    """SourceError for words behind a link that leads out of their folder, unless they are listed:
+    then the link leads to another file of the folder that the user named."""
+    for words in (file.path for file in vocabularies if isinstance(file.path, Path)):
+        if _key(words) not in listed and _leads_out(words, words.parent.resolve()):
+            problem = "the words of the counts are behind a link that leads out of their folder"
+            hint = "Name the file with --vocabulary-file, or use --follow-links."
+            raise SourceError(str(words), problem, hint)
 
 
 def _key(place: Place) -> str:
@@ -206,9 +220,10 @@ def find_files(
 
     Files that a path or a pattern names are always read. In folders, subfolders and zip archives,
     those that ``belongs`` accepts are read; if it accepts none, ``or_all`` reads all. Hidden files
-    are never read. Links in a folder are followed to files in the same folder, which are read under
-    each of their names, and to others only with ``follow_links``. Raises SourceError for a source
-    that is missing or no regular file, and for a folder without such files.
+    are never read. Links in a folder, or that match a pattern, are followed to files in the same
+    folder, which are read under each of their names, and to others only with ``follow_links``.
+    Raises SourceError for a source that is missing or no regular file, and for a folder without
+    such files.
     """
     found = Found([], [], [])
 
@@ -275,10 +290,13 @@ def _matches(source: Path, found: Found, *, follow_links: bool) -> list[Path]:
         matches = [source]
     else:
         matches = [Path(match) for match in sorted(glob.glob(str(source), recursive=True))]
-        if "**" in source.parts and not follow_links:
-            links = {match: _link_on_the_way(match, source) for match in matches}
-            found.skipped_links.extend(dict.fromkeys(link for link in links.values() if link))
+        if matches and not follow_links:
+            links = {match: _link_out(match, source) for match in matches}
+            skipped = list(dict.fromkeys(link for link in links.values() if link))
+            found.skipped_links.extend(skipped)
             matches = [match for match in matches if links[match] is None]
+            if not matches:
+                raise _nothing_to_read(str(source), [], skipped)
     if not matches:
         raise SourceError(str(source), "no file or folder has this name or matches this pattern")
     for match in matches:
@@ -303,11 +321,18 @@ def _exists(source: Path) -> bool:
     return True
 
 
-def _link_on_the_way(match: Path, pattern: Path) -> Path | None:
-    """The first link to a folder on the path of a match, because ** follows such links."""
-    n_fixed = pattern.parts.index("**")
-    ways = reversed(match.parents[: len(match.parts) - 1 - n_fixed])
-    return next((folder for folder in ways if folder.is_symlink()), None)
+def _link_out(match: Path, pattern: Path) -> Path | None:
+    """The first link among the parts that a pattern matched, if it would be skipped in a folder."""
+    n_fixed = next(n for n, part in enumerate(pattern.parts) if glob.has_magic(part))
+    ways = [match, *match.parents][: len(match.parts) - n_fixed]
+    root = Path(*match.parts[:n_fixed]).resolve()
+    return next((way for way in reversed(ways) if _leads_out(way, root)), None)
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    """Whether this is a link to a folder, or to a file outside the folder ``root``."""
+    is_link = path.is_symlink()
+    return is_link and (path.is_dir() or (path.is_file() and root not in path.resolve().parents))
 
 
 def _is_archive(path: Place) -> bool:
@@ -326,12 +351,10 @@ def _files_in(
     waiting: list[tuple[Path, tuple[Path, ...]]] = [(folder, (root,))]
     while waiting:
         parent, above = waiting.pop()
-        for path, is_link in _entries(parent):
-            is_folder = path.is_dir()
-            leads_out = is_link and not path.resolve().is_relative_to(root)
-            if is_link and not follow_links and (is_folder or (leads_out and path.is_file())):
+        for path in _entries(parent):
+            if not follow_links and _leads_out(path, root):
                 skipped.append(path)
-            elif is_folder:
+            elif path.is_dir():
                 # Following a link to a folder above would never end.
                 if path.resolve() not in above:
                     waiting.append((path, (*above, path.resolve())))
@@ -346,11 +369,10 @@ def _named_in(folder: Path, paths: Iterable[Path]) -> list[SourceFile]:
     return sorted(listed, key=lambda file: file.name)
 
 
-def _entries(folder: Path) -> list[tuple[Path, bool]]:
-    """The entries of a folder that are not hidden, and whether each is a link."""
-    with source_errors(str(folder), OSError, "cannot be read"), os.scandir(folder) as entries:
-        shown = [entry for entry in entries if not entry.name.startswith(".")]
-        return [(Path(entry.path), entry.is_symlink()) for entry in shown]
+def _entries(folder: Path) -> list[Path]:
+    """The entries of a folder that are not hidden."""
+    with source_errors(str(folder), OSError, "cannot be read"):
+        return [path for path in folder.iterdir() if not path.name.startswith(".")]
 
 
 def _unpacked(listed: Iterable[SourceFile]) -> list[SourceFile]:

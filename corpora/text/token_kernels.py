@@ -5,11 +5,10 @@ They call each other, so they share a file: a cached kernel does not notice chan
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetopics.base.kernel_cache import choose_cache_folder
+from sparsetopics.base.kernel_cache import choose_cache_folder, numba
 
 choose_cache_folder(__file__)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -131,11 +132,14 @@ class TokenizerOptions:
 
 
 _MANY_REPEATS = re.compile(r"\{(\d*,)?\d{5,}")  # which regex holds in memory, each by itself
+_LEAST_REPEATS = re.compile(r"\{(\d{1,4})")  # which multiply, where a group holds another
+_MOST_REPEATS = 1_000_000
 
 
 def _check_pattern(pattern: str, compiled: Compile) -> None:
     """OptionError for anything but a regular expression with one group at most."""
-    if _MANY_REPEATS.search(pattern):
+    n_repeats = math.prod(max(1, int(count)) for count in _LEAST_REPEATS.findall(pattern))
+    if n_repeats > _MOST_REPEATS or _MANY_REPEATS.search(pattern):
         raise OptionError("token_pattern", f"{shown(pattern)} repeats a part too often")
     try:
         n_groups = compiled(pattern).groups

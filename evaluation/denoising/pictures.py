@@ -51,7 +51,8 @@ def before_after_png(
     Each pixel is one dot, or a square of several dots in small images. Equal images give equal
     bytes. Raises ShapeError if the clean image has another shape.
     """
-    from matplotlib.figure import Figure  # slow to import
+    from matplotlib import style  # slow to import
+    from matplotlib.figure import Figure
 
     panels = {"noisy": noisy, "denoised": denoised}
     if clean is not None:
@@ -61,13 +62,14 @@ def before_after_png(
     scale = max(1, math.ceil(NARROWEST / width))
     across, down = scale * width, scale * height
     total = np.array([len(panels) * (across + GAP) - GAP, down + TITLE])
-    figure = Figure(figsize=tuple(total / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="white")
-    for number, (title, image) in enumerate(panels.items()):
-        left = number * (across + GAP) / total[0]
-        axes = figure.add_axes((left, 0.0, across / total[0], down / total[1]))
-        axes.imshow(image, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest", aspect="auto")
-        axes.set_title(title, fontsize=9, pad=6)
-        axes.set_axis_off()
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})  # no version in the file
+    with style.context("default"):  # whatever a matplotlibrc in the current folder says
+        figure = Figure(figsize=tuple(total / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="white")
+        for number, (title, image) in enumerate(panels.items()):
+            left = number * (across + GAP) / total[0]
+            axes = figure.add_axes((left, 0.0, across / total[0], down / total[1]))
+            axes.imshow(image, "gray", vmin=0.0, vmax=1.0, interpolation="nearest", aspect="auto")
+            axes.set_title(title, fontsize=9, pad=6)
+            axes.set_axis_off()
+        figure.savefig(buffer, format="png", metadata={"Software": None})  # no version in the file
     return buffer.getvalue()

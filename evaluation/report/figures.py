@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
-import matplotlib as mpl
+import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -55,8 +55,11 @@ STYLE: Settings = {
 
 @contextmanager
 def styled_axes(height: float) -> Iterator[tuple[Figure, Axes]]:
-    """Make a figure of ``height`` inches with axes, in the style of the page."""
-    with mpl.rc_context(STYLE):
+    """Make a figure of ``height`` inches with axes, in the style of the page.
+
+    Settings of the user, or of a matplotlibrc in the current folder, do not count.
+    """
+    with matplotlib.style.context(["default", STYLE]):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         yield figure, figure.add_subplot()
 

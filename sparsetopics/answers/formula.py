@@ -150,22 +150,36 @@ def _names(code: str) -> Iterator[str]:
     functions = set[int]()
     yield from re.findall(QUOTED, code)
     for node in ast.walk(tree):
+        if _is_huge(node):
+            refuse("formula", f"{shown(code)} has a number that is too large, or computed")
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id not in FUNCTIONS:
                 refuse("formula", f"{node.func.id} is not one of {listed(FUNCTIONS)}")
             functions.add(id(node.func))
-        elif not isinstance(node, ALLOWED) or isinstance(node, ast.Call) or _is_huge(node):
+        elif not isinstance(node, ALLOWED) or isinstance(node, ast.Call):
             refuse("formula", f"{shown(code)} is more than fields, numbers and {listed(FUNCTIONS)}")
         elif isinstance(node, ast.Name) and id(node) not in functions:
             yield node.id
 
 
 def _is_huge(node: ast.AST) -> bool:
-    """Whether this is a power with which Python might work for ever."""
-    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)):
+    """Whether Python might work for ever with this, or fill the memory."""
+    if isinstance(node, ast.Call):  # how many columns s, bs, cr or poly make
+        named = (own.value for own in node.keywords if own.arg in ("df", "degree"))
+        sizes = [each for each in (*node.args[1:2], *named) if not isinstance(each, ast.List)]
+        return not all(_is_number_to(MOST_COLUMNS, size) for size in sizes)
+    if not isinstance(node, ast.BinOp):
         return False
-    power = node.right.value if isinstance(node.right, ast.Constant) else None
-    return not isinstance(power, int | float) or abs(power) > LARGEST_POWER
+    if isinstance(node.op, ast.Pow):  # a power of a power has no bound
+        is_tower = any(isinstance(each, ast.Pow) for each in ast.walk(node.left))
+        return is_tower or not _is_number_to(LARGEST_POWER, node.right)
+    pair = [each for each in (node.left, node.right) if isinstance(each, ast.List | ast.Constant)]
+    return not all(_is_number_to(np.inf, each) for each in pair)  # others would be repeated
+
+
+def _is_number_to(most: float, node: ast.AST) -> bool:
+    number = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(number, int | float) and abs(number) <= most
 
 
 def _frame(fields: Sequence[str], corpus: Corpus) -> pd.DataFrame:

@@ -5,13 +5,39 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 from sparsetopics.base.errors import OutputError, warn_user
 
 VARIABLE = "NUMBA_CACHE_DIR"
 HINT = f"Set {VARIABLE} to a folder that you can write to."
+
+
+@contextmanager
+def _without_yaml() -> Iterator[None]:
+    """Let every YAML file be empty for modules that are imported meanwhile."""
+    missing = ModuleType("yaml")
+    vars(missing)["safe_load"] = lambda file: None
+    before = {name: module for name, module in sys.modules.items() if name == "yaml"}
+    sys.modules["yaml"] = missing
+    try:
+        yield
+    finally:
+        del sys.modules["yaml"]
+        sys.modules.update(before)
+
+
+# Import numba from here only. By itself it would take settings, such as a folder of code to run,
+# from .numba_config.yaml in the current folder, when it is imported and whenever it compiles.
+with _without_yaml():
+    import numba as numba
+numba.core.config._config_fname = os.devnull
+numba.config.reload_config()  # somebody may have imported numba before
 
 
 def choose_cache_folder(module: str) -> None:
@@ -26,12 +52,11 @@ def choose_cache_folder(module: str) -> None:
         return
     from importlib.metadata import version
 
-    from numba import config
     from platformdirs import user_cache_path
 
     folder = user_cache_path("sparsetopics") / f"numba-{version('sparsetopics')}"
     os.environ[VARIABLE] = str(folder) if _is_writable(folder) else _temporary_folder()
-    config.reload_config()
+    numba.config.reload_config()
 
 
 def _is_writable(folder: Path) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sparsetopics.base.outputs import FolderKind
+from sparsetopics.base.safe_reading import parse_json, read_small
 from sparsetopics.base.staging import stranger_in
 from sparsetopics.base.transactions import APPEND_FOLDER, STATE_FOLDER, Workspace
 
@@ -26,10 +26,10 @@ _BEFORE_AFTER = "-before-after.png"
 
 
 def is_sparsetopics_json(path: Path) -> bool:
-    """Whether a file is JSON that commands write: an object with a format version."""
+    """Whether a regular file is JSON that commands write: an object with a format version."""
     try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        content = parse_json(read_small(path))
+    except (OSError, ValueError):
         return False
     return isinstance(content, dict) and "format_version" in content
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.base.kernel_cache import choose_cache_folder
+from sparsetopics.base.kernel_cache import choose_cache_folder, numba
 
 choose_cache_folder(__file__)
 

@@ -1,6 +1,7 @@
 """Where compiled kernels are kept, and what is said where they cannot be."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numba
 import pytest
 
 import sparsetopics
+from code_sizes import source_files
 from sparsetopics.base.errors import OutputError, SparsetopicsWarning
 from sparsetopics.base.kernel_cache import choose_cache_folder
 from sparsetopics.cli import warmup
@@ -102,6 +104,32 @@ def test_kernels_beside_the_sources_are_found(monkeypatch, tmp_path):
     assert warmup.kernels_are_kept()
 
 
+# --- the settings of numba in the current folder, which may be a stranger's -----------------------
+SETTINGS = """
+import sparsetopics.kernels.documents
+import numba, os, yaml
+numba.njit(lambda: 1)()  # reads the settings again
+print(os.path.basename(numba.config.CACHE_DIR), numba.config.DISABLE_JIT, yaml.safe_load("a: 1"))
+"""
+
+
+@pytest.mark.parametrize("before", ["", "import numba", "import yaml"])
+def test_numba_takes_no_settings_from_the_current_folder(tmp_path, before):
+    (tmp_path / ".numba_config.yaml").write_text("cache_dir: ./kern\ndisable_jit: 1\n")
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+
+    done = run(environment, "-c", before + SETTINGS, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (0, " 0 {'a': 1}\n"), done.stderr
+
+
+def test_numba_is_imported_in_one_place():
+    imports = re.compile(r"^\s*(import|from) numba\b", re.MULTILINE)
+    importers = [path.name for path in source_files() if imports.search(path.read_text())]
+
+    assert importers == ["kernel_cache.py"]
+
+
 # --- as a user meets it ---------------------------------------------------------------------------
 @pytest.fixture
 def read_only(tmp_path):
@@ -127,13 +155,14 @@ def read_only(tmp_path):
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def run(environment, *words):
+def run(environment, *words, cwd=None):
     return subprocess.run(
         [sys.executable, *map(str, words)],
         check=False,
         capture_output=True,
         text=True,
         env=environment,
+        cwd=cwd,
     )
 
 

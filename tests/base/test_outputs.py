@@ -268,6 +268,31 @@ def test_the_path_that_the_user_gives_may_be_a_link(interrupted, tmp_path):
     assert (interrupted / "model.json").is_file()
 
 
+@pytest.mark.parametrize("is_pipe", [True, False])
+def test_only_regular_files_are_asked_whether_a_folder_is_ours(given, tmp_path, is_pipe):
+    out = tmp_path / "out"
+    out.mkdir()
+    if is_pipe:
+        os.mkfifo(out / "manifest.json")
+    else:
+        (out / "manifest.json").symlink_to(given / "corpus" / "manifest.json")
+    command = ["ingest", given / "texts.jsonl", "--out", out, "--overwrite"]
+    code = "from sparsetopics.cli.main import main; main()"
+
+    # In a process of its own, because a pipe without a writer would keep this one waiting.
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command, "--log-file", out / "log"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "but found a folder that is not a corpus folder." in done.stderr
+    assert (out / "log").exists()  # as in any folder that is not ours
+
+
 def test_a_workspace_that_is_a_link_is_refused(given, tmp_path):
     (tmp_path / "precious").mkdir()
     (tmp_path / ".out.sparsetopics").symlink_to(tmp_path / "precious")

@@ -97,6 +97,17 @@ def test_out_may_stand_in_the_file_and_paths_start_from_the_working_directory(
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize("key", ["append = 'documents'", "overwrite = true", "follow-links = true"])
+def test_a_file_neither_changes_a_corpus_nor_reads_through_links(corpora, tmp_path, key):
+    (tmp_path / "in.toml").write_text(key)
+    config = ("--config", tmp_path / "in.toml")
+
+    said = run("ingest", corpora / "texts.jsonl", *config, status=1).stderr
+
+    name = key.partition(" ")[0]
+    assert f"in.toml, {name}: give --{name} on the command line, not in a file." in said
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -107,6 +118,8 @@ def test_out_may_stand_in_the_file_and_paths_start_from_the_working_directory(
         ("corpus = 'news'", "run.toml, corpus: train has no such option"),
         ("scheduler = 'tcp://head:8786'", "run.toml, scheduler: give --scheduler on the "
          "command line, not in a file. The process at that address can run code here."),
+        ("overwrite = true", "run.toml, overwrite: give --overwrite on the command line, not in "
+         "a file. It replaces what is there."),
         ("config = 'other.toml'", "run.toml, config: train has no such option"),
         ("verbose = true", "run.toml, verbose: train has no such option"),
         ("topics = '3'", "run.toml, topics: must be a whole number, but is '3'."),

@@ -244,12 +244,12 @@ def test_training_logs_its_laps(trained, tmp_path):
 
 
 def test_a_config_file_may_be_quiet_but_names_no_log(trained, tmp_path):
-    (tmp_path / "quiet.toml").write_text("quiet = true\noverwrite = true\n")
+    (tmp_path / "quiet.toml").write_text("quiet = true\n")
     (tmp_path / "log.toml").write_text('log-file = "log"\n')
     ingest = ("ingest", trained / "news.jsonl", "--out", tmp_path / "corpus")
 
     assert run(*ingest, "--config", tmp_path / "quiet.toml").output == ""
-    shown = run(*ingest, "--config", tmp_path / "quiet.toml", "--no-quiet")
+    shown = run(*ingest, "--config", tmp_path / "quiet.toml", "--no-quiet", "--overwrite")
     assert "60 documents" in shown.stdout
     refused = run(*ingest, "--config", tmp_path / "log.toml", status=1)
     assert "give --log-file on the command line, not in a file" in refused.stderr

@@ -3,6 +3,7 @@
 What the fuzzer has found stands in ``test_fuzz.py``.
 """
 
+import bz2
 import gzip
 import io
 import json
@@ -113,6 +114,15 @@ def test_what_is_packed_twice_is_compared_with_the_archive(tmp_path, small_bombs
     path = zipped(tmp_path / "a.zip", {"a.lines.gz": inner})
 
     refused(path, tmp_path, r"a\.zip/a\.lines\.gz: [\d,]+ bytes unpack")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_packed_members_may_be_a_bomb_together(pack, tmp_path, small_bombs):
+    suffix = "gz" if pack is gzip.compress else "bz2"
+    members = {f"{n}.lines.{suffix}": pack(b"\n" * 900_000) for n in range(9)}
+    path = zipped(tmp_path / "a.zip", members, zipfile.ZIP_STORED)
+
+    refused(path, tmp_path, r"a\.zip/1\.lines\.\w+: [\d,]+ bytes unpack to 1,")
 
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

@@ -123,6 +123,8 @@ def test_names_in_python(name, here):
         ("(?:" * 2000 + "a" + ")" * 2000, "recursion"),
         ("a{99999999999}", "repeats a part too often"),
         ("[a-z]{2,99999999999999999999}", "repeats a part too often"),
+        (r"(?:(?:\w{9999}){9999}){9999}", "repeats a part too often"),
+        (r"(?x)(?:(?:[a-z]{999}) {999}) {9}", "repeats a part too often"),
         (f"a{{{'9' * 5000}}}", "repeats a part too often"),
         ("[" * 100_000, "unterminated character set"),
     ],

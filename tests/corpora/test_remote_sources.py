@@ -1,8 +1,10 @@
 """Sources behind URLs, by fsspec's file system in memory."""
 
+import http.server
 import importlib
 import subprocess
 import sys
+import threading
 import zipfile
 
 import pyarrow as pa
@@ -122,6 +124,43 @@ def test_a_damaged_remote_file_is_named(name, bucket, tmp_path):
 
     with pytest.raises(SourceError, match=rf"bucket/{name}: damaged"):
         ingest([url], tmp_path / "corpus")
+
+
+@pytest.fixture
+def server():
+    """The address of a server whose /a.lines is a text, and the headers of its redirects."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            target = redirects.get(self.path)
+            self.send_response(302 if target else 200)
+            if target:
+                self.send_header("Location", target)
+            self.end_headers()
+            self.wfile.write(b"" if target else b"owl cat\n")
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    redirects = {}
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{made.server_port}", redirects
+        made.shutdown()
+
+
+def test_redirects_lead_to_no_other_host(server, tmp_path):
+    pytest.importorskip("aiohttp")
+    address, redirects = server
+    elsewhere = address.replace("127.0.0.1", "localhost") + "/a.lines"
+    redirects |= {"/near.lines": "/a.lines", "/far.lines": "/hop", "/hop": elsewhere}
+
+    for name in ("a", "near"):
+        assert ingested(f"{address}/{name}.lines", tmp_path) == {"0": {"owl": 1, "cat": 1}}
+    with pytest.raises(SourceError, match=rf"another host; if you trust it, give {elsewhere}"):
+        ingested(f"{address}/far.lines", tmp_path)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("403 Forbidden\nno more"), OSError("reset")])

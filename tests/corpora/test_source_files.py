@@ -205,6 +205,16 @@ def test_a_folder_of_links_alone_says_how_to_read_them(tmp_path):
         ingest([tmp_path / "in"], tmp_path / "corpus")
 
 
+def test_a_link_to_itself_is_no_file(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("words")
+    (tmp_path / "in" / "loop.txt").symlink_to("loop.txt")
+
+    files = ingest([tmp_path / "in"], tmp_path / "corpus").files
+
+    assert str(files).endswith("Left out 1 file: 1 no regular file (loop.txt).")
+
+
 def test_many_links_are_counted(tmp_path):
     texts = make_texts(5)
     (tmp_path / "in").mkdir()
@@ -229,9 +239,57 @@ def test_patterns_do_not_go_through_links_to_folders(tmp_path):
     followed = find_files([pattern], lambda _: True, or_all=False, follow_links=True)
 
     names = {str(file.path.relative_to(tmp_path / "in")) for file in found.files}
-    assert names == {*OWN, "out-c.txt"}  # which the pattern names itself
-    assert {str(link.name) for link in found.skipped_links} == {"out", "loop"}
+    assert names == set(OWN)
+    assert {str(link.name) for link in found.skipped_links} == {"out", "out-c.txt", "loop"}
     assert len(followed.files) > len(found.files)
+
+
+@pytest.mark.usefixtures("folder")
+def test_links_that_a_pattern_matches_are_skipped_as_in_a_folder(tmp_path):
+    (tmp_path / "in" / "gone.txt").unlink()
+    said = []
+
+    ingest([tmp_path / "in" / "*.txt"], tmp_path / "corpus", say=said.append)
+
+    assert list(documents_of(Corpus.open(tmp_path / "corpus"))) == ["a.txt", "own-b.txt"]
+    assert said[0].startswith("Skipped 1 link that leads")
+    assert str(tmp_path / "in" / "out-c.txt") in said[0]
+    with pytest.raises(SourceError, match=r"left out 1 link .*out-c.txt. Use --follow-links"):
+        find_files([tmp_path / "in" / "out-*"], lambda _: True, or_all=False)
+    # Links in the fixed part of a pattern are named by the user.
+    found = find_files([tmp_path / "link" / "a.*"], lambda _: True, or_all=False)
+    assert [file.path for file in found.files] == [tmp_path / "link" / "a.txt"]
+
+
+@pytest.fixture
+def linked_words(tmp_path):
+    """Counts, whose words are behind a link out of the folder."""
+    (tmp_path / "words").write_text("owl\ncat\n")
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    (tmp_path / "in" / "docword.x.txt").write_text("1\n2\n1\n1 1 3\n")
+    (tmp_path / "in" / "vocab.x.txt").symlink_to(tmp_path / "words")
+    return tmp_path / "in" / "docword.x.txt"
+
+
+@pytest.mark.parametrize("named", [".", "docword.x.txt", "doc*"])
+def test_words_beside_counts_are_not_read_through_links_out_of_the_folder(linked_words, named):
+    source, corpus = linked_words.parent / named, linked_words.parent.parent / "corpus"
+    with pytest.raises(SourceError, match=r"vocab\.x\.txt: the words .* are behind a link"):
+        ingest([source], corpus)
+
+    ingest([source], corpus, IngestOptions(follow_links=True))
+    assert documents_of(Corpus.open(corpus)) == {"1": {"owl": 3}}
+
+
+def test_words_beside_counts_may_be_a_link_to_another_file_of_the_folder(linked_words, tmp_path):
+    counts = linked_words.rename(linked_words.parent / "sub" / linked_words.name)
+    (tmp_path / "in" / "vocab.x.txt").unlink()
+    (tmp_path / "words").rename(tmp_path / "in" / "words.md")
+    (counts.parent / "vocab.x.txt").symlink_to("../words.md")
+
+    ingest([tmp_path / "in"], tmp_path / "corpus")
+
+    assert documents_of(Corpus.open(tmp_path / "corpus")) == {"1": {"owl": 3}}
 
 
 def test_an_empty_source_is_refused(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import re
 
+import matplotlib as mpl
 import pytest
 
 from browser import told_by
@@ -32,6 +33,14 @@ def test_the_tallest_bar_ends_below_the_frame():
     tops = re.findall(r'L [\d.]+ ([\d.]+) \nz\n" clip-path', figure)
     frame = re.findall(r'L [\d.]+ ([\d.]+) \nL [\d.]+ [\d.]+ \nz\n" style="fill: none"', figure)
     assert min(map(float, tops)) > float(frame[-1]) + 5
+
+
+def test_settings_of_the_user_or_the_current_folder_change_nothing():
+    line = ([1.0, 2.0], [-3.0, -2.0])
+    drawn = trace_figure([line], "score")
+
+    with mpl.rc_context({"text.usetex": True, "lines.linewidth": 9, "savefig.dpi": 5}):
+        assert trace_figure([line], "score") == drawn
 
 
 @pytest.mark.parametrize("n_topics", [1, 10, 15])

@@ -2,6 +2,7 @@
 
 import io
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from PIL import Image
@@ -56,3 +57,11 @@ def test_titles_tell_the_psnr():
 def test_images_of_different_shapes():
     with pytest.raises(ShapeError, match=r"clean image's shape \(4, 4\), but has \(5, 4\)"):
         before_after_png(np.zeros((5, 4)), np.zeros((5, 4)), np.zeros((4, 4)))
+
+
+def test_settings_of_the_user_or_the_current_folder_change_nothing():
+    images = np.full((20, 35), 0.2), np.full((20, 35), 0.8)
+    picture = before_after_png(*images)
+
+    with mpl.rc_context({"text.usetex": True, "savefig.dpi": 5, "font.size": 30}):
+        assert before_after_png(*images) == picture
