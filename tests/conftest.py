@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from dask_processes import import_before_forks
 from processes import KernelCompiler, let_children_import_the_same, n_workers, wait_for_kernels
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import write_sealed
@@ -83,20 +84,25 @@ def example_world(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two Dask workers, processes of this machine."""
+    """Two Dask workers, processes of this machine.
+
+    They, and those that follow killed ones, are forked from a process that has imported what they
+    need. Otherwise each would take seconds of a processor to do so.
+    """
     dask = pytest.importorskip("dask")
+    distributed = pytest.importorskip("distributed")
     local_cluster = partial(
-        pytest.importorskip("distributed").LocalCluster,
+        distributed.LocalCluster,
         n_workers=2,
         threads_per_worker=1,
         dashboard_address=":0",
         silence_logs="CRITICAL",
     )
-    with (
-        dask.config.set(dask_cluster.LOCAL_SETTINGS),
-        dask_cluster.started(local_cluster) as workers,
-    ):
-        yield workers
+    forked = {"distributed.worker.multiprocessing-method": "forkserver"}
+    with dask.config.set(dask_cluster.LOCAL_SETTINGS | forked):
+        import_before_forks()
+        with dask_cluster.started(local_cluster) as workers:
+            yield workers
 
 
 @pytest.fixture
