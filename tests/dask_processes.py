@@ -34,7 +34,8 @@ def dask_processes(folder, *options):
     try:
         started.append(_start("scheduler", "--host", "127.0.0.1", "--port", "0", *common))
         address = _address(file, started[0])
-        started.append(_start("worker", *common, "--nthreads", "1", "--host", "127.0.0.1"))
+        words = ("--nthreads", "1", "--host", "127.0.0.1", "--no-nanny")
+        started.append(_start("worker", *common, *words))
         yield address, started[0]
     finally:
         for process in reversed(started):

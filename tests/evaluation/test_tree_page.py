@@ -131,8 +131,9 @@ def told(tree, expression):
     return json.loads(engine.eval(f"{script}\n{data}\nJSON.stringify({expression});"))
 
 
-@pytest.mark.parametrize("tree", [path_tree(), deep_tree()], ids=["path", "deep"])
-def test_a_cut_has_as_many_themes_as_it_says(tree):
+@pytest.mark.parametrize("make", [path_tree, deep_tree])
+def test_a_cut_has_as_many_themes_as_it_says(make):
+    tree = make()
     numbers = tree.numbers[:: max(1, len(tree.numbers) // 8)]
 
     found = told(tree, f"{list(numbers)}.map((cut) => themesAt(branches, cut))")
