@@ -12,10 +12,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from dask_processes import import_before_forks
-from processes import KernelCompiler, let_children_import_the_same, n_workers, wait_for_kernels
+from processes import (
+    AT_COLLECTION,
+    KernelCompiler,
+    kernels_in_use,
+    let_children_import_the_same,
+    n_workers,
+    wait_for_kernels,
+)
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -32,7 +39,13 @@ from worlds import sparse_worlds
 from worlds.example_world import make_world
 
 # Kernels compile on their first example, and a test must fail on every machine or on none.
-settings.register_profile("sparsetopics", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile(
+    "sparsetopics",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("sparsetopics")
 
 let_children_import_the_same()
@@ -54,6 +67,10 @@ def pytest_configure(config):
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
     node.workerinput["kernels"] = str(node.config.stash[COMPILER].lock)
+
+
+def pytest_collection_finish(session):
+    session.config.stash[AT_COLLECTION] = kernels_in_use()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import contextmanager
 
-SECONDS_TO_START = 120
+SECONDS_TO_START = 1000
 NEEDED_BY_WORKERS = (
     "distributed",
     "sparsetopics.corpora.ingest_vectors",

@@ -205,7 +205,7 @@ def test_an_error_in_one_run_stops_the_others():
     begun = threading.Barrier(2)
 
     def train(number, n_threads, hooks):
-        begun.wait(10)
+        begun.wait(600)
         if number == 1:
             raise Stopped
         while True:

@@ -249,10 +249,10 @@ def interrupted_by_ctrl_c(process):
     Python ignores an exception in a callback from C, such as those of a compiler, so that a single
     signal may be lost.
     """
-    for _ in range(20):
+    for _ in range(10):
         process.send_signal(signal.SIGINT)
         try:
-            return process.communicate(timeout=10)[1].splitlines(keepends=True)[-1]
+            return process.communicate(timeout=60)[1].splitlines(keepends=True)[-1]
         except subprocess.TimeoutExpired:
             continue
     raise AssertionError("the process ignores Ctrl-C")
