@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
@@ -48,6 +49,7 @@ def path_tree(cut=2):
     return tree_of_path(rungs_of(), 4, {}, cut, {"to predict": 8})
 
 
+@cache
 def deep_tree(n_topics=800):
     """In each step, the two first topics become one."""
     sizes = range(n_topics, 0, -1)
