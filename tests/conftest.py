@@ -1,5 +1,6 @@
 """Settings and small worlds that several tests share."""
 
+import gc
 import json
 import os
 from functools import partial
@@ -9,6 +10,7 @@ from string import ascii_lowercase
 # Before numpy is imported: threads of BLAS wait for each other by spinning, and where two processes
 # test, that takes ten times as long as what they compute.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+gc.disable()  # until tests are collected: to look for cycles takes a third of that time
 
 import numpy as np
 import pytest
@@ -61,6 +63,7 @@ def pytest_xdist_auto_num_workers(config):
 def pytest_configure(config):
     """Before there are workers."""
     if config.getoption("numprocesses", None) and not config.option.collectonly:
+        gc.enable()  # here, where no tests are collected
         config.stash[COMPILER] = KernelCompiler()
 
 
@@ -71,6 +74,8 @@ def pytest_configure_node(node):
 
 def pytest_collection_finish(session):
     session.config.stash[AT_COLLECTION] = kernels_in_use()
+    gc.freeze()  # what stays until the end, and need not be looked at again and again
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
