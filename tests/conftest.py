@@ -10,7 +10,6 @@ from string import ascii_lowercase
 # Before numpy is imported: threads of BLAS wait for each other by spinning, and where two processes
 # test, that takes ten times as long as what they compute.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-gc.disable()  # until tests are collected: to look for cycles takes a third of that time
 
 import numpy as np
 import pytest
@@ -63,8 +62,9 @@ def pytest_xdist_auto_num_workers(config):
 def pytest_configure(config):
     """Before there are workers."""
     if config.getoption("numprocesses", None) and not config.option.collectonly:
-        gc.enable()  # here, where no tests are collected
         config.stash[COMPILER] = KernelCompiler()
+    else:
+        gc.disable()  # until tests are collected: to look for cycles takes a third of that time
 
 
 @pytest.hookimpl(optionalhook=True)
