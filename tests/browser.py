@@ -21,6 +21,6 @@ def told_by(page, probe, folder):
     file.write_text(page.replace("</body>", f"<script>{probe}</script></body>"), encoding="utf-8")
     profile = f"--user-data-dir={folder / 'profile'}"
     arguments = [browser, *OPTIONS, profile, "--dump-dom", file.as_uri()]
-    shown = subprocess.run(arguments, capture_output=True, timeout=100, check=True).stdout.decode()
+    shown = subprocess.run(arguments, capture_output=True, timeout=1000, check=True).stdout.decode()
     title = re.search(r"<title>(.*?)</title>", shown, flags=re.DOTALL)
     return json.loads(unescape(title.group(1)))

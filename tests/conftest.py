@@ -1,5 +1,6 @@
 """Settings and small worlds that several tests share."""
 
+import gc
 import json
 import os
 from functools import partial
@@ -12,9 +13,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-from processes import KernelCompiler, let_children_import_the_same, n_workers, wait_for_kernels
+from dask_processes import import_before_forks
+from processes import (
+    AT_COLLECTION,
+    KernelCompiler,
+    kernels_in_use,
+    let_children_import_the_same,
+    n_workers,
+    wait_for_kernels,
+)
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -31,7 +40,13 @@ from worlds import sparse_worlds
 from worlds.example_world import make_world
 
 # Kernels compile on their first example, and a test must fail on every machine or on none.
-settings.register_profile("sparsetopics", deadline=None, derandomize=True)
+settings.register_profile(
+    "sparsetopics",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("sparsetopics")
 
 let_children_import_the_same()
@@ -48,11 +63,19 @@ def pytest_configure(config):
     """Before there are workers."""
     if config.getoption("numprocesses", None) and not config.option.collectonly:
         config.stash[COMPILER] = KernelCompiler()
+    else:
+        gc.disable()  # until tests are collected: to look for cycles takes a third of that time
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
     node.workerinput["kernels"] = str(node.config.stash[COMPILER].lock)
+
+
+def pytest_collection_finish(session):
+    session.config.stash[AT_COLLECTION] = kernels_in_use()
+    gc.freeze()  # what stays until the end, and need not be looked at again and again
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -83,20 +106,25 @@ def example_world(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two Dask workers, processes of this machine."""
+    """Two Dask workers, processes of this machine.
+
+    They, and those that follow killed ones, are forked from a process that has imported what they
+    need. Otherwise each would take seconds of a processor to do so.
+    """
     dask = pytest.importorskip("dask")
+    distributed = pytest.importorskip("distributed")
     local_cluster = partial(
-        pytest.importorskip("distributed").LocalCluster,
+        distributed.LocalCluster,
         n_workers=2,
         threads_per_worker=1,
         dashboard_address=":0",
         silence_logs="CRITICAL",
     )
-    with (
-        dask.config.set(dask_cluster.LOCAL_SETTINGS),
-        dask_cluster.started(local_cluster) as workers,
-    ):
-        yield workers
+    forked = {"distributed.worker.multiprocessing-method": "forkserver"}
+    with dask.config.set(dask_cluster.LOCAL_SETTINGS | forked):
+        import_before_forks()
+        with dask_cluster.started(local_cluster) as workers:
+            yield workers
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A Dask scheduler and its worker as processes of their own, which a test may kill."""
+"""Processes of Dask: workers that are soon there, and a scheduler that a test may kill."""
 
 import json
 import subprocess
@@ -6,7 +6,23 @@ import sys
 import time
 from contextlib import contextmanager
 
-SECONDS_TO_START = 120
+SECONDS_TO_START = 1000
+NEEDED_BY_WORKERS = (
+    "distributed",
+    "sparsetopics.corpora.ingest_vectors",
+    "sparsetopics.evaluation.evaluate",
+    "sparsetopics.runs.dask_steps",
+)
+
+
+def import_before_forks():
+    """Have the process from which Dask forks workers import what they need.
+
+    Only in a configuration where Dask forks, and before it does so for the first time.
+    """
+    from distributed.utils import get_mp_context
+
+    get_mp_context().set_forkserver_preload(list(NEEDED_BY_WORKERS))
 
 
 @contextmanager
@@ -18,7 +34,8 @@ def dask_processes(folder, *options):
     try:
         started.append(_start("scheduler", "--host", "127.0.0.1", "--port", "0", *common))
         address = _address(file, started[0])
-        started.append(_start("worker", *common, "--nthreads", "1", "--host", "127.0.0.1"))
+        words = ("--nthreads", "1", "--host", "127.0.0.1", "--no-nanny")
+        started.append(_start("worker", *common, *words))
         yield address, started[0]
     finally:
         for process in reversed(started):

@@ -107,7 +107,7 @@ def called(words, folder, **others):
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        timeout=300,
+        timeout=1000,
     )
 
 

@@ -8,9 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import mkstemp
 
+import pytest
+from numba.core.dispatcher import Dispatcher
+
 import sparsetopics
 
 ROOT = Path(__file__).resolve().parent.parent
+AT_COLLECTION = pytest.StashKey[set[str]]()  # kernels that test modules have used by then
 COMPILE = (sys.executable, "-m", "sparsetopics.cli", "warmup")
 
 
@@ -55,6 +59,13 @@ class KernelCompiler:
         self.process.terminate()
         self.process.wait()
         self.lock.unlink()
+
+
+def kernels_in_use() -> set[str]:
+    """The names of those that this process has compiled or loaded."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("sparsetopics")]
+    found = (each for module in modules for each in vars(module).values())
+    return {each.__name__ for each in found if isinstance(each, Dispatcher) and each.signatures}
 
 
 def wait_for_kernels(lock: Path) -> None:

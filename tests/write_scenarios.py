@@ -24,12 +24,15 @@ Run = Callable[[list[str], Path], None]
 
 
 def import_all() -> None:
-    """What children run, imported once in the parent, as it takes a second."""
+    """What children run, imported once in the parent, as it takes a second; kernels too."""
     import sparsetopics.answers.exports.exporting
     import sparsetopics.answers.updating
     import sparsetopics.evaluation.evaluate
     import sparsetopics.evaluation.report.report
     import sparsetopics.runs.train  # noqa: F401
+    from sparsetopics import LDA
+
+    LDA(2, max_iter=1).fit(list(_TEXTS))
 
 
 def make_given(folder: Path, run: Run) -> None:

@@ -118,7 +118,7 @@ def _fit_chunk(
     # Documents that are all warm need no lists.
     lists = _lists(weights, words if is_cold.any() else words[:0], n_slots, executor)
     counts, schedule = batch.word_counts.astype(np.float64), make_schedule(options)
-    # Writable, however the model was loaded: otherwise numba compiles for another signature.
+    # Kernels get writable arrays, however those were read: otherwise numba compiles anew.
     prior = np.require(_of_documents(current).doc_concentration, requirements="W")
 
     def fit(block: tuple[int, int]) -> _Fitted:
@@ -126,8 +126,8 @@ def _fit_chunk(
         pairs, tallies = slice(*batch.indptr[[first, last]]), np.zeros(3, np.int64)
         indptr = batch.indptr[first : last + 1] - batch.indptr[first]
         found, topics = document_kernels.fit_block(
-            indptr, words[pairs], counts[pairs], weights, lists, prior, schedule,
-            SparseShares(*former.rows(first, last)),
+            indptr, np.require(words[pairs], requirements="W"), counts[pairs], weights, lists,
+            prior, schedule, SparseShares(*former.rows(first, last)),
             SparseShares(*own.rows(pairs.start, pairs.stop)), n_slots, tallies, np.empty((0, 0)),
         )  # fmt: skip
         return Responsibilities(*found), DocumentTopics(*topics), tallies

@@ -151,11 +151,14 @@ def trained_on(folder, sources, *options, likelihood="zero-mean-gaussian"):
         ("v.npy", ("--pca", 3)),
         ("v.npy", ()),  # as many columns as patches of 4 x 4 have
         ("train", ("--patches", 4, "--pca", 15)),
-        ("train", ("--pca", 3)),
+        ("small", ("--pca", 3)),
     ],
 )
 def test_a_mixture_of_something_else_is_refused(world, tmp_path, source, options):
     np.save(world / "v.npy", np.random.default_rng(0).standard_normal((50, 15)))
+    (world / "small").mkdir(exist_ok=True)
+    for seed in range(6):  # which are whole items, and quickly compared
+        Image.fromarray(textured(seed, side=8)).save(world / "small" / f"{seed}.png")
     other = trained_on(tmp_path, [world / source], *options)
 
     line = refused(world, other, world / "test" / "10.png")

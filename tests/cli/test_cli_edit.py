@@ -177,7 +177,8 @@ def test_names_are_kept_and_a_function_makes_others():
     ],
 )
 def test_a_namer_that_fails_harms_nothing(function, problem, monkeypatch):
-    monkeypatch.setattr(namers, "SECONDS", 0.05)
+    if function == "hang":  # the others have the time that they need
+        monkeypatch.setattr(namers, "SECONDS", 0.05)
     edit("lda", "--rename", "2=News")
 
     words = ("edit", "out", "--namer", f"edit_namers:{function}", "--out", "again")

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import cycle, product
 
 import numpy as np
 import pytest
@@ -34,8 +35,10 @@ def options_of(kind, world):
     return ("--corpus", world / "corpus", *DIVIDED[kind]) if kind in DIVIDED else ()
 
 
-@pytest.mark.parametrize("ending", STARTS)
-@pytest.mark.parametrize("kind", KINDS)
+ENDINGS = [*zip(KINDS, cycle(STARTS)), *product(["tree"], STARTS)]
+
+
+@pytest.mark.parametrize(("kind", "ending"), dict.fromkeys(ENDINGS))
 def test_each_kind_is_written(example_world, tmp_path, kind, ending):
     run = example_world / ("path" if kind == "numbers" else "run-50")
     files = [tmp_path / f"{n}.{ending}" for n in range(2)]

@@ -70,28 +70,34 @@ def lists_of(text, n_rows):
     return pa.ListArray.from_arrays(np.arange(n_rows + 1, dtype=np.int32), shared(text, n_rows))
 
 
+def texts(n_bytes, kind=None):
+    """As long a text in each row."""
+    return pa.array([LONG[:n_bytes]] * N_DOCS, kind)
+
+
 ONE = shared(LONG, N_DOCS)
 PREVALENCE, INFER = "prevalence run {} --by", "infer run {} --out {}.csv"
 VALIDATE = "corpus validate {}"
 PLAIN = {"use_dictionary": False}
 INCREMENTS = PLAIN | {"column_encoding": {"doc_id": "DELTA_BYTE_ARRAY"}}
-#: A command, the file and column, their values, and how they are written.
+#: A command, the file and column, what makes their values, and how they are written.
 FORGED = {
-    "field": (f"{PREVALENCE} section", "fields-00000", "section", ONE, {}),
+    "field": (f"{PREVALENCE} section", "fields-00000", "section", lambda: ONE, {}),
     "long-field": (
-        f"{PREVALENCE} section", "fields-00000", "section", shared(LONG * 750, N_DOCS), {}
+        f"{PREVALENCE} section", "fields-00000", "section", lambda: shared(LONG * 750, N_DOCS), {}
     ),
-    "label": (f"{PREVALENCE} label", "shard-00000", "label", ONE, {}),
-    "ids": (INFER, "shard-00000", "doc_id", ONE, {}),
-    "increments": (INFER, "shard-00000", "doc_id", pa.array([LONG[:30_000]] * N_DOCS), INCREMENTS),
-    "lists": (VALIDATE, "shard-00000", "label", lists_of(LONG, N_DOCS), {}),
+    "label": (f"{PREVALENCE} label", "shard-00000", "label", lambda: ONE, {}),
+    "ids": (INFER, "shard-00000", "doc_id", lambda: ONE, {}),
+    "increments": (INFER, "shard-00000", "doc_id", lambda: texts(30_000), INCREMENTS),
+    "lists": (VALIDATE, "shard-00000", "label", lambda: lists_of(LONG, N_DOCS), {}),
     "bytes": (
-        VALIDATE, "shard-00000", "label", pa.array([LONG[:30_000]] * N_DOCS, pa.binary(30_000)), {}
+        VALIDATE, "shard-00000", "label", lambda: texts(30_000, pa.binary(30_000)), {}
     ),
-    "words": (INFER, "shard-00000", "word_ids", ONE, {}),
-    "texts": (VALIDATE, "texts-00000", "text", pa.array([LONG[:30_000]] * N_DOCS), PLAIN),
+    "words": (INFER, "shard-00000", "word_ids", lambda: ONE, {}),
+    "texts": (VALIDATE, "texts-00000", "text", lambda: texts(30_000), PLAIN),
     "page": (
-        VALIDATE, "texts-00000", "text", pa.array([LONG * 20] * 90 + [""] * (N_DOCS - 90)), PLAIN
+        VALIDATE, "texts-00000", "text",
+        lambda: pa.array([LONG * 20] * 90 + [""] * (N_DOCS - 90)), PLAIN,
     ),
 }  # fmt: skip
 CHILD = """
@@ -130,9 +136,9 @@ def outcomes(tmp_path_factory):
     settings = {"corpus": facts, "options": {}, "seed": 7}
     save_run(folder / "run", model, vocabulary, settings, [])
     commands = {}
-    for name, (command, *forgery, options) in FORGED.items():
+    for name, (command, stem, column, make_values, options) in FORGED.items():
         shutil.copytree(whole, folder / name)
-        forge(folder / name, *forgery, **options)
+        forge(folder / name, stem, column, make_values(), **options)
         commands[name] = command.format(name, name)
     return outcomes_of(commands, folder)
 

@@ -169,7 +169,7 @@ def json_lines(draw):
     return "".join(f"{line}{draw(st.sampled_from(JSON_ENDS))}\n" for line in inside)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(lines=json_lines(), field=st.sampled_from([None, None, "id", "label"]))
 def test_json_read_by_arrow_is_as_json_read_by_python(lines, field, tmp_path_factory):
     path = written(tmp_path_factory.mktemp("json") / "a.jsonl", lines)

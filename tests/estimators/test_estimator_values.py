@@ -9,6 +9,7 @@ import math
 import warnings
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -206,16 +207,33 @@ def test_numbers_of_numpy_are_saved_and_loaded(tmp_path):
     assert (found.n_components, found.n_batches, found.random_state) == (2, 3, 5)
 
 
-TOPICS = LDA(2, max_iter=2).fit(COUNTS)
-MIXTURE = GaussianMixture(2, max_iter=2).fit(VECTORS)
-DOCUMENTS = MultinomialMixture(2, max_iter=2).fit(COUNTS)
-PATHS = {"save": TOPICS.save, "load": load, "open": Corpus.open, "open vectors": VectorCorpus.open}
+@cache
+def topics():
+    return LDA(2, max_iter=2).fit(COUNTS)
+
+
+@cache
+def mixture():
+    return GaussianMixture(2, max_iter=2).fit(VECTORS)
+
+
+@cache
+def mixture_of_documents():
+    return MultinomialMixture(2, max_iter=2).fit(COUNTS)
+
+
+PATHS = {
+    "save": lambda path: topics().save(path),
+    "load": load,
+    "open": Corpus.open,
+    "open vectors": VectorCorpus.open,
+}
 TEXTS = ["one two", "two three"]
 ODD = {**WRONG, "None": None, "nan": math.nan, "number": 3, "1e12": 10**12, "NUL": "a\0b"}
 # What each parameter of a method is called, how it is given, and the odd values that it takes.
 METHODS = {
-    "n_samples": (MIXTURE.sample, {"number"}),
-    "overwrite": (lambda value: TOPICS.save("run", overwrite=value), set()),
+    "n_samples": (lambda value: mixture().sample(value), {"number"}),
+    "overwrite": (lambda value: topics().save("run", overwrite=value), set()),
     "on_lap": (
         lambda value: LDA(2, max_iter=1).fit(COUNTS, on_lap=value),
         {"None", "type", "function"},
@@ -249,11 +267,11 @@ METHODS = {
     "labels": (lambda value: VectorCorpus.from_array(np.eye(2), value), {"None", "array"}),
     "bow": (lambda value: Corpus.from_gensim(value, {0: "a"}), set()),
     "dictionary": (lambda value: Corpus.from_gensim([[(0, 1)]], value), set()),
-    "X": (TOPICS.transform, {"nested"}),
-    "X to score": (TOPICS.score, set()),
-    "X to predict": (MIXTURE.predict, set()),
-    "X to add": (DOCUMENTS.partial_fit, {"nested"}),
-    "input_features": (TOPICS.get_feature_names_out, {"None"}),
+    "X": (lambda value: topics().transform(value), {"nested"}),
+    "X to score": (lambda value: topics().score(value), set()),
+    "X to predict": (lambda value: mixture().predict(value), set()),
+    "X to add": (lambda value: mixture_of_documents().partial_fit(value), {"nested"}),
+    "input_features": (lambda value: topics().get_feature_names_out(value), {"None"}),
     "transform": (lambda value: LDA().set_output(transform=value), {"None"}),
 }
 

@@ -1,6 +1,7 @@
 """A row back for each text: in the order of the texts, also for those without a known word."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -15,21 +16,24 @@ PETS = "cats chase mice while dogs chase cats"
 MONEY = "stocks fell while bonds rose and banks sold bonds"
 TEXTS = ["", PETS, "zzz", MONEY, None, f"{MONEY} {PETS}", "qqq qqq"]
 KNOWN = [1, 3, 5]
-CORPUS = Corpus.from_texts(
-    [f"{PETS} {PETS}", f"{MONEY} {PETS}", f"{MONEY} {MONEY}", PETS, MONEY] * 6
-)
 
 pytestmark = pytest.mark.filterwarnings("ignore:Skipped", "ignore:.*letters are in no word")
 
 
+@cache
+def pets_and_money():
+    five = f"{PETS} {PETS}", f"{MONEY} {PETS}", f"{MONEY} {MONEY}", PETS, MONEY
+    return Corpus.from_texts(five * 6)
+
+
 @pytest.fixture(scope="module")
 def topics():
-    return LDA(3, max_iter=4).fit(CORPUS)
+    return LDA(3, max_iter=4).fit(pets_and_money())
 
 
 @pytest.fixture(scope="module")
 def mixture():
-    return MultinomialMixture(2, max_iter=4).fit(CORPUS)
+    return MultinomialMixture(2, max_iter=4).fit(pets_and_money())
 
 
 def frame_of(library, columns, **named):
@@ -66,9 +70,11 @@ def texts(request):
 
 def counts():
     """The texts as a matrix of counts with empty rows."""
-    matrix = np.zeros((len(TEXTS), CORPUS.n_words))
+    matrix = np.zeros((len(TEXTS), pets_and_money().n_words))
     own = [TEXTS[row] for row in KNOWN]
-    matrix[KNOWN] = Corpus.from_texts(own, vocabulary=CORPUS.vocabulary).to_csr().toarray()
+    matrix[KNOWN] = (
+        Corpus.from_texts(own, vocabulary=pets_and_money().vocabulary).to_csr().toarray()
+    )
     return matrix
 
 
@@ -122,17 +128,17 @@ def test_texts_are_no_vectors():
 # --- positions and names --------------------------------------------------------------------------
 @pytest.mark.parametrize("form", TABLES)
 def test_a_corpus_knows_which_rows_of_a_table_it_has(form):
-    corpus = Corpus.from_table(TABLES[form](TEXTS), vocabulary=CORPUS.vocabulary)
+    corpus = Corpus.from_table(TABLES[form](TEXTS), vocabulary=pets_and_money().vocabulary)
 
     assert corpus.kept.tolist() == KNOWN
     assert corpus.n_skipped == 4
 
 
 def test_a_corpus_knows_which_texts_and_rows_it_has(texts, tmp_path):
-    corpus = Corpus.from_texts(texts, vocabulary=CORPUS.vocabulary)
+    corpus = Corpus.from_texts(texts, vocabulary=pets_and_money().vocabulary)
 
     assert corpus.kept.tolist() == KNOWN
-    assert Corpus.from_csr(counts(), CORPUS.vocabulary.words).kept.tolist() == KNOWN
+    assert Corpus.from_csr(counts(), pets_and_money().vocabulary.words).kept.tolist() == KNOWN
     assert Corpus.from_gensim([[], [(7, 2)], []], {7: "cat"}).kept.tolist() == [1]
     corpus.save(tmp_path / "c")
     assert Corpus.open(tmp_path / "c").kept is None
@@ -148,10 +154,12 @@ def test_positions_go_on_after_a_row_group():
 
 def test_the_index_of_pandas_survives(topics):
     frame = frame_of("pandas", {"text": TEXTS}, index=list("abcdefg"))
-    model = LDA(3, max_iter=4).set_output(transform="pandas").fit(CORPUS)
-    from_texts = Corpus.from_texts(frame["text"], vocabulary=CORPUS.vocabulary)
-    from_table = Corpus.from_table(frame, vocabulary=CORPUS.vocabulary)
-    every_other = Corpus.from_table(frame.reset_index()[1::2], vocabulary=CORPUS.vocabulary)
+    model = LDA(3, max_iter=4).set_output(transform="pandas").fit(pets_and_money())
+    from_texts = Corpus.from_texts(frame["text"], vocabulary=pets_and_money().vocabulary)
+    from_table = Corpus.from_table(frame, vocabulary=pets_and_money().vocabulary)
+    every_other = Corpus.from_table(
+        frame.reset_index()[1::2], vocabulary=pets_and_money().vocabulary
+    )
 
     assert model.transform(frame["text"]).index.tolist() == list("abcdefg")
     assert model.transform(from_texts).index.tolist() == ["b", "d", "f"]

@@ -435,12 +435,11 @@ WARNED = {
     "fit_predict": lambda: MultinomialMixture(2, max_iter=2).fit_predict(["", PETS, MONEY]),
     "topics": lambda: LDA(9, max_iter=2).fit([PETS, MONEY]),
     "a path": lambda: TopicPath(50, fewest=2, max_iter=2).fit(TEXTS),
-    "evaluate": lambda: FITTED.evaluate(TEXTS),
+    "evaluate": lambda: LDA(2, max_iter=2).fit(TEXTS).evaluate(TEXTS),
     "names": lambda: (
         LDA(2, max_iter=2).fit(frame_of("pandas", {"a": [1, 2], "b": [2, 1]})).transform([[1, 2]])
     ),
 }
-FITTED = LDA(2, max_iter=2).fit(TEXTS)
 
 
 @pytest.mark.parametrize("name", WARNED)

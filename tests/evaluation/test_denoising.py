@@ -36,7 +36,7 @@ def some_image(shape, rng):
 
 
 @pytest.mark.parametrize("betas", [BETAS, (2.0,)])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_denoising_equals_the_plain_twin(seed, betas, monkeypatch):
     monkeypatch.setattr(denoising, "BLOCK_PATCHES", 20)  # several strips
     rng = np.random.default_rng(seed)
@@ -89,7 +89,7 @@ def test_a_mean_that_was_removed_comes_back_as_it_was():
     np.testing.assert_allclose(model.restore(patches + 0.25), restored + 0.25, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_smooth_image_comes_close_to_the_best_estimate_there_is(seed):
     rng = np.random.default_rng(seed)
     covariance = smooth_covariance(24, 4.0)

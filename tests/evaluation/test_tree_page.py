@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 
@@ -48,6 +49,7 @@ def path_tree(cut=2):
     return tree_of_path(rungs_of(), 4, {}, cut, {"to predict": 8})
 
 
+@cache
 def deep_tree(n_topics=800):
     """In each step, the two first topics become one."""
     sizes = range(n_topics, 0, -1)
@@ -131,8 +133,9 @@ def told(tree, expression):
     return json.loads(engine.eval(f"{script}\n{data}\nJSON.stringify({expression});"))
 
 
-@pytest.mark.parametrize("tree", [path_tree(), deep_tree()], ids=["path", "deep"])
-def test_a_cut_has_as_many_themes_as_it_says(tree):
+@pytest.mark.parametrize("make", [path_tree, deep_tree])
+def test_a_cut_has_as_many_themes_as_it_says(make):
+    tree = make()
     numbers = tree.numbers[:: max(1, len(tree.numbers) // 8)]
 
     found = told(tree, f"{list(numbers)}.map((cut) => themesAt(branches, cut))")

@@ -91,7 +91,7 @@ def test_the_model_is_an_hdp_of_all_tokens(fit, source, learner, update):
 
 @pytest.mark.parametrize("learner", ["memoized", "full"])
 @pytest.mark.parametrize("sparsity", [1, 2, 8])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_mean_field_never_lowers_the_bound(fit, learner, sparsity, seed):
     """To 1e-8 nats per token: shares are rounded to float32 after each visit, by some 3e-8.
 
@@ -108,7 +108,7 @@ def test_mean_field_never_lowers_the_bound(fit, learner, sparsity, seed):
 
 
 @pytest.mark.parametrize("learner", ["memoized", "full"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_learned_gamma_raises_the_bound(fit, learner, seed):
     rng = np.random.default_rng(seed)
     source = as_source(simulate(rng, n_docs=120, n_topics=6), N_WORDS, 4)
@@ -215,16 +215,14 @@ EXTREMES = [(1e-6, 1e-6), (1e-3, 1e3), (1e3, 1e-6), (1e3, 1e3), (0.5, 0.1)]
 @LEARNERS
 def test_odd_input_gives_finite_results(fit, documents, update, learner):
     source = as_source(batch_of_counts(documents), len(documents[0]))
+    gammas = itertools.cycle((1e-3, 1e3))  # every other prior has the other one
     for n_topics, (alpha, eta) in itertools.product((1, 3, 20), EXTREMES):
-        for gamma in (1e-3, 1e3):
-            prior = TopicPrior(alpha, eta, gamma)
+        prior = TopicPrior(alpha, eta, next(gammas))
 
-            model, trace = fit(
-                source, options(n_topics, 2, learner, LocalOptions(update), prior=prior)
-            )
+        model, trace = fit(source, options(n_topics, 2, learner, LocalOptions(update), prior=prior))
 
-            assert np.isfinite(bounds(trace)).all()
-            assert np.isfinite(model.topic_word_posterior).all()
-            assert (model.topic_word_posterior > 0).all()
-            assert (model.doc_concentration > 0).all()
-            assert model.sticks.global_topic_weights.sum() <= 1.0 + 1e-12
+        assert np.isfinite(bounds(trace)).all()
+        assert np.isfinite(model.topic_word_posterior).all()
+        assert (model.topic_word_posterior > 0).all()
+        assert (model.doc_concentration > 0).all()
+        assert model.sticks.global_topic_weights.sum() <= 1.0 + 1e-12

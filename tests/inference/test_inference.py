@@ -7,9 +7,13 @@ import reference_lda
 from reference_lda import Visit
 from sparsetopics.base import batches
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.inference.document_step import topic_proportions
+from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.document_step import fit_documents, topic_proportions
 from sparsetopics.kernels import documents as document_kernels
+from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.options.training import LocalOptions
 from worlds.simulated_documents import batch_of_counts, read_only, simulate
+from worlds.word_models import globals_of
 
 N_WORDS, N_TOPICS = 30, 5
 
@@ -53,6 +57,19 @@ def test_a_model_mapped_from_a_file_compiles_nothing_more(batch, topic_word, alp
 
     np.testing.assert_array_equal(topic_proportions(batch, topic_word, alpha), expected)
 
+    assert len(document_kernels.fit_block.signatures) == n_compiled
+
+
+def test_documents_of_a_corpus_on_disk_compile_nothing_more(batch, topic_word, alpha):
+    """Arrow owns their arrays, which are read-only."""
+    current = globals_of(1000.0 * topic_word.T, LDAAllocation(alpha), 0.1)
+    expected = fit_documents(batch, current, LocalOptions(), Executor()).responsibilities
+    n_compiled = len(document_kernels.fit_block.signatures)
+    read_only(batch.word_ids, batch.word_counts)
+
+    found = fit_documents(batch, current, LocalOptions(), Executor()).responsibilities
+
+    np.testing.assert_array_equal(found.shares, expected.shares)
     assert len(document_kernels.fit_block.signatures) == n_compiled
 
 

@@ -245,7 +245,7 @@ def test_children_share_the_items_of_their_parent(name):
 
 
 @pytest.mark.parametrize("name", ["gaussian", "diagonal_gaussian"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_children_divide_a_component_of_two_clumps(name, seed):
     world = Clumped(name)
 

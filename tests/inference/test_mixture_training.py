@@ -65,7 +65,7 @@ def data_of(likelihood, seed):
     return clusters(seed)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     likelihood=st.sampled_from(OF_ALL_DATA),
@@ -116,8 +116,7 @@ def test_moves_work_on_batches_that_are_streamed():
     np.testing.assert_allclose(streamed.weights, resident.weights, atol=0.01)
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("start", [1, 30])
+@pytest.mark.parametrize(("seed", "start"), [(0, 1), (1, 30)])
 def test_the_eight_kinds_of_patches_are_found(seed, start):
     """Hughes & Sudderth (2013), section 4.1, with fewer patches."""
     patches = edge_patches(np.random.default_rng(seed), 6_000)
@@ -186,7 +185,7 @@ def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, learner, lik
 
     data = data_of(likelihood, 1)
 
-    (first, trace), *others = (fit(data, options, workers=n) for n in (1, 2, 3))
+    (first, trace), *others = (fit(data, options, workers=n) for n in (1, 3))
 
     for model, course in others:
         for mine, theirs in zip(first.posterior, model.posterior, strict=True):
@@ -194,8 +193,7 @@ def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, learner, lik
         assert [info.elbo_per_token for info in course] == [info.elbo_per_token for info in trace]
 
 
-@pytest.mark.parametrize("model", ["dp-mixture", "mixture"])
-@pytest.mark.parametrize("start", ["distant", "random"])
+@pytest.mark.parametrize(("model", "start"), [("dp-mixture", "distant"), ("mixture", "random")])
 def test_all_learners_reach_much_the_same_bound(model, start):
     """With as many components as there are clusters, and many laps."""
     bounds = {}

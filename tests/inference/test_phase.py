@@ -3,6 +3,8 @@
 Everything is recomputed from the assignments alone, by plain numpy.
 """
 
+from itertools import cycle, product
+
 import numpy as np
 import pytest
 
@@ -44,12 +46,17 @@ def deletes_at_any_cost(monkeypatch):
     monkeypatch.setattr("sparsetopics.inference.moves.delete.LARGEST_TARGET", 1.0)
 
 
-@pytest.mark.parametrize("world", WORLDS)
+# Every update has every sparsity and criterion, in one world or the other.
+LOCAL = product(
+    ("collapsed", "mean-field"),
+    ((None, "bound"), (1, "bound"), (40, "bound"), (None, "collapsed"), (2, "collapsed")),
+)
+
+
 @PHASES
-@UPDATES
 @pytest.mark.parametrize(
-    ("sparsity", "criterion"),
-    [(None, "bound"), (1, "bound"), (40, "bound"), (None, "collapsed"), (2, "collapsed")],
+    ("world", "update", "sparsity", "criterion"),
+    [(world, update, *others) for world, (update, others) in zip(cycle(WORLDS), LOCAL)],
 )
 def test_a_phase_raises_the_score_and_keeps_the_sums(
     tmp_path, world, names, update, sparsity, criterion

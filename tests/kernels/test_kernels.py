@@ -215,7 +215,7 @@ def assert_equals_twin(documents, plan, n_slots, former=None, masses=None, own=N
 
 
 @updates
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(worlds, st.data())
 def test_step_equals_plain_twin(collapsed, documents, data):
     n_slots, plan = data.draw(st.integers(1, documents.n_topics)), draw_plan(data, collapsed)
@@ -223,7 +223,7 @@ def test_step_equals_plain_twin(collapsed, documents, data):
 
 
 @updates
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(worlds, st.data())
 def test_warm_step_equals_plain_twin(collapsed, documents, data):
     """Some documents have been visited before, others have not."""
@@ -234,7 +234,7 @@ def test_warm_step_equals_plain_twin(collapsed, documents, data):
     assert_equals_twin(documents, plan, n_slots, topics_of(masses), masses)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(worlds, st.data())
 def test_step_without_own_counts_equals_plain_twin(documents, data):
     """Some documents start cold. Topics may stand in any order within a row, as after merges."""

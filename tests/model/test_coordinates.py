@@ -186,7 +186,9 @@ def test_standard_items_are_the_same_up_to_a_rotation(seed, n_columns):
     np.testing.assert_allclose(*gaps, atol=1e-3)
 
 
-SPOILT = [*itertools.product(range(1, 31), (False, True), (9999.0, -999.0, 1e20))]
+MARKS = itertools.cycle((9999.0, -999.0, 1e20))  # in turn
+COLUMNS = (1, 2, 3, 4, 5, 6, 8, 11, 14, 18, 24, 30)
+SPOILT = [(*each, next(MARKS)) for each in itertools.product(COLUMNS, (False, True))]
 
 
 @pytest.mark.parametrize(("n_columns", "are_many", "value"), SPOILT)

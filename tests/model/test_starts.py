@@ -48,7 +48,7 @@ def test_same_seed_same_start(source, start):
     assert not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_distant_seeds_come_from_different_clusters(seed):
     rng = np.random.default_rng(seed)
     source = as_source(batch_of_counts(clustered_counts(rng, 6)), 30, 3)

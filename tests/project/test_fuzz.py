@@ -66,7 +66,7 @@ def test_what_no_reader_may_do_is_a_crash(error, told, tmp_path):
 @pytest.mark.parametrize("is_busy", [True, False])
 def test_only_seconds_of_computing_are_few(tmp_path, monkeypatch, is_busy):
     """On a busy machine five seconds by the clock are nothing."""
-    monkeypatch.setattr(cases, "SECONDS", 0.05)
+    monkeypatch.setattr(cases, "SECONDS", 0.3)
     sandbox = sandbox_of("stop-words", tmp_path, seed=0)
 
     def read(folder):

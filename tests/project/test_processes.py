@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import sparsetopics
-from processes import ROOT, KernelCompiler, n_workers, wait_for_kernels
+from processes import AT_COLLECTION, ROOT, KernelCompiler, n_workers, wait_for_kernels
 
 
 @pytest.mark.parametrize("folder", [ROOT, ROOT / "tests"])
@@ -48,3 +48,8 @@ def test_who_stops_early_leaves_no_process(tmp_path):
     compiler.stop()
 
     assert compiler.process.poll() is not None
+
+
+def test_no_module_of_tests_uses_a_kernel_when_it_is_imported(request):
+    """Every worker would compile it, beside the process that compiles the kernels for all."""
+    assert request.config.stash[AT_COLLECTION] == set()

@@ -74,7 +74,7 @@ def test_the_consensus_is_a_run_with_one_more_lap(whole):
     assert all(member.exact_counts.sum() == total for member in [*members, run.model])
 
 
-@pytest.mark.parametrize("workers", [2, 3, 8])
+@pytest.mark.parametrize("workers", [2, 8])
 def test_workers_change_nothing(plan_of, whole, workers):
     train_run(plan := plan_of(workers=workers))
 
@@ -205,7 +205,7 @@ def test_an_error_in_one_run_stops_the_others():
     begun = threading.Barrier(2)
 
     def train(number, n_threads, hooks):
-        begun.wait(10)
+        begun.wait(600)
         if number == 1:
             raise Stopped
         while True:

@@ -250,7 +250,7 @@ def test_a_loaded_model_gives_the_same_bits(tmp_path, kind, likelihood, world):
         assert len(np.unique(kinds)) >= 2
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_ill_scaled_clusters_are_those_of_well_scaled_ones(seed):
     """A Gaussian mixture is the same after an affine map."""
     rng = np.random.default_rng(seed)

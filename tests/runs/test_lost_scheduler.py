@@ -66,7 +66,7 @@ def test_a_command_that_loses_its_scheduler_says_so_in_one_line(world, tmp_path,
             env=os.environ | {"TMPDIR": str(tmp_path)},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1000,
         )
 
     lines = [line for line in done.stderr.splitlines() if "is kept; the same command" not in line]

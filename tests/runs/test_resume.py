@@ -249,10 +249,10 @@ def interrupted_by_ctrl_c(process):
     Python ignores an exception in a callback from C, such as those of a compiler, so that a single
     signal may be lost.
     """
-    for _ in range(20):
+    for _ in range(10):
         process.send_signal(signal.SIGINT)
         try:
-            return process.communicate(timeout=10)[1].splitlines(keepends=True)[-1]
+            return process.communicate(timeout=60)[1].splitlines(keepends=True)[-1]
         except subprocess.TimeoutExpired:
             continue
     raise AssertionError("the process ignores Ctrl-C")
@@ -361,24 +361,38 @@ def test_dying_before_any_change_of_a_name_loses_no_lap(monkeypatch, dying, plan
 
 
 # --- what is there to go on with ------------------------------------------------------------------
+def stop_after_two(plan):
+    keep = RunKeeper.keep
+
+    def keep_two(self, progress, memo):
+        keep(self, progress, memo)
+        if len(progress.laps) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunKeeper, "keep", keep_two)
+        with pytest.raises(KeyboardInterrupt):
+            train_run(plan)
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """Where the runs are that tests have copies of, each under the name of its world."""
+    return tmp_path_factory.mktemp("stopped")
+
+
 @pytest.fixture
-def interrupted(monkeypatch, plan_of):
+def interrupted(stopped, plan_of):
     """A run of four laps that was stopped after the second was kept."""
 
     def make(world="lda memoized", **others):
         plan = plan_of(world, **others)
-        keep = RunKeeper.keep
-
-        def keep_two(self, progress, memo):
-            keep(self, progress, memo)
-            if len(progress.laps) == 2:
-                raise KeyboardInterrupt
-
-        with monkeypatch.context() as patch:
-            patch.setattr(RunKeeper, "keep", keep_two)
-            with pytest.raises(KeyboardInterrupt):
-                train_run(plan)
-        return plan.out
+        if others:
+            stop_after_two(plan)
+            return plan.out
+        if not (stopped / world).exists():
+            stop_after_two(replace(plan, out=stopped / world))
+        return shutil.copytree(stopped / world, plan.out)
 
     return make
 

@@ -149,7 +149,7 @@ def test_the_example_of_tls_trains_over_tls(corpus, tmp_path):
             start_new_session=True,  # so that scheduler and workers end together
         )
         try:
-            shell.wait(300)
+            shell.wait(1000)
         finally:
             os.killpg(shell.pid, signal.SIGKILL)
     errors = (tmp_path / "said").read_text()

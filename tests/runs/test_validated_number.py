@@ -78,11 +78,9 @@ def run(*arguments):
 
 
 # --- what training does ---------------------------------------------------------------------------
-def test_training_goes_down_the_ladder_and_ends_with_all_documents(made, documents):
-    entries = []
-    out = made(hooks=RunHooks(on_lap=entries.append))
-    found = load_run(out, TopicPosterior)
-    numbers = [entry["n_topics"] for entry in entries]
+def test_training_goes_down_the_ladder_and_ends_with_all_documents(whole, documents):
+    found = load_run(whole, TopicPosterior)
+    numbers = [entry["n_topics"] for entry in found.trace]
     last = numbers[-LAST_LAPS:]
     assert numbers[:PATH_LAPS] == [FIRST] * PATH_LAPS
     assert sorted(numbers[:-LAST_LAPS], reverse=True) == numbers[:-LAST_LAPS]
@@ -123,10 +121,12 @@ def test_the_documents_kept_out_are_the_same_for_every_seed(monkeypatch):
     assert kept[0] == kept[1]
 
 
-def test_the_number_that_is_given_does_not_matter(made):
-    """Training begins with as many topics as the documents allow."""
-    one, hundred = files_of(made("one", topics=1)), files_of(made("hundred", topics=100))
-    assert one == hundred
+def test_the_number_that_is_given_does_not_matter(made, whole):
+    """Training begins with as many topics as the documents allow, and says so."""
+    said = []
+    given = made(hooks=RunHooks(say=said.append), topics=3)
+    assert files_of(given) == files_of(whole)
+    assert f"Training began with {FIRST}, not with the 3 of --topics." in said[-1]
 
 
 @pytest.mark.parametrize("n_topics", [1, 3])
@@ -472,7 +472,7 @@ class _Watch:
 
 
 def test_the_config_of_a_run_trains_it_again(made, documents, tmp_path):
-    out, again = made(seed=3, eta=0.2), tmp_path / "again"
+    out, again = made(seed=3, eta=0.2, **{"for": "reading"}), tmp_path / "again"
     config = ("--config", out / "config.toml", "--quiet")
     assert run("train", documents, *config, "--out", again)[0] == 0
     assert files_of(out) == files_of(again)
@@ -538,13 +538,6 @@ def test_the_command_names_both_numbers(read, documents, tmp_path):
     assert f"{scores.to_read} topics are enough to read; from {scores.as_good_from}" in page
 
 
-def test_a_run_for_reading_is_trained_again_by_its_config(read, documents, tmp_path):
-    again = tmp_path / "again"
-    config = ("--config", read / "config.toml", "--quiet")
-    assert run("train", documents, *config, "--out", again)[0] == 0
-    assert files_of(read) == files_of(again)
-
-
 def test_python_reads_the_same(read, documents, tmp_path):
     found = HDP(validation_share=SHARE, purpose="reading").fit(Corpus.open(documents))
     found.save(tmp_path / "saved")
@@ -585,12 +578,6 @@ def test_a_small_corpus_follows_the_criterion_and_says_so(documents, tmp_path):
     assert "predict as well" not in stdout
     assert "number_of_topics" not in json.loads((tmp_path / "run" / "model.json").read_text())
     assert HDP(max_iter=3).fit(Corpus.open(documents)).as_good_ is None
-
-
-def test_a_given_number_of_topics_that_does_not_count_is_not_passed_over(made, documents):
-    said = []
-    made(hooks=RunHooks(say=said.append), topics=3)
-    assert f"Training began with {FIRST}, not with the 3 of --topics." in said[-1]
 
 
 @pytest.mark.parametrize(
