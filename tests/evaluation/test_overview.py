@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sparsetopics.answers.representatives import RepresentativeDocument
-from sparsetopics.answers.themes import MOST_THEMES, USUAL_THEMES
+from sparsetopics.answers.themes import USUAL_THEMES
+from sparsetopics.measures.knee import MOST_THEMES
 from sparsetopics.answers.topic_names import with_names
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
