@@ -42,6 +42,7 @@ def compared_shares(
     over: str | None = None,
     formula: str | None = None,
     *,
+    topics: Sequence[int | str] = (),
     n_words: int = 5,
     differences: bool = False,
     others: Sequence[AnyRun] = (),
@@ -50,12 +51,14 @@ def compared_shares(
 ) -> prevalence.Prevalence | Effects:
     """Estimate the shares of topics in groups of documents, or by a formula.
 
-    Errors also count how far those of ``others`` are, if there are any. ``differences`` says
-    whether groups are to be compared. Raises OptionError for a mixture, for a field that the corpus
-    lacks or that cannot be used so, for a formula beside groups, and for other runs that are not
-    of the same words; CorpusError if no document has a value.
+    They are those of ``topics``, given by their numbers or ids, or of all. Errors also count how
+    far those of ``others`` are, if there are any. ``differences`` says whether groups are to be
+    compared. Raises OptionError for a mixture, for a topic or a field that is not there or cannot
+    be used so, for a formula beside groups, and for other runs that are not of the same words;
+    CorpusError if no document has a value.
     """
     prevalence.refuse_mixture(run.model)
+    places = prevalence.places_of(run, topics)
     grouping = Grouping.parse(by, over)
     if others and run.topics[0].id.startswith(THEME):
         refuse("runs", "is for topics, not for themes", "Other runs do not have the same themes.")
@@ -65,16 +68,17 @@ def compared_shares(
             option = next(iter(grouping.columns))
             refuse("formula", f"cannot stand beside --{option}", "Name the field in the formula.")
         design = design_of(formula, corpus)
-        return formula_effects(
+        found = formula_effects(
             run.model, corpus, design, beside, workers=workers, broadcast=broadcast
         )
+        return found.of_topics(places)
     if differences:
         grouping.check_comparable()
     words = run.words.shown
     groups = prevalence.grouped_documents(
         run.model, corpus, words, grouping, workers=workers, broadcast=broadcast
     )
-    return groups.prevalence(n_words, beside)
+    return groups.prevalence(n_words, beside).of_topics(places)
 
 
 def topics_like(run: AnyRun, others: Sequence[AnyRun]) -> list[prevalence.TopicsInUse]:
@@ -113,6 +117,13 @@ class Effects(NamedTuple):
     estimates: Estimates  # (n_points, n_topics)  shares
     coefficients: Estimates  # (n_columns, n_topics)
     n_left_out: int  # documents without a value or without a word
+
+    def of_topics(self, places: IntArray) -> Effects:
+        """Return the same of some topics only, to whose number p-values are then adjusted."""
+        shares, coefficients = (
+            each.of_topics(places) for each in (self.estimates, self.coefficients)
+        )
+        return Effects(self.design, self.topics[places], shares, coefficients, self.n_left_out)
 
     @property
     def heads(self) -> list[str]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from sparsetopics.answers.topic_names import chosen_topics
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import listed
@@ -37,6 +38,7 @@ from sparsetopics.measures.telling_words import telling_group_words
 from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.registry import MODELS
+from sparsetopics.runs.run import AnyRun
 
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
@@ -74,6 +76,17 @@ def refuse_mixture(model: Model) -> None:
         refuse("run", "must have topics, but is a mixture", hint)
 
 
+def places_of(run: AnyRun, topics: Sequence[int | str]) -> IntArray:
+    """Return where topics, named by their numbers or ids, stand among those with any data.
+
+    Without names, these are all of them. Raises OptionError for a topic that is not there or empty.
+    """
+    chosen, used = chosen_topics(run, topics), in_use(run.model.sizes)
+    if empty := [topic for topic in chosen if not used[topic]]:
+        refuse("topic", f"topic {empty[0]} is empty: it has no word of the training data")
+    return np.cumsum(used)[chosen] - 1
+
+
 class Prevalence(NamedTuple):
     """The mean proportions of topics in each group, ordered by name and time."""
 
@@ -85,6 +98,13 @@ class Prevalence(NamedTuple):
     of_runs: FloatArray  # (n_runs, n_groups, n_topics)  means in other runs, which errors count
     words: list[list[list[str]]]  # of each group and topic
     n_left_out: int  # documents without a value to divide by
+
+    def of_topics(self, places: IntArray) -> Prevalence:
+        """Return the same of some topics only, to whose number p-values are then adjusted."""
+        means, of_runs = self.means.of_topics(places), self.of_runs[:, :, places]
+        words = [[group[place] for place in places] for group in self.words]
+        topics = self.topics[places]
+        return self._replace(topics=topics, means=means, of_runs=of_runs, words=words)
 
     @property
     def estimates(self) -> Estimates:
