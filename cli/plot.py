@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.base.wording import quantity
 from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import say, show
@@ -93,8 +94,8 @@ def command(
     drawn(report, kind, width).savefig(image, format=out.suffix[1:].lower())
     joined = list(report.division.pooled) if report.division else []
     if joined:
-        say(f"Periods with few documents are joined: {len(joined):,} points of a line stand for "
-            f"several, such as {joined[0]}.")  # fmt: skip
+        points = quantity(len(joined), "point")
+        say(f"Joined periods with few documents to {points}, such as {joined[0]}.")
     if corpus is not None and runs is None:
         say(shared.KNOWN_TOPICS + shared.SEE_RUNS * (formula is not None and n_themes is None))
     with written(output) as scratch:

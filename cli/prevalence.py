@@ -139,16 +139,15 @@ def command(
             lines = _pair_lines(table)
         else:
             found = compared_shares(
-                trained, documents, by, over, formula,
-                topics=topics, n_words=n_words, differences=differences,
-                others=[] if runs is None else runs_in(runs),
+                trained, documents, by, over, formula, topics=topics, n_words=n_words,
+                differences=differences, others=[] if runs is None else runs_in(runs),
                 workers=where.threads, broadcast=broadcast,
             )  # fmt: skip
             table = found.differences(labels) if differences else found.table(labels)
             lines = _difference_lines(table, found) if differences else _lines(found, labels)
             if found.n_left_out:
-                left_out = quantity(found.n_left_out, "document")
                 purpose = "to group by" if formula is None else "for the formula"
+                left_out = quantity(found.n_left_out, "document")
                 say(f"Left out: {left_out} without a value {purpose}.")
             if runs is None:
                 say(shared.KNOWN_TOPICS + shared.SEE_RUNS * (n_themes is None))
@@ -175,8 +174,7 @@ def _lines(found: Prevalence | Effects, labels: Labels) -> list[str]:
             aligned([head, *cells, *(f"{n:,}" for n in sizes[number : number + 1])], ">")
         )
     width = len(str(max(found.topics)))
-    names = {k: _short(labels[k][1], columns, width) for k in found.topics}
-    topics = [f"{topic:>{width}} {name}" for topic, name in names.items()]
+    topics = [f"{k:>{width}} {_short(labels[k][1], columns, width)}" for k in found.topics]
     lines = lines_of_columns(
         ["% of documents", *topics, *(["documents"] if sizes else [])], columns
     )

@@ -200,15 +200,9 @@ def formula_option(text: str) -> Decorator:
 
 def topics_option(only: str = "", default: str = "all topics that are not empty") -> Decorator:
     """``--topic``, ``only`` in some cases."""
-    return click.option(
-        "--topic",
-        "topics",
-        type=TextType(),
-        multiple=True,
-        metavar="ID|NUMBER",
-        help=f"{only}Id or number of a topic, as `sparsetopics topics` prints it. Repeat the "
-        f"option for several. Default: {default}.",
-    )
+    names, kind = ("--topic", "topics"), TextType()
+    text = f"{only}Id or number of a topic. Repeat the option for several. Default: {default}."
+    return click.option(*names, type=kind, metavar="ID|NUMBER", multiple=True, help=text)
 
 
 def other_runs_option(only: str = "") -> Decorator:

@@ -182,11 +182,12 @@ class _Clues:
         self.n_with_digits += pc.sum(counts.field("counts").filter(has_digits)).as_py() or 0
         self.words.update(distinct.filter(pc.invert(has_digits)).to_pylist())
         for kind in failing:
-            odd, is_format = self.odd[kind], kind not in _FOUND
+            odd = self.odd[kind]
             for n in islice(_misfits(distinct, partial(_fits, kind=kind)), _MOST_ODD + 1):
                 value, count = counts[n].as_py().values()
                 odd[value] += count
                 self.rows.setdefault(value, first_row + pc.index(known, value).as_py())
+            is_format = kind not in _FOUND
             n_values = self.n_with_digits if is_format else self.n_values
             is_settled = len(self.words) > _MOST_ODD if is_format else not odd
             if is_settled or len(odd) > _MOST_ODD or odd.total() > _FEW * n_values:
@@ -194,8 +195,8 @@ class _Clues:
 
     @property
     def kind(self) -> FieldType:
-        fitting = (kind for kind in _FOUND if self.n_values and self.odd.get(kind) == Counter())
-        return next(fitting, "string")
+        known = _FOUND if self.n_values else ()
+        return next((kind for kind in known if not self.odd.get(kind, True)), "string")
 
     def proposal(self, name: str) -> tuple[str, Counter[str]]:
         """The options that read the field as dates, such as ``--date-format 'day=%d/%m/%Y'
@@ -333,10 +334,7 @@ def table_of_fields(
             value, is_plain = column[found].as_py(), how in (dates.PLAIN, dates.UTC)
             wanted = kind if is_plain else f"{kind} of the format {shown(how)}"
             problem = f"expected a {wanted}, but found {shown(value)}"
-            hint = (
-                f"Correct it, or make the corpus with --keep {name}:string or, if it stands for no "
-                f"value, with --missing {value!r}."
-            )
+            hint = f"Correct it, or use --keep {name}:string, or --missing {value!r} for no value."
             if kind == "date" and is_plain and (how := proposal(name, column, rules.missing)):
                 hint = f"Correct it, or make the corpus with {how}."
             error = WrongValueError(f"field {name!r}", problem, hint)

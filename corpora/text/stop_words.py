@@ -97,11 +97,11 @@ def language_codes() -> frozenset[str]:
 
 def list_named(words: Collection[str]) -> str:
     """What people call a list: ``a list of 620, that of the language de``."""
-    own, names = frozenset(words), (ENGLISH, *sorted(language_codes()))
-    name = next(
-        (f", that of the language {name}" for name in names if stop_words_of(name) == own), ""
+    own = frozenset(words)
+    known = (name for name in (ENGLISH, *sorted(language_codes())) if stop_words_of(name) == own)
+    return f"a list of {len(own):,}" + next(
+        (f", that of the language {name}" for name in known), ""
     )
-    return f"a list of {len(own):,}{name}"
 
 
 def read_stop_words(path: Path) -> frozenset[str]:

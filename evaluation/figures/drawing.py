@@ -121,28 +121,18 @@ def _adjusted(
     points = [found.design.points[number] for number in chosen]
     levels = [list(dict.fromkeys(point[field] for point in points)) for field in fields]
     by = levels[0] if grouping.by is not None else []
-    over = sorted(each for each in levels[-1] if not isinstance(each, str))
+    over = sorted(each for each in levels[-1] if grouping.over and not isinstance(each, str))
     if grouping.over is not None and not over:
         refuse("over", f"{fields[-1]} has texts, which have no order")
-    over = over if grouping.over is not None else []
     shape = 1 + len(by), 1 + len(over), len(found.topics)
     shares = np.full((3, *shape), np.nan)
-    ends = found.estimates.interval(0.0, 1.0)
-    values = np.stack([found.estimates.value, *ends])
+    values = np.stack([found.estimates.value, *found.estimates.interval(0.0, 1.0)])
     rows, columns = ({value: n for n, value in enumerate(own, 1)} for own in (by, over))
     for number, point in zip(chosen, points, strict=True):
         place = rows.get(point[fields[0]], 0), columns.get(point[fields[-1]], 0)
         shares[:, *place] = values[:, number]
     left_out = f"{quantity(found.n_left_out, 'document')} left out." if found.n_left_out else ""
-    return Division(
-        by=grouping.by,
-        over=None if grouping.over is None else grouping.over.column,
-        groups=[written(value) for value in by],
-        periods=[written(value) for value in over],
-        middles=over,
-        n_documents=np.zeros(shape[:2], np.int64),
-        mean=shares[0],
-        low=shares[1],
-        high=shares[2],
-        left_out=left_out,
-    )
+    groups, periods = ([*map(written, own)] for own in (by, over))
+    sizes, (mean, low, high) = np.zeros(shape[:2], np.int64), shares  # sizes are not known
+    column = None if grouping.over is None else grouping.over.column
+    return Division(grouping.by, column, groups, periods, over, sizes, mean, low, high, left_out)

@@ -27,11 +27,9 @@ PAPERS = {  # of the inference, as in CITATION.cff
     "LDA": "Asuncion, Welling, Smyth and Teh (2009), On smoothing and inference for topic models",
     "HDP": "Hughes, Kim and Sudderth (2015), Reliable and scalable variational inference for the "
     "hierarchical Dirichlet process",
+    "mixture": "Hughes and Sudderth (2013), Memoized online variational inference for Dirichlet "
+    "process mixture models",
 }
-OF_MIXTURES = (
-    "Hughes and Sudderth (2013), Memoized online variational inference for Dirichlet process "
-    "mixture models"
-)
 OF_TEXTS = {  # settings of a vocabulary, with their value or the length of a list
     "function": "Texts were split into words by the Python function {}.",
     "token_pattern": "Texts were split into matches of the regular expression `{}`.",
@@ -183,5 +181,5 @@ def _of_identity(run: AnyRun) -> Iterator[str]:
         yield f"The fingerprint of the training data is {data.removeprefix('rows:')}."
     digest = file_sha256(run.path / SETTINGS_FILE)
     yield f"The SHA-256 of {SETTINGS_FILE} in the folder of the run is {digest}."
-    paper = PAPERS.get(MODELS[run.model.name].title, OF_MIXTURES)
+    paper = PAPERS.get(MODELS[run.model.name].title, PAPERS["mixture"])
     yield f"Please cite the software, and for its inference {paper}."

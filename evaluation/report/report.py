@@ -195,8 +195,7 @@ def run_report(
             refuse("runs", problem, "Make one page for each kind: their numbers do not compare.")
         documents = None if corpus is None else run.reading(corpus, corpus_name)
         if documents is not None and grouping is not None:
-            themes = shown_themes(run, topic_path)
-            found = divided(themes, documents, grouping, workers)
+            found = divided(shown_themes(run, topic_path), documents, grouping, workers)
         if run.topics[0].id.startswith(THEME):
             kind = "Themes of a topic model"
         has_given_names |= any(topic.name for topic in run.topics) or bool(run.lists)
@@ -225,8 +224,7 @@ def divided(themes: AnyRun, corpus: AnyCorpus, grouping: Grouping, workers: int)
     if not isinstance(corpus, Corpus):
         refuse("by" if grouping.over is None else "over", "needs a corpus of documents")
     words = () if themes.vocabulary is None else themes.vocabulary.shown
-    found = grouped_documents(themes.model, corpus, words, grouping, workers=workers)
-    return division(found)
+    return division(grouped_documents(themes.model, corpus, words, grouping, workers=workers))
 
 
 def shown_themes(run: AnyRun, topic_path: TopicPathFolder | None) -> AnyRun:

@@ -68,17 +68,16 @@ def compared_shares(
             option = next(iter(grouping.columns))
             refuse("formula", f"cannot stand beside --{option}", "Name the field in the formula.")
         design = design_of(formula, corpus)
-        found = formula_effects(
-            run.model, corpus, design, beside, workers=workers, broadcast=broadcast
+        return formula_effects(
+            run.model, corpus, design, beside, places, workers=workers, broadcast=broadcast
         )
-        return found.of_topics(places)
     if differences:
         grouping.check_comparable()
     words = run.words.shown
     groups = prevalence.grouped_documents(
         run.model, corpus, words, grouping, workers=workers, broadcast=broadcast
     )
-    return groups.prevalence(n_words, beside).of_topics(places)
+    return groups.prevalence(n_words, beside, places)
 
 
 def topics_like(run: AnyRun, others: Sequence[AnyRun]) -> list[prevalence.TopicsInUse]:
@@ -117,13 +116,6 @@ class Effects(NamedTuple):
     estimates: Estimates  # (n_points, n_topics)  shares
     coefficients: Estimates  # (n_columns, n_topics)
     n_left_out: int  # documents without a value or without a word
-
-    def of_topics(self, places: IntArray) -> Effects:
-        """Return the same of some topics only, to whose number p-values are then adjusted."""
-        shares, coefficients = (
-            each.of_topics(places) for each in (self.estimates, self.coefficients)
-        )
-        return Effects(self.design, self.topics[places], shares, coefficients, self.n_left_out)
 
     @property
     def heads(self) -> list[str]:
@@ -167,13 +159,15 @@ def formula_effects(
     corpus: Corpus,
     design: Design,
     others: Sequence[prevalence.TopicsInUse] = (),
+    places: IntArray | slice = prevalence.ALL,
     *,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
 ) -> Effects:
     """Estimate by least squares how the shares of topics depend on the columns of a design.
 
-    Errors also count how far the estimates of ``others`` are from these. Documents are read twice.
+    ``places`` are those of some topics among those in use; by default, they are all. Errors also
+    count how far the estimates of ``others`` are from these. Documents are read twice.
     The result has the same bits for any number of workers. Raises OptionError for a mixture, and
     if the columns determine each other.
     """
@@ -201,7 +195,7 @@ def formula_effects(
     pairs = zip(others, fits[1:], strict=True)
     of_runs = [run.placed(effects.product(contrasts.T, each.coefficients)) for run, each in pairs]
     known = effects.estimates_of(contrasts, fits[0], products.n_documents, spread)
-    known = known.over_runs(np.array(of_runs))
+    known = known.over_runs(np.array(of_runs)).of_topics(places)
     coefficients, shares = (
         Estimates(*(each[some] for each in known))
         for some in (slice(len(design.columns)), slice(len(design.columns), None))
@@ -209,7 +203,7 @@ def formula_effects(
     # Nothing else keeps least squares from shares that cannot be.
     shares = shares._replace(value=np.clip(shares.value, 0.0, 1.0))
     n_left_out = corpus.n_docs - products.n_documents
-    return Effects(design, own.numbers, shares, coefficients, n_left_out)
+    return Effects(design, own.numbers[places], shares, coefficients, n_left_out)
 
 
 def _of_part(sums: Callable[..., T], part: Part) -> T:

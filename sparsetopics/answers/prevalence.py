@@ -43,6 +43,7 @@ from sparsetopics.runs.run import AnyRun
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
+ALL = slice(None)  # topics
 NewKey = Callable[[GroupKey], GroupKey]
 
 
@@ -98,13 +99,6 @@ class Prevalence(NamedTuple):
     of_runs: FloatArray  # (n_runs, n_groups, n_topics)  means in other runs, which errors count
     words: list[list[list[str]]]  # of each group and topic
     n_left_out: int  # documents without a value to divide by
-
-    def of_topics(self, places: IntArray) -> Prevalence:
-        """Return the same of some topics only, to whose number p-values are then adjusted."""
-        means, of_runs = self.means.of_topics(places), self.of_runs[:, :, places]
-        words = [[group[place] for place in places] for group in self.words]
-        topics = self.topics[places]
-        return self._replace(topics=topics, means=means, of_runs=of_runs, words=words)
 
     @property
     def estimates(self) -> Estimates:
@@ -200,23 +194,27 @@ class GroupedDocuments(NamedTuple):
             totals.setdefault(new_key(key), empty).include(total)
         return self._replace(totals=totals)
 
-    def prevalence(self, n_words: int = 5, others: Sequence[TopicsInUse] = ()) -> Prevalence:
+    def prevalence(
+        self, n_words: int = 5, others: Sequence[TopicsInUse] = (), places: IntArray | slice = ALL
+    ) -> Prevalence:
         """Estimate the means of topics, and find ``n_words`` words of each group and topic.
 
-        Errors also count how far the means of the topics of ``others`` are from these.
+        ``places`` are those of some of the topics; by default, they are all. Errors also count how
+        far the means of the topics of ``others`` are from these.
         """
         totals = list(self.totals.values())
         means = group_means(totals, self.topic_word)
+        chosen = np.arange(len(self.topics))[places]
         telling = [
-            [[self.words[word] for word in topic] for topic in group]
+            [[self.words[word] for word in group[topic]] for topic in chosen]
             for group in telling_group_words(totals, means.value, self.topic_word, n_words)
         ]
         groups, n_documents = list(self.totals), [total.n_documents for total in totals]
         of_runs = np.empty((len(others), *means.value.shape))
         for row, other in zip(of_runs, others, strict=True):
             row[:] = other.placed(group_shares(totals, other.topic_word, other.projection))
-        found = groups, n_documents, means, of_runs, telling
-        return Prevalence(self.grouping, self.topics, *found, self.n_left_out)
+        found = groups, n_documents, means.of_topics(places), of_runs[:, :, places], telling
+        return Prevalence(self.grouping, self.topics[places], *found, self.n_left_out)
 
 
 def grouped_documents(

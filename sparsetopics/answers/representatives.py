@@ -66,8 +66,7 @@ class TopicsToShow(NamedTuple):
         Raises OptionError for a topic that is not there, RunError for components of vectors.
         """
         words, model = run.words.shown, run.model  # first: components of vectors have no words
-        chosen = chosen_topics(run, given)
-        shares = shares_of(model, workers=workers)
+        chosen, shares = chosen_topics(run, given), shares_of(model, workers=workers)
         return cls(shares, model.topic_word_mean, words, chosen, MODELS[model.name].share)
 
 

@@ -276,9 +276,8 @@ class FittedEstimator(Estimator):
         check_type("differences", differences, bool, "true or false")
         labels, documents = labels_of(run), self._documents_of(corpus)
         found = compared_shares(
-            run, documents, by, over, formula,
-            topics=topics, n_words=int(n_words), differences=differences,
-            others=other_runs(runs), workers=self._n_threads,
+            run, documents, by, over, formula, topics=topics, n_words=int(n_words),
+            differences=differences, others=other_runs(runs), workers=self._n_threads,
         )  # fmt: skip
         return found.differences(labels) if differences else found.table(labels)
 

@@ -20,7 +20,7 @@ class Estimates(NamedTuple):
     skewness: FloatArray  # of the estimate, not of documents
     freedom: FloatArray  # degrees of freedom of the standard error
 
-    def of_topics(self, places: IntArray) -> Estimates:
+    def of_topics(self, places: IntArray | slice) -> Estimates:
         """Return the columns of some topics."""
         return Estimates(*(own[:, places] for own in self))
 

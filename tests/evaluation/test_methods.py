@@ -10,7 +10,7 @@ from code_sizes import ROOT
 from sparsetopics import LDA, Corpus, DPGaussianMixture, TopicPath
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.text.stop_words import stop_words_of
-from sparsetopics.evaluation.report.methods import OF_MIXTURES, PAPERS, methods_text
+from sparsetopics.evaluation.report.methods import PAPERS, methods_text
 
 
 def said(*arguments):
@@ -64,7 +64,7 @@ def test_data_training_and_identity_are_a_paragraph_each(folder):
 def test_papers_are_those_of_the_citation_file():
     known = " ".join((ROOT / "CITATION.cff").read_text().split())
 
-    for paper in (*PAPERS.values(), OF_MIXTURES):
+    for paper in PAPERS.values():
         authors, _, title = paper.partition("), ")
         assert f"title: {title}" in known
         assert f"year: {authors[-4:]}" in known.partition(title)[2].partition("type:")[0]
