@@ -72,7 +72,7 @@ def command(
         sparsetopics plot run themes --out themes.pdf
         sparsetopics plot run groups --corpus train --by section --out sections.pdf
         sparsetopics plot run time --corpus train --over date:month --out months.svg
-        sparsetopics plot run time --corpus train --over date:year --by party --topic 3 --out 3.svg
+        sparsetopics plot run time --corpus train --over date:year --topic 1 --out 1.svg
         sparsetopics plot run time --corpus train --formula '~ s(date)' --over date --out curves.pdf
         sparsetopics plot path numbers --width 3.3 --out numbers.pdf
     """

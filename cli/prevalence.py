@@ -111,7 +111,7 @@ def command(
     Example:
         sparsetopics prevalence run corpus --by label
         sparsetopics prevalence run corpus --by section --differences
-        sparsetopics prevalence run corpus --by section --topic 3 --topic 5
+        sparsetopics prevalence run corpus --by section --topic 0 --topic 2
         sparsetopics prevalence run corpus --by section --over date:month --out months.csv
         sparsetopics prevalence run corpus --formula '~ section * s(date)'
     """
