@@ -20,14 +20,7 @@ INDENT = 6 * " "
 @click.command(cls=shared.TableCommand)
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
-@click.option(
-    "--topic",
-    "topics",
-    type=TextType(),
-    multiple=True,
-    help="Number or id of a topic, as `sparsetopics topics` prints it. Repeat the option for "
-    "several. Default: all topics that are not empty.",
-)
+@shared.topics_option()
 @shared.number_option("--n", REPRESENTATIVES, 10, "Number of documents to print for each topic.")
 @click.option(
     "--by",
@@ -76,7 +69,7 @@ def command(
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
         trained = opened(run, names, n_themes)
-        chosen = TopicsToShow.of_run(trained, topics or None, workers=where.threads)
+        chosen = TopicsToShow.of_run(trained, topics, workers=where.threads)
         searched = trained.documents_at(where.seen_from_there(corpus))
         found = representatives(chosen, searched, n, by=by, broadcast=broadcast)
     labels = labels_of(trained)

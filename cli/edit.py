@@ -65,8 +65,9 @@ def command(
 ) -> None:
     """Write RUN with edited topics to a new run folder; RUN stays as it is.
 
-    Give topics by their ids, as `sparsetopics topics` prints them. Edits are always made in this
-    order: merge, themes, drop, split, laps, names. Each of the options for edits can be repeated.
+    Give topics by their ids or numbers, as `sparsetopics topics` prints them. Edits are always made
+    in this order: merge, themes, drop, split, laps, names. Each of the options for edits can be
+    repeated.
 
     Counts of merged topics add up, so --merge, --themes and --rename need no documents. A merged
     topic has the name of the heaviest of them that was given one. With --themes, the topics of a

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.base.wording import quantity
 from sparsetopics.cli import shared_options as shared
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import say, show
@@ -21,6 +22,7 @@ from sparsetopics.options.option import check_extension
 @click.option(
     "--corpus", type=NAMED_PATH, help="(groups and time only) Corpus whose documents are divided."
 )
+@shared.topics_option("(groups and time only) ", "all topics, or their themes if there are over 24")
 @shared.grouping_options
 @shared.formula_option(
     "(groups and time only) Show shares by this formula, at the values of the fields of --by and "
@@ -37,6 +39,7 @@ def command(
     kind: str,
     out: Path,
     corpus: Path | None,
+    topics: tuple[str, ...],
     by: str | None,
     over: str | None,
     formula: str | None,
@@ -69,11 +72,12 @@ def command(
         sparsetopics plot run themes --out themes.pdf
         sparsetopics plot run groups --corpus train --by section --out sections.pdf
         sparsetopics plot run time --corpus train --over date:month --out months.svg
+        sparsetopics plot run time --corpus train --over date:year --topic 1 --out 1.svg
         sparsetopics plot run time --corpus train --formula '~ s(date)' --over date --out curves.pdf
         sparsetopics plot path numbers --width 3.3 --out numbers.pdf
     """
     from sparsetopics.base.outputs import output_file, written
-    from sparsetopics.evaluation.figures.drawing import run_figure
+    from sparsetopics.evaluation.figures.drawing import drawn, figure_report
     from sparsetopics.evaluation.report.report import shown_runs
     from sparsetopics.runs.run import corpus_at, runs_in
 
@@ -81,15 +85,19 @@ def command(
     check_extension("out", out, FIGURE_EXTENSIONS)
     documents = None if corpus is None else corpus_at(corpus)
     (shown,), topic_path = shown_runs([run], names, n_themes)
-    figure = run_figure(
+    report = figure_report(
         shown, kind, documents, str(corpus), topic_path,
-        by=by, over=over, formula=formula, others=[] if runs is None else runs_in(runs),
-        width=width, workers=workers,
+        by=by, over=over, formula=formula, topics=topics,
+        others=[] if runs is None else runs_in(runs), workers=workers,
     )  # fmt: skip
+    image = BytesIO()  # matplotlib hides why a file cannot be written
+    drawn(report, kind, width).savefig(image, format=out.suffix[1:].lower())
+    joined = list(report.division.pooled) if report.division else []
+    if joined:
+        points = quantity(len(joined), "point")
+        say(f"Joined periods with few documents to {points}, such as {joined[0]}.")
     if corpus is not None and runs is None:
-        say(shared.KNOWN_TOPICS)
-    drawn = BytesIO()  # matplotlib hides why a file cannot be written
-    figure.savefig(drawn, format=out.suffix[1:].lower())
+        say(shared.KNOWN_TOPICS + shared.SEE_RUNS * (formula is not None and n_themes is None))
     with written(output) as scratch:
-        scratch.write_bytes(drawn.getvalue())
-    show({"path": str(out)}, [f"Wrote {out}."])
+        scratch.write_bytes(image.getvalue())
+    show({"path": str(out), "joined_periods": joined}, [f"Wrote {out}."])

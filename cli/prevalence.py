@@ -49,6 +49,7 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
     is_flag=True,
     help="Print how the shares of topics correlate over documents, instead of shares.",
 )
+@shared.topics_option()
 @shared.other_runs_option()
 @shared.number_option(
     "--words",
@@ -71,6 +72,7 @@ def command(
     formula: str | None,
     differences: bool,
     pairs: bool,
+    topics: tuple[str, ...],
     runs: Path | None,
     n_words: int,
     names: Path | None,
@@ -102,12 +104,14 @@ def command(
     small; --runs makes them larger.
 
     With --differences, p-values are adjusted for the number of comparisons (Holm): if you report
-    only those below 0.05, the chance of even one false difference is at most 5 %.
+    only those below 0.05, the chance of even one false difference is at most 5 %. With --topic,
+    these are the comparisons of the topics that it names.
 
     \b
     Example:
         sparsetopics prevalence run corpus --by label
         sparsetopics prevalence run corpus --by section --differences
+        sparsetopics prevalence run corpus --by section --topic 0 --topic 2
         sparsetopics prevalence run corpus --by section --over date:month --out months.csv
         sparsetopics prevalence run corpus --formula '~ section * s(date)'
     """
@@ -118,8 +122,8 @@ def command(
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import SWAPPED, refuse_run, runs_in
 
-    if pairs and any((by, over, formula, differences, runs)):
-        refuse("correlations", "are those of all documents, without groups or other runs")
+    if pairs and any((by, over, formula, differences, topics, runs)):
+        refuse("correlations", "are those of all topics, without groups or other runs")
     output = table_output(
         out, [run, corpus], overwrite=overwrite, spreadsheet_safe=spreadsheet_safe
     )
@@ -135,18 +139,18 @@ def command(
             lines = _pair_lines(table)
         else:
             found = compared_shares(
-                trained, documents, by, over, formula, n_words=n_words, differences=differences,
-                others=[] if runs is None else runs_in(runs),
+                trained, documents, by, over, formula, topics=topics, n_words=n_words,
+                differences=differences, others=[] if runs is None else runs_in(runs),
                 workers=where.threads, broadcast=broadcast,
             )  # fmt: skip
             table = found.differences(labels) if differences else found.table(labels)
             lines = _difference_lines(table, found) if differences else _lines(found, labels)
             if found.n_left_out:
-                left_out = quantity(found.n_left_out, "document")
                 purpose = "to group by" if formula is None else "for the formula"
+                left_out = quantity(found.n_left_out, "document")
                 say(f"Left out: {left_out} without a value {purpose}.")
             if runs is None:
-                say(shared.KNOWN_TOPICS)
+                say(shared.KNOWN_TOPICS + shared.SEE_RUNS * (n_themes is None))
     if output is not None:
         write_output(output, table.schema, [table], spreadsheet_safe=spreadsheet_safe)
         record = {"path": str(out), "n_rows": table.num_rows}
@@ -169,9 +173,8 @@ def _lines(found: Prevalence | Effects, labels: Labels) -> list[str]:
         columns.append(
             aligned([head, *cells, *(f"{n:,}" for n in sizes[number : number + 1])], ">")
         )
-    width = len(str(found.topics[-1]))
-    names = {k: _short(labels[k][1], columns, width) for k in found.topics}
-    topics = [f"{topic:>{width}} {name}" for topic, name in names.items()]
+    width = len(str(max(found.topics)))
+    topics = [f"{k:>{width}} {_short(labels[k][1], columns, width)}" for k in found.topics]
     lines = lines_of_columns(
         ["% of documents", *topics, *(["documents"] if sizes else [])], columns
     )

@@ -30,8 +30,9 @@ from sparsetopics.options.workplace import Workplace
 
 KNOWN_TOPICS = (  # beside tables and figures with errors
     "Errors take the topics as known. If they were learned from these documents, errors are too "
-    "small: see --runs."
+    "small."
 )
+SEE_RUNS = " See --runs."  # unless that would be refused
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
 SHOWS_ALL = "sparsetopics.help_all"  # of a context: whether its help lists all options
@@ -197,6 +198,13 @@ def formula_option(text: str) -> Decorator:
     return click.option("--formula", type=TextType(), metavar="TEXT", help=text)
 
 
+def topics_option(only: str = "", default: str = "all topics that are not empty") -> Decorator:
+    """``--topic``, ``only`` in some cases."""
+    names, kind = ("--topic", "topics"), TextType()
+    text = f"{only}Id or number of a topic. Repeat the option for several. Default: {default}."
+    return click.option(*names, type=kind, metavar="ID|NUMBER", multiple=True, help=text)
+
+
 def other_runs_option(only: str = "") -> Decorator:
     """``--runs``, ``only`` in some cases."""
     return click.option(
@@ -222,9 +230,9 @@ themes_option = click.option(
     "n_themes",
     type=NumberType(counts_from(1)),
     metavar="N",
-    help="Join the topics of the run to N themes, and use these instead. Held-out scores are 0.03 "
-    "to 0.08 nats per token below those of N topics that were learned; two laps of `sparsetopics "
-    "edit --themes N` recover a third or more of that.",
+    help="Join the topics of the run to N themes, and use these instead. They predict a little "
+    "worse than N topics that were learned; two laps of `sparsetopics edit --themes N` make up for "
+    "a part of that.",
 )
 
 shown_topics_options = add_options([names_option, themes_option])

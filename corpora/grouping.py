@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.readers.fields import TEXT, FieldType, converted
+from sparsetopics.corpora.readers.fields import TEXT, FieldType, converted, proposal
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.options.option import refuse, shown
 
@@ -249,5 +249,7 @@ def _typed(values: pa.Array, kind: FieldType, over: Over, wanted: str, hint: str
     found = converted(values, kind)
     if isinstance(found, int):
         odd = shown(values[found].as_py())
+        if kind == "date" and over.column != LABEL and (how := proposal(over.column, values)):
+            hint = f"Make the corpus again with {how}."
         refuse("over", f"expected {wanted} in {shown(over.column)}, but found {odd}", hint)
     return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import product, takewhile
@@ -172,10 +172,7 @@ def check_format(option: str, how: str) -> None:
         refuse(option, f"{shown(how)} needs both %I and %p, or %H", hint)
 
 
-def fitting_formats(values: Sequence[str], among: Iterable[str] = PROPOSED) -> list[str]:
-    """The formats that read all the values as dates, the usual ones by default."""
-
-    def fits(how: str) -> bool:
-        return all(PROPOSED[how].match(value) and read_date(value, how) for value in values)
-
-    return list(filter(fits, among))
+def are_proposed(values: pa.StringArray, how: str) -> bool:
+    """Whether one of the ``PROPOSED`` formats reads all the values as dates."""
+    form = PROPOSED[how]
+    return all(form.match(value) and read_date(value, how) for value in values.to_pylist())

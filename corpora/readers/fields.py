@@ -48,6 +48,9 @@ _DRESSED = (  # numbers, some with a currency or percent sign, decimal comma or 
 )
 #: What stands for a missing number or date besides an empty string: NA, and what pandas writes.
 MISSING = ("NA", "NaN", "nan", "NaT", "<NA>", "None")
+_FOUND: Sequence[FieldType] = ("number", "date")  # types that follow from values
+_USUAL = [how for how in dates.PROPOSED if how != dates.EXCEL]  # formats to look for
+_DIGIT = "[0-9]"
 _MOST_ODD = 3  # different values that are remembered
 _FIRST = 10  # values of a block that are enough to see that a column is of another type
 _FEW = 0.2  # of all values
@@ -143,74 +146,89 @@ def described(fields: Mapping[str, FieldType], notes: Mapping[str, str] = NO_NOT
 class _Clues:
     """What the values of one field tell about its type."""
 
-    def __init__(self) -> None:
+    def __init__(self, formats: Sequence[str] = _USUAL) -> None:
         self.n_values = 0
-        # Values that are not of a type, in the order of their first rows, with the number of
-        # documents that have them; no entry for a type that many values do not fit.
-        self.odd: dict[FieldType, Counter[str]] = {"number": Counter(), "date": Counter()}
-        self.rows: dict[str, int] = {}  # the first of each odd value
-        # Of dates, which all values with a digit fit; none after more than a few other values.
-        self.formats = [how for how in dates.PROPOSED if how != dates.EXCEL]
+        self.n_with_digits = 0
         self.words: set[str] = set()  # values without a digit
-        self.has_digits = False
+        # Values that are not of a type, in the order of their first rows, with the number of
+        # documents that have them; no entry for a type that many values do not fit. Of formats of
+        # dates, these are values with a digit, and no format is left after more than a few words.
+        self.odd: dict[str, Counter[str]] = {kind: Counter() for kind in (*_FOUND, *formats)}
+        self.rows: dict[str, int] = {}  # the first of each odd value
         self.are_dressed = True  # numbers, all of them, perhaps with separators and signs
         self.some_dressed = False  # with separators and signs
 
     def look_at(self, values: pa.StringArray, missing: Sequence[str], first_row: int) -> None:
         """Add values. Those that fit are not looked at one by one."""
-        if not self.odd and not self.formats and not self.are_dressed:
+        if not self.odd and not self.are_dressed:
             return  # more values would change nothing
         known = _known(values, missing)
         first = known[:_FIRST].drop_null().unique()
         for kind in [*self.odd]:
             if len([*_misfits(first, partial(_fits, kind=kind))]) > _MOST_ODD:
                 del self.odd[kind]
-        failing = [kind for kind in self.odd if not _fits(known, kind)]
+        failing = [kind for kind in self.odd if kind not in _FOUND or not _fits(known, kind)]
         self.n_values += len(known) - known.null_count
         if "number" in failing or "number" not in self.odd:
             self.are_dressed = self.are_dressed and _all(pc.match_substring_regex(known, _DRESSED))
             self.some_dressed |= not _all(pc.match_substring_regex(known, _NUMBER))
-        self._fit_formats(first)
-        if not failing and not self.formats:
-            return
+        if failing:
+            self._count_odd(known, failing, first_row)
+
+    def _count_odd(self, known: pa.StringArray, failing: Sequence[str], first_row: int) -> None:
         counts = pc.value_counts(known.drop_null())
         distinct = counts.field("values")
-        self._fit_formats(distinct)
+        has_digits = pc.match_substring_regex(distinct, _DIGIT)
+        self.n_with_digits += pc.sum(counts.field("counts").filter(has_digits)).as_py() or 0
+        self.words.update(distinct.filter(pc.invert(has_digits)).to_pylist())
         for kind in failing:
             odd = self.odd[kind]
             for n in islice(_misfits(distinct, partial(_fits, kind=kind)), _MOST_ODD + 1):
                 value, count = counts[n].as_py().values()
                 odd[value] += count
                 self.rows.setdefault(value, first_row + pc.index(known, value).as_py())
-            if len(odd) > _MOST_ODD or odd.total() > _FEW * self.n_values or not odd:
+            is_format = kind not in _FOUND
+            n_values = self.n_with_digits if is_format else self.n_values
+            is_settled = len(self.words) > _MOST_ODD if is_format else not odd
+            if is_settled or len(odd) > _MOST_ODD or odd.total() > _FEW * n_values:
                 del self.odd[kind]
-
-    def _fit_formats(self, values: pa.StringArray) -> None:
-        numeric = with_digits(values).to_pylist()
-        self.words |= {*values.to_pylist()}.difference(numeric)
-        self.has_digits = self.has_digits or bool(numeric)
-        few = len(self.words) <= _MOST_ODD
-        self.formats = dates.fitting_formats(numeric, self.formats) if few else []
 
     @property
     def kind(self) -> FieldType:
-        return next((kind for kind, odd in self.odd.items() if self.n_values and not odd), "string")
+        known = _FOUND if self.n_values else ()
+        return next((kind for kind in known if not self.odd.get(kind, True)), "string")
+
+    def proposal(self, name: str) -> tuple[str, Counter[str]]:
+        """The options that read the field as dates, such as ``--date-format 'day=%d/%m/%Y'
+        --missing 'n/a'``, and the values with a digit that they leave out; "" if there are none."""
+        formats = {how: odd for how, odd in self.odd.items() if how not in _FOUND}
+        if not self.n_with_digits or not formats:
+            return "", Counter()
+        odd = min(formats.values(), key=Counter.total)
+        best = [repr(f"{name}={how}") for how, own in formats.items() if own == odd]
+        missing = (f"--missing {value!r}" for value in [*odd, *sorted(self.words)])
+        return " ".join([f"--date-format {listed(best, 'or')}", *missing]), odd
 
     def note(self, name: str) -> str:
         """Why the field is not of another type; "" if there is nothing to say."""
-        if not self.n_values or (self.kind != "string" and not self.formats):
+        proposed, odd = self.proposal(name)
+        if proposed:
+            return f"readable as dates{self._where(' but for', odd)} with {proposed}"
+        if not self.n_values or self.kind != "string":
             return ""
-        if self.formats and self.has_digits:
-            return f"readable as dates with {proposal(name, self.formats, sorted(self.words))}"
         if self.odd:  # a type that only a few values do not fit
-            odd = next(iter(self.odd.values()))
-            value = next(iter(odd))
-            n_others = odd.total() - 1
-            others = f" and {quantity(n_others, 'other value')}" if n_others else ""
-            return f"because of {shown(value)} in row {self.rows[value]:,}{others}"
+            return self._where("because of", next(iter(self.odd.values())))
         if self.are_dressed and self.some_dressed:
             return "because separators, currency and percent signs are not read as parts of numbers"
         return ""
+
+    def _where(self, why: str, odd: Counter[str]) -> str:
+        """Name the first of some values, and its row; "" for none."""
+        if not odd:
+            return ""
+        value, others = next(iter(odd)), quantity(odd.total() - 1, "other value")
+        more = f" and {others}" if odd.total() > 1 else ""
+        return f"{why} {shown(value)} in row {self.rows[value]:,}{more}"
 
 
 def unkept(n_docs: int, why: str) -> pa.DictionaryArray:
@@ -283,10 +301,11 @@ class FieldTypes:
         return [each.replace("--date-format", "date_formats") for each in said if each]
 
 
-def proposal(name: str, formats: Sequence[str], missing: Sequence[str] = ()) -> str:
-    """The options that read a field as dates: ``--date-format 'day=%d/%m/%Y' --missing 'n/a'``."""
-    formatted = f"--date-format {listed([repr(f'{name}={how}') for how in formats], 'or')}"
-    return " ".join([formatted, *(f"--missing {value!r}" for value in missing)])
+def proposal(name: str, values: pa.StringArray, missing: Sequence[str] = ()) -> str:
+    """The options that read a field with these values as dates; "" if there are none."""
+    clues = _Clues(list(dates.PROPOSED))
+    clues.look_at(values, missing, 0)
+    return clues.proposal(name)[0]
 
 
 class WrongValueError(SourceError):
@@ -315,13 +334,9 @@ def table_of_fields(
             value, is_plain = column[found].as_py(), how in (dates.PLAIN, dates.UTC)
             wanted = kind if is_plain else f"{kind} of the format {shown(how)}"
             problem = f"expected a {wanted}, but found {shown(value)}"
-            hint = f"Correct it, or make the corpus with --keep {name}:string."
-            known = with_digits(_known(column.unique(), rules.missing)).to_pylist()
-            formats = dates.fitting_formats(known) if kind == "date" and is_plain else []
-            if formats:
-                hint = f"Correct it, or make the corpus with {proposal(name, formats)}."
-            if not with_digits(column[found : found + 1]):
-                hint = f"If it stands for no value, use --missing {value!r}. {hint}"
+            hint = f"Correct it, or use --keep {name}:string, or --missing {value!r} for no value."
+            if kind == "date" and is_plain and (how := proposal(name, column, rules.missing)):
+                hint = f"Correct it, or make the corpus with {how}."
             error = WrongValueError(f"field {name!r}", problem, hint)
             error.row = int(rows[found])
             raise error
@@ -333,11 +348,6 @@ def _present(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:
     """The values, null for empty ones and for those that are ``missing``."""
     is_missing = pc.is_in(values, pa.array(["", *missing]))
     return pc.if_else(is_missing, pa.scalar(None, pa.string()), values)
-
-
-def with_digits(values: pa.StringArray) -> pa.StringArray:
-    """The values that may be numbers or dates in some form."""
-    return values.filter(pc.match_substring_regex(values, "[0-9]"))
 
 
 def _known(values: pa.StringArray, missing: Sequence[str]) -> pa.StringArray:
@@ -384,13 +394,16 @@ def _survive(values: pa.StringArray) -> bool:
     )
 
 
-def _fits(values: pa.StringArray, kind: FieldType) -> bool:
-    """Whether all known values are of a type that the user did not ask for."""
+def _fits(values: pa.StringArray, kind: str) -> bool:
+    """Whether all known values are of a type that the user did not ask for, or all with a digit of
+    a format of dates."""
+    if kind not in _FOUND:
+        return dates.are_proposed(values.filter(pc.match_substring_regex(values, _DIGIT)), kind)
     if kind == "number":
         is_alike = pc.match_substring_regex(values, _NUMBER)
-    else:
-        is_alike = pc.greater(pc.binary_length(values), _YEAR_BYTES)
-    return _all(is_alike) and _parsed(values, kind) is not None
+        return _all(is_alike) and _parsed(values, "number") is not None
+    is_alike = pc.greater(pc.binary_length(values), _YEAR_BYTES)
+    return _all(is_alike) and _parsed(values, "date") is not None
 
 
 def _misfits(values: pa.StringArray, fit: Callable[[pa.StringArray], bool]) -> Iterator[int]:

@@ -95,6 +95,15 @@ def language_codes() -> frozenset[str]:
     return frozenset(stopwordsiso.langs())
 
 
+def list_named(words: Collection[str]) -> str:
+    """What people call a list: ``a list of 620, that of the language de``."""
+    own = frozenset(words)
+    known = (name for name in (ENGLISH, *sorted(language_codes())) if stop_words_of(name) == own)
+    return f"a list of {len(own):,}" + next(
+        (f", that of the language {name}" for name in known), ""
+    )
+
+
 def read_stop_words(path: Path) -> frozenset[str]:
     """The words of a file, separated by white space.
 

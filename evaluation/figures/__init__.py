@@ -18,8 +18,8 @@ WIDTHS = Interval(2, 30, unit="inches")
 KINDS: dict[str, Sequence[str]] = {
     "themes": (),
     "tree": (),
-    "groups": ("by", "corpus", "formula"),
-    "time": ("over", "by", "corpus", "formula"),
+    "groups": ("by", "corpus", "formula", "topic"),
+    "time": ("over", "by", "corpus", "formula", "topic"),
     "topics": (),
     "numbers": (),
 }

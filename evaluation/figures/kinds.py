@@ -112,11 +112,12 @@ def draw_time(report: Report, width: float) -> PaperFigure:
     the highest share, so that the bands of few documents do not flatten the lines.
     """
     titles, colours, found, note = _divided(report)
-    lines = [1 + group for group in found.by_size[:MOST_LINES]] if found.groups else [0]
+    lines = sorted(1 + group for group in found.by_size[:MOST_LINES]) if found.groups else [0]
     largest = " largest" * bool(found.n_documents.any())
     more = f" Only the{largest} {MOST_LINES} groups are shown." * (len(found.groups) > MOST_LINES)
-    note = f"{note}{more}".strip()
-    figure, made = paper.panels(titles, width, TALL, int(width * POINTS / 130), note)
+    n_columns = min(len(titles), max(1, int(width * POINTS / 130)))
+    height = max(TALL, 0.35 * width * POINTS / n_columns)
+    figure, made = paper.panels(titles, width, height, n_columns, f"{note}{more}".strip())
     places = paper.places_of(found.middles)
     shares = np.stack([found.mean, found.low, found.high], axis=1)[lines, :, 1:]
     for axes, colour, own in zip(made, colours, np.moveaxis(shares, -1, 0), strict=True):

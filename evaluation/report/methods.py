@@ -12,6 +12,7 @@ from sparsetopics.corpora.store.document_rows import DocumentManifest
 from sparsetopics.corpora.text.account import REASONS
 from sparsetopics.corpora.text.candidates import read_candidates
 from sparsetopics.corpora.text.pruning import document_limits, prune
+from sparsetopics.corpora.text.stop_words import list_named
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 from sparsetopics.evaluation.report.report import shown_runs
 from sparsetopics.evaluation.report.report_content import number
@@ -22,6 +23,13 @@ from sparsetopics.runs.run_files import EDITS_FILE, SETTINGS_FILE
 from sparsetopics.runs.topic_path_files import Scores
 
 NAMES = {"LDA": "latent Dirichlet allocation", "HDP": "a hierarchical Dirichlet process"}
+PAPERS = {  # of the inference, as in CITATION.cff
+    "LDA": "Asuncion, Welling, Smyth and Teh (2009), On smoothing and inference for topic models",
+    "HDP": "Hughes, Kim and Sudderth (2015), Reliable and scalable variational inference for the "
+    "hierarchical Dirichlet process",
+    "mixture": "Hughes and Sudderth (2013), Memoized online variational inference for Dirichlet "
+    "process mixture models",
+}
 OF_TEXTS = {  # settings of a vocabulary, with their value or the length of a list
     "function": "Texts were split into words by the Python function {}.",
     "token_pattern": "Texts were split into matches of the regular expression `{}`.",
@@ -29,7 +37,7 @@ OF_TEXTS = {  # settings of a vocabulary, with their value or the length of a li
     "lowercase": "All words were lower-cased.",
     "language": "The language of the texts was set to {}.",
     "lemmas": "Inflected forms were replaced by their lemmas (language {}).",
-    "stop_words": "Stop words (a list of {n:,}) were removed.",
+    "stop_words": "Stop words ({list}) were removed.",
     "ngrams": "Sequences of up to {} words were counted as further words.",
     "phrases": "Pairs of words that often occur together ({n:,}) were joined to one word each.",
 }
@@ -81,8 +89,9 @@ def _of_texts(settings: Mapping[str, Setting] | None) -> Iterator[str]:
         yield "Texts were split into runs of letters, of three or more in most scripts."
     for name in [name for name in OF_TEXTS if name in given]:
         value = given[name]
-        several = value if isinstance(value, list | tuple) else [value]
-        yield OF_TEXTS[name].format(listed([*map(str, several)]), n=len(several))
+        several = [*map(str, value if isinstance(value, list | tuple) else [value])]
+        words = list_named(several) if name == "stop_words" else ""
+        yield OF_TEXTS[name].format(listed(several), n=len(several), list=words)
 
 
 def _left_out(corpus: Path, words: Vocabulary, n_trained: int | None) -> Iterator[str]:
@@ -100,6 +109,8 @@ def _left_out(corpus: Path, words: Vocabulary, n_trained: int | None) -> Iterato
     totals, cuts = read_candidates(corpus, manifest.candidates)
     counted = words.tokenizer is None
     least, most = document_limits(totals.n_with_words, cuts, counted=counted)
+    if cuts.stop_words:
+        yield OF_TEXTS["stop_words"].format(list=list_named(cuts.stop_words))
     first = f" and are among the {cuts.max_words:,} most frequent" if cuts.max_words else ""
     yield f"Words were kept if they occur in {least:,} to {most:,} documents{first}."
     kept, by_rule = prune(totals, cuts, counted=counted)
@@ -170,3 +181,5 @@ def _of_identity(run: AnyRun) -> Iterator[str]:
         yield f"The fingerprint of the training data is {data.removeprefix('rows:')}."
     digest = file_sha256(run.path / SETTINGS_FILE)
     yield f"The SHA-256 of {SETTINGS_FILE} in the folder of the run is {digest}."
+    paper = PAPERS.get(MODELS[run.model.name].title, PAPERS["mixture"])
+    yield f"Please cite the software, and for its inference {paper}."

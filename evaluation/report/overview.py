@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsetopics.answers.editing import joined_to_themes
 from sparsetopics.answers.representatives import RepresentativeDocument
-from sparsetopics.answers.themes import MOST_THEMES, as_themes, n_page_themes
+from sparsetopics.answers.themes import as_themes, n_page_themes
 from sparsetopics.answers.topic_names import labels_of, topic_rows
 from sparsetopics.base.batches import IntArray
 from sparsetopics.evaluation.report.topic_browser import BrowserWords
@@ -22,6 +22,7 @@ from sparsetopics.evaluation.report.topic_tree import (
     tree_of_themes,
 )
 from sparsetopics.inference.theme_tree import groups_at
+from sparsetopics.measures.knee import MOST_THEMES
 from sparsetopics.measures.top_words import TopicRow
 from sparsetopics.model.statistics import in_use
 from sparsetopics.runs.run import TopicRun

@@ -195,7 +195,7 @@ def run_report(
             refuse("runs", problem, "Make one page for each kind: their numbers do not compare.")
         documents = None if corpus is None else run.reading(corpus, corpus_name)
         if documents is not None and grouping is not None:
-            found = divided(run, documents, grouping, topic_path, workers)
+            found = divided(shown_themes(run, topic_path), documents, grouping, workers)
         if run.topics[0].id.startswith(THEME):
             kind = "Themes of a topic model"
         has_given_names |= any(topic.name for topic in run.topics) or bool(run.lists)
@@ -219,20 +219,12 @@ def run_report(
     )
 
 
-def divided(
-    run: AnyRun,
-    corpus: AnyCorpus,
-    grouping: Grouping,
-    topic_path: TopicPathFolder | None,
-    workers: int,
-) -> Division:
+def divided(themes: AnyRun, corpus: AnyCorpus, grouping: Grouping, workers: int) -> Division:
     """Return how much of each theme there is in groups of documents and over time."""
     if not isinstance(corpus, Corpus):
         refuse("by" if grouping.over is None else "over", "needs a corpus of documents")
-    themes = shown_themes(run, topic_path)
-    words = () if run.vocabulary is None else run.vocabulary.shown
-    found = grouped_documents(themes.model, corpus, words, grouping, workers=workers)
-    return division(found)
+    words = () if themes.vocabulary is None else themes.vocabulary.shown
+    return division(grouped_documents(themes.model, corpus, words, grouping, workers=workers))
 
 
 def shown_themes(run: AnyRun, topic_path: TopicPathFolder | None) -> AnyRun:

@@ -42,6 +42,7 @@ def compared_shares(
     over: str | None = None,
     formula: str | None = None,
     *,
+    topics: Sequence[int | str] = (),
     n_words: int = 5,
     differences: bool = False,
     others: Sequence[AnyRun] = (),
@@ -50,12 +51,14 @@ def compared_shares(
 ) -> prevalence.Prevalence | Effects:
     """Estimate the shares of topics in groups of documents, or by a formula.
 
-    Errors also count how far those of ``others`` are, if there are any. ``differences`` says
-    whether groups are to be compared. Raises OptionError for a mixture, for a field that the corpus
-    lacks or that cannot be used so, for a formula beside groups, and for other runs that are not
-    of the same words; CorpusError if no document has a value.
+    They are those of ``topics``, given by their numbers or ids, or of all. Errors also count how
+    far those of ``others`` are, if there are any. ``differences`` says whether groups are to be
+    compared. Raises OptionError for a mixture, for a topic or a field that is not there or cannot
+    be used so, for a formula beside groups, and for other runs that are not of the same words;
+    CorpusError if no document has a value.
     """
     prevalence.refuse_mixture(run.model)
+    places = prevalence.places_of(run, topics)
     grouping = Grouping.parse(by, over)
     if others and run.topics[0].id.startswith(THEME):
         refuse("runs", "is for topics, not for themes", "Other runs do not have the same themes.")
@@ -66,7 +69,7 @@ def compared_shares(
             refuse("formula", f"cannot stand beside --{option}", "Name the field in the formula.")
         design = design_of(formula, corpus)
         return formula_effects(
-            run.model, corpus, design, beside, workers=workers, broadcast=broadcast
+            run.model, corpus, design, beside, places, workers=workers, broadcast=broadcast
         )
     if differences:
         grouping.check_comparable()
@@ -74,7 +77,7 @@ def compared_shares(
     groups = prevalence.grouped_documents(
         run.model, corpus, words, grouping, workers=workers, broadcast=broadcast
     )
-    return groups.prevalence(n_words, beside)
+    return groups.prevalence(n_words, beside, places)
 
 
 def topics_like(run: AnyRun, others: Sequence[AnyRun]) -> list[prevalence.TopicsInUse]:
@@ -156,13 +159,15 @@ def formula_effects(
     corpus: Corpus,
     design: Design,
     others: Sequence[prevalence.TopicsInUse] = (),
+    places: IntArray | slice = prevalence.ALL,
     *,
     workers: int = 1,
     broadcast: OrderedMap = broadcast_map_here,
 ) -> Effects:
     """Estimate by least squares how the shares of topics depend on the columns of a design.
 
-    Errors also count how far the estimates of ``others`` are from these. Documents are read twice.
+    ``places`` are those of some topics among those in use; by default, they are all. Errors also
+    count how far the estimates of ``others`` are from these. Documents are read twice.
     The result has the same bits for any number of workers. Raises OptionError for a mixture, and
     if the columns determine each other.
     """
@@ -190,7 +195,7 @@ def formula_effects(
     pairs = zip(others, fits[1:], strict=True)
     of_runs = [run.placed(effects.product(contrasts.T, each.coefficients)) for run, each in pairs]
     known = effects.estimates_of(contrasts, fits[0], products.n_documents, spread)
-    known = known.over_runs(np.array(of_runs))
+    known = known.over_runs(np.array(of_runs)).of_topics(places)
     coefficients, shares = (
         Estimates(*(each[some] for each in known))
         for some in (slice(len(design.columns)), slice(len(design.columns), None))
@@ -198,7 +203,7 @@ def formula_effects(
     # Nothing else keeps least squares from shares that cannot be.
     shares = shares._replace(value=np.clip(shares.value, 0.0, 1.0))
     n_left_out = corpus.n_docs - products.n_documents
-    return Effects(design, own.numbers, shares, coefficients, n_left_out)
+    return Effects(design, own.numbers[places], shares, coefficients, n_left_out)
 
 
 def _of_part(sums: Callable[..., T], part: Part) -> T:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from sparsetopics.answers.topic_names import chosen_topics
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.base.wording import listed
@@ -38,11 +39,13 @@ from sparsetopics.measures.telling_words import telling_group_words
 from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.registry import MODELS
+from sparsetopics.runs.run import AnyRun
 
 MOST_GROUPS = 10_000
 NO_LABELS = "Was it made with labels?"
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
+ALL = slice(None)  # topics
 NewKey = Callable[[GroupKey], GroupKey]
 
 
@@ -74,6 +77,17 @@ def refuse_mixture(model: Model) -> None:
     if MODELS[model.name].of_items:
         hint = "`infer` writes the responsibilities of a mixture."
         refuse("run", "must have topics, but is a mixture", hint)
+
+
+def places_of(run: AnyRun, topics: Sequence[int | str]) -> IntArray:
+    """Return where topics, named by their numbers or ids, stand among those with any data.
+
+    Without names, these are all of them. Raises OptionError for a topic that is not there or empty.
+    """
+    chosen, used = chosen_topics(run, topics), in_use(run.model.sizes)
+    if empty := [topic for topic in chosen if not used[topic]]:
+        refuse("topic", f"topic {empty[0]} is empty: it has no word of the training data")
+    return np.cumsum(used)[chosen] - 1
 
 
 class Prevalence(NamedTuple):
@@ -182,23 +196,27 @@ class GroupedDocuments(NamedTuple):
             totals.setdefault(new_key(key), empty).include(total)
         return self._replace(totals=totals)
 
-    def prevalence(self, n_words: int = 5, others: Sequence[TopicsInUse] = ()) -> Prevalence:
+    def prevalence(
+        self, n_words: int = 5, others: Sequence[TopicsInUse] = (), places: IntArray | slice = ALL
+    ) -> Prevalence:
         """Estimate the means of topics, and find ``n_words`` words of each group and topic.
 
-        Errors also count how far the means of the topics of ``others`` are from these.
+        ``places`` are those of some of the topics; by default, they are all. Errors also count how
+        far the means of the topics of ``others`` are from these.
         """
         totals = list(self.totals.values())
         means = group_means(totals, self.topic_word)
+        chosen = np.arange(len(self.topics))[places]
         telling = [
-            [[self.words[word] for word in topic] for topic in group]
+            [[self.words[word] for word in group[topic]] for topic in chosen]
             for group in telling_group_words(totals, means.value, self.topic_word, n_words)
         ]
         groups, n_documents = list(self.totals), [total.n_documents for total in totals]
         of_runs = np.empty((len(others), *means.value.shape))
         for row, other in zip(of_runs, others, strict=True):
             row[:] = other.placed(group_shares(totals, other.topic_word, other.projection))
-        found = groups, n_documents, means, of_runs, telling
-        return Prevalence(self.grouping, self.topics, *found, self.n_left_out)
+        found = groups, n_documents, means.of_topics(places), of_runs[:, :, places], telling
+        return Prevalence(self.grouping, self.topics[places], *found, self.n_left_out)
 
 
 def grouped_documents(

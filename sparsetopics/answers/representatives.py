@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 
 from sparsetopics.answers.proportions import Shares, shares_of
-from sparsetopics.answers.topic_names import place_of
+from sparsetopics.answers.topic_names import chosen_topics
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import LABEL, Grouping
@@ -27,7 +27,6 @@ from sparsetopics.measures.representatives import (
     core_words,
     leading_words,
 )
-from sparsetopics.model.statistics import in_use
 from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.runs.run import AnyRun
@@ -60,17 +59,14 @@ class TopicsToShow(NamedTuple):
 
     @classmethod
     def of_run(
-        cls, run: AnyRun, given: Sequence[int | str] | None = None, *, workers: int = 1
+        cls, run: AnyRun, given: Sequence[int | str] = (), *, workers: int = 1
     ) -> TopicsToShow:
         """Some topics of a run by their numbers or ids, or all that have any data.
 
         Raises OptionError for a topic that is not there, RunError for components of vectors.
         """
         words, model = run.words.shown, run.model  # first: components of vectors have no words
-        topics = [place_of(run, topic, "topic") for topic in given or ()]
-        used = np.flatnonzero(in_use(model.sizes)).tolist()
-        chosen = used if given is None else list(dict.fromkeys(topics))
-        shares = shares_of(model, workers=workers)
+        chosen, shares = chosen_topics(run, given), shares_of(model, workers=workers)
         return cls(shares, model.topic_word_mean, words, chosen, MODELS[model.name].share)
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from sparsetopics.answers.editing import with_joined_themes
 from sparsetopics.answers.topic_names import labels_of, with_names_of
+from sparsetopics.measures.knee import MOST_THEMES
 from sparsetopics.model.statistics import in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import AnyRun, TopicRun, load_run
@@ -20,7 +21,6 @@ from sparsetopics.runs.topic_identity import THEME
 from sparsetopics.runs.topic_path_files import Scores
 
 MANY_TOPICS = 40  # in use; of more, themes are shown first
-MOST_THEMES = 24  # that colours and areas on a page tell apart
 USUAL_THEMES = 12  # of a model with more topics, if no number was found to be enough to read
 ONE_OF_PATH = "A path has a run for each number of topics: name one of them."
 

@@ -25,6 +25,7 @@ from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import relevant_words, topic_names
 from sparsetopics.measures.similar_topics import ROUNDING, jensen_shannon_similarity, similarities
 from sparsetopics.measures.top_words import TopicRow, top_words, topic_table
+from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import check_type, refuse, shown
 from sparsetopics.runs.run import AnyRun, P, Run, load_run
 from sparsetopics.runs.topic_identity import NAME_WORDS, THEME, TopicIdentity, problem_of_name
@@ -116,6 +117,16 @@ def place_of(run: AnyRun, topic: int | str, option: str, *, or_theme: bool = Fal
         problem = f"there is no topic {shown(topic)}: the model has {n_topics}"
         refuse(option, problem, "Name it by its id, or by its number, from 0.")
     return places[topic]
+
+
+def chosen_topics(run: AnyRun, given: Sequence[int | str]) -> list[int]:
+    """Return the numbers of topics that are named by their numbers or ids, or of all with any data.
+
+    Raises OptionError for a topic that is not there.
+    """
+    check_type("topics", given, (list, tuple), "a list of numbers or ids of topics")
+    places = [place_of(run, topic, "topic") for topic in given]
+    return list(dict.fromkeys(places)) or np.flatnonzero(in_use(run.model.sizes)).tolist()
 
 
 def check_name(option: str, name: str) -> None:

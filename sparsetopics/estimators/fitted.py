@@ -232,6 +232,7 @@ class FittedEstimator(Estimator):
         over: str | None = None,
         *,
         formula: str | None = None,
+        topics: Sequence[int | str] = (),
         differences: bool = False,
         runs: Sequence[FittedEstimator] = (),
         names: GivenNames | None = None,
@@ -252,6 +253,7 @@ class FittedEstimator(Estimator):
                 width of bins, such as ``"age:10"`` (columns ``from`` and ``to``).
             formula: Fields on which shares depend, such as ``"~ section * s(year)"``, instead of
                 groups. Rows are of their values (columns ``at_section`` and ``at_year``).
+            topics: Numbers or ids of some topics; by default, the table has all that are not empty.
             differences: Whether to compare groups instead, a row for each topic and pair of groups,
                 with p-values adjusted for their number. With a formula, rows are of its
                 coefficients.
@@ -260,8 +262,9 @@ class FittedEstimator(Estimator):
             names: Names of topics by their numbers or ids; the others keep theirs.
             n_words: Most words of a topic to name for each group.
 
-        Raises OptionError for a mixture, for a field that the corpus lacks or that cannot be
-        divided so, and for names that cannot be used; CorpusError if no document has a value.
+        Raises OptionError for a mixture, for a topic that is not there or is empty, for a field
+        that the corpus lacks or that cannot be divided so, and for names that cannot be used;
+        CorpusError if no document has a value.
         """
         from sparsetopics.answers.compared import compared_shares
         from sparsetopics.answers.topic_names import labels_of
@@ -272,8 +275,8 @@ class FittedEstimator(Estimator):
         check_type("differences", differences, bool, "true or false")
         labels, documents = labels_of(run), self._documents_of(corpus)
         found = compared_shares(
-            run, documents, by, over, formula, n_words=int(n_words), differences=differences,
-            others=other_runs(runs), workers=self._n_threads,
+            run, documents, by, over, formula, topics=topics, n_words=int(n_words),
+            differences=differences, others=other_runs(runs), workers=self._n_threads,
         )  # fmt: skip
         return found.differences(labels) if differences else found.table(labels)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.base import Estimator, other_runs
 from sparsetopics.estimators.inputs import GIVEN, Data, check_fields_of
-from sparsetopics.evaluation.figures import DEFAULT_WIDTH
+from sparsetopics.evaluation.figures import DEFAULT_WIDTH, WIDTHS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,16 +48,18 @@ class Plots:
         by: str = "label",
         *,
         formula: str | None = None,
+        topics: Sequence[int | str] = (),
         runs: Sequence[Estimator] = (),
         width: float = DEFAULT_WIDTH,
     ) -> Figure:
         """Draw the mean share of each theme in each group of documents, with 95 % intervals.
 
-        ``by`` is the field of ``corpus`` with the names of groups. With a ``formula`` that has this
-        field, shares are those of ``prevalence(formula=…, runs=…)``. Raises OptionError for a
-        mixture and for a field that is not there, and VocabularyError for other words.
+        ``by`` is the field of ``corpus`` with the names of groups. ``topics`` are the numbers or
+        ids of some topics, to be drawn instead of themes. With a ``formula`` that has this field,
+        shares are those of ``prevalence(formula=…, runs=…)``. Raises OptionError for a mixture and
+        for a topic or a field that is not there, and VocabularyError for other words.
         """
-        return self._drawn("groups", width, corpus, by, formula=formula, runs=runs)
+        return self._drawn("groups", width, corpus, by, None, formula, topics, runs)
 
     def time(
         self,
@@ -66,15 +68,17 @@ class Plots:
         by: str | None = None,
         *,
         formula: str | None = None,
+        topics: Sequence[int | str] = (),
         runs: Sequence[Estimator] = (),
         width: float = DEFAULT_WIDTH,
     ) -> Figure:
         """Draw the mean share of each theme over time, with 95 % intervals.
 
-        ``over`` is a field and a unit, such as "date:month", or a field of the ``formula``. With
-        ``by``, the six largest groups have a line each. Raises what ``groups`` raises.
+        ``over`` is a field and a unit, such as "date:month", or a field of the ``formula``. Periods
+        are joined until they have 30 documents. With ``by``, the six largest groups have a line
+        each. ``topics`` are as for ``groups``. Raises what ``groups`` raises.
         """
-        return self._drawn("time", width, corpus, by, over, formula, runs)
+        return self._drawn("time", width, corpus, by, over, formula, topics, runs)
 
     def numbers(self, *, width: float = DEFAULT_WIDTH) -> Figure:
         """Draw the scores by number of topics.
@@ -93,16 +97,19 @@ class Plots:
         by: str | None = None,
         over: str | None = None,
         formula: str | None = None,
+        topics: Sequence[int | str] = (),
         runs: Sequence[Estimator] = (),
     ) -> Figure:
-        from sparsetopics.evaluation.figures.drawing import run_figure
+        from sparsetopics.evaluation.figures.drawing import drawn, figure_report
 
+        WIDTHS.check("width", width)
         check_fields_of(corpus, {"by": by, "over": over, "formula": formula})
         model = self.model
         run, path = model._run_of_words(), model._topic_path()
         rows = None if corpus is None else model._more_rows(corpus)
-        return run_figure(
+        report = figure_report(
             run, kind, rows, GIVEN, path,
-            by=by, over=over, formula=formula, others=other_runs(runs),
-            width=width, workers=model._n_threads,
+            by=by, over=over, formula=formula, topics=topics, others=other_runs(runs),
+            workers=model._n_threads,
         )  # fmt: skip
+        return drawn(report, kind, width)

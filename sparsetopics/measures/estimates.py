@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import cbrt, stdtr, stdtrit
 
-from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.batches import FloatArray, IntArray
 
 LEVEL = 0.95  # of intervals
 
@@ -19,6 +19,10 @@ class Estimates(NamedTuple):
     standard_error: FloatArray
     skewness: FloatArray  # of the estimate, not of documents
     freedom: FloatArray  # degrees of freedom of the standard error
+
+    def of_topics(self, places: IntArray | slice) -> Estimates:
+        """Return the columns of some topics."""
+        return Estimates(*(own[:, places] for own in self))
 
     def interval(self, least: float, most: float) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper ends of 95 % intervals, from ``least`` to ``most``."""

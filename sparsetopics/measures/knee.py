@@ -19,6 +19,7 @@ NEAR = 0.04  # nats below the best: the models whose scores are smoothed
 RECOMMENDED_LOSS = 0.005  # nats that the recommended model may lose,
 AS_GOOD_LOSS = 0.015  # and those that are said to predict as well: 1.5 percent of perplexity
 
+MOST_THEMES = 24  # that colours and areas on a page tell apart; so few topics are all read
 READING_SHARE = 0.8  # of what the recommended number gains over no topics: enough to read
 
 
@@ -81,9 +82,12 @@ def reading_number(numbers: Sequence[int], shares: Sequence[float]) -> int:
     """Return the fewest topics that reach ``READING_SHARE``, at most the last of ``numbers``.
 
     ``shares`` are those of the gain of the last number, which is the recommended one, the fewest
-    topics first. Scores of single models vary, so a curve that never falls is drawn through the
-    shares, with straight lines in log K.
+    topics first. If it is at most ``MOST_THEMES``, it is also the number to read: it is easy to
+    read, and fewer topics would join what differs. Scores of single models vary, so a curve that
+    never falls is drawn through the shares, with straight lines in log K.
     """
+    if numbers[-1] <= MOST_THEMES:
+        return numbers[-1]
     rising = isotonic_regression(shares).x
     # Backwards, since of equal places ``interp`` takes the last, which must be the fewest topics.
     falling, logs = rising[::-1], np.log(numbers)[::-1]

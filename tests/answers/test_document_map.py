@@ -8,8 +8,9 @@ from scipy.sparse import csr_array
 from sparsetopics import LDA, Corpus, MultinomialMixture
 from sparsetopics.answers.exports import document_map
 from sparsetopics.answers.exports.exporting import export_model
-from sparsetopics.answers.themes import MOST_THEMES, USUAL_THEMES
+from sparsetopics.answers.themes import USUAL_THEMES
 from sparsetopics.base.errors import OptionError
+from sparsetopics.measures.knee import MOST_THEMES
 
 N_TOPICS, N_DOCS = 6, 240
 

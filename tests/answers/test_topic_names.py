@@ -237,6 +237,7 @@ def test_any_words_make_a_file_that_can_be_read(tmp_path):
     export_run(tmp_path / "run", "names", tmp_path / "names.toml")
 
     trained = load_run(tmp_path / "run")
+    assert (tmp_path / "names.toml").read_text().startswith("# Edit the names, and give this file")
     found = read_names(tmp_path / "names.toml", trained)
     best = np.argsort(-rows, axis=1, kind="stable")
     assert [topic.words for topic in found] == [tuple(words[w] for w in own) for own in best]

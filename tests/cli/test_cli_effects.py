@@ -150,6 +150,17 @@ def test_correlations_have_a_row_for_each_pair():
     assert result.stderr == ""
 
 
+def test_coefficients_of_some_topics_are_those_of_all_tested_alone():
+    options = ("--formula", "~ label", "--differences")
+    alone, both = told("run", "named", *options, "--topic", 1), told("run", "named", *options)
+
+    of_all = [row for row in both if row["topic"] == 1]
+    assert [row | {"adjusted_p_value": row["p_value"]} for row in of_all] == alone
+    assert of_all != alone
+    shares = told("run", "named", *options[:2], "--topic", 1)
+    assert shares == [row for row in told("run", "named", *options[:2]) if row["topic"] == 1]
+
+
 # --- errors over runs -----------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "options", [("--by", "label"), ("--formula", "~ label"), ("--by", "label", "--differences")]
@@ -161,6 +172,8 @@ def test_runs_make_errors_larger(options):
     assert [row[value] for row in found] == [row[value] for row in alone]
     pairs = zip(found, alone, strict=True)
     assert all(row["standard_error"] > other["standard_error"] for row, other in pairs)
+    alone, found = alone[-1], told("run", "named", *options, "--runs", "seeds", "--topic", 1)[-1]
+    assert found["standard_error"] > alone["standard_error"]
     assert "known" not in called("prevalence", "run", "named", *options, "--runs", "seeds").stderr
 
 
@@ -182,10 +195,11 @@ def test_runs_of_an_hdp_may_have_other_numbers_of_topics():
         ("--runs strangers", "--runs: strangers/1 has other words than run"),
         ("--runs mixtures", "run: must have topics, but is a mixture"),
         ("--runs seeds --themes 1", "--runs: is for topics, not for themes."),
-        ("--correlations --by label", "--correlations: are those of all documents"),
-        ("--correlations --formula ~label", "--correlations: are those of all documents"),
-        ("--correlations --differences", "--correlations: are those of all documents"),
-        ("--correlations --runs seeds", "--correlations: are those of all documents"),
+        ("--correlations --by label", "--correlations: are those of all topics"),
+        ("--correlations --formula ~label", "--correlations: are those of all topics"),
+        ("--correlations --differences", "--correlations: are those of all topics"),
+        ("--correlations --topic 0", "--correlations: are those of all topics"),
+        ("--correlations --runs seeds", "--correlations: are those of all topics"),
         ("--formula ~label --by label", "--formula: cannot stand beside --by. Name the field in"),
         ("--formula ~label --over label", "--formula: cannot stand beside --over"),
         ("--formula ~section", "--formula: the corpus has no field 'section'. It has 'label'"),

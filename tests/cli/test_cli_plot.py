@@ -1,5 +1,6 @@
 """``sparsetopics plot`` and ``model.plot``: each kind of figure, and what is refused."""
 
+import json
 import subprocess
 import sys
 from itertools import cycle, product
@@ -122,9 +123,72 @@ def test_a_figure_has_the_errors_over_runs_of_the_table(example_world):
         model.plot.groups(corpus, by="section", runs=others)
 
 
+def test_topics_are_drawn_alone_with_the_shares_of_the_table(example_world):
+    corpus, model = Corpus.open(example_world / "corpus"), load(example_world / "run-50")
+    topics = [3, model.topic_ids_[0]]
+
+    for asked in ({}, {"formula": "~ section"}):
+        figure = model.plot.groups(corpus, by="section", topics=topics, **asked)
+
+        by = asked or {"by": "section"}
+        rows = model.prevalence(corpus, topics=topics, **by).to_pylist()
+        for axes, topic in zip(figure.axes, (3, 0), strict=True):
+            own = [row for row in rows if row["topic"] == topic]
+            (points,) = (line for line in axes.lines if line.get_marker() == "o")
+            means = [row["mean"] for row in own]
+            assert points.get_xdata() == pytest.approx(means, rel=1e-3)
+            assert axes.get_title(loc="left").startswith(own[0]["name"][:8])
+    panels = model.plot.time(corpus, over="date:month", by="section", topics=topics).axes
+    assert [axes.get_label() for axes in panels] == [axes.get_label() for axes in figure.axes]
+    with pytest.raises(OptionError, match="topics: must be a list of numbers or ids"):
+        model.plot.groups(corpus, topics=7)
+    with pytest.raises(OptionError, match="topic: there is no topic 99"):
+        model.prevalence(corpus, topics=[99])
+
+
+def test_groups_have_the_same_order_and_colours_with_and_without_a_formula(example_world):
+    corpus, model = Corpus.open(example_world / "corpus"), load(example_world / "run")
+
+    by_formula = model.plot.time(corpus, "date", "section", formula="~ section * date")
+    figures = (by_formula, model.plot.time(corpus, "date:month", "section"))
+
+    keys = [[text.get_text() for text in figure.legends[0].get_texts()] for figure in figures]
+    assert keys[0] == keys[1] == sorted(keys[0])
+    colours = [[line.get_color() for line in figure.axes[0].lines] for figure in figures]
+    assert colours[0] == colours[1]
+
+
+def test_periods_that_are_joined_are_named(example_world, tmp_path, monkeypatch):
+    monkeypatch.chdir(example_world)
+    told = ("plot", "run", "time", "--corpus", "corpus", "--json", "--over")
+
+    days, years = (
+        CliRunner().invoke(main, [*told, f"date:{unit}", "--out", f"{tmp_path}/{unit}.svg"])
+        for unit in ("day", "year")
+    )
+
+    joined = json.loads(days.stdout)["joined_periods"]
+    assert all(" to " in name for name in joined)
+    said = f"Joined periods with few documents to {len(joined)} points, such as {joined[0]}.\n"
+    assert days.stderr.startswith(said)
+    assert json.loads(years.stdout)["joined_periods"] == []
+    assert "Joined" not in years.stderr
+
+
+def test_runs_are_only_named_where_they_can_be_given(example_world, tmp_path, monkeypatch):
+    monkeypatch.chdir(example_world)
+    groups = ("run", "groups", "--corpus", "corpus", "--by", "section", "--out", tmp_path / "x.svg")
+
+    assert "errors are too small.\n" in plot(*groups)
+    by_formula = (*groups, "--formula", "~ section", "--overwrite")
+    assert "errors are too small. See --runs.\n" in plot(*by_formula)
+    assert "errors are too small.\n" in plot(*by_formula, "--themes", 2)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("run", "themes", "--topic", "1"), "--topic: is not for themes."),
         (("run", "themes", "--formula", "~ a"), "--formula: is not for themes."),
         (("run", "groups", "--formula", "~ a"), "--by: is needed for groups."),
         (("run", "groups"), "--by: is needed for groups."),

@@ -122,6 +122,29 @@ def test_differences_compare_groups_or_each_period_with_the_one_before():
     assert printed.splitlines()[1].split()[-5:-3] == ["10–14", "5–9"]
 
 
+def test_some_topics_have_the_rows_that_they_have_among_all():
+    rows = told("run", "named", "--by", "label")
+    names = {row["topic"]: row["id"] for row in rows}
+
+    for given in ([1], [names[1], 0], [1, names[1]]):
+        chosen = list(dict.fromkeys(each if isinstance(each, int) else 1 for each in given))
+        options = [option for each in given for option in ("--topic", each)]
+        expected = [row for topic in chosen for row in rows if row["topic"] == topic]
+        assert told("run", "named", "--by", "label", *options) == expected
+        lines = called("prevalence", "run", "named", "--by", "label", *options).stdout.splitlines()
+        assert [int(line.split()[0]) for line in lines[1:-1]] == chosen
+
+
+def test_differences_of_some_topics_are_tested_alone():
+    options = ("run", "named", "--by", "label", "--differences")
+    of_all = [row for row in told(*options) if row["topic"] == 1]
+
+    alone = told(*options, "--topic", 1)
+
+    assert [row | {"adjusted_p_value": row["p_value"]} for row in of_all] == alone
+    assert of_all != alone
+
+
 def test_names_have_the_room_that_columns_leave(tmp_path):
     name = "a name of thirty-nine characters, or so"
     topic = told("run", "named")[0]["id"]

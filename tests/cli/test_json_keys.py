@@ -196,7 +196,7 @@ def expected():
     files = keys["… of `ingest`"]
     made = corpora | files | keys["… of `ingest` of documents"]
     paths = keys["`path`, `resume` of a topic path"]
-    path, trained = keys["`corpus export`, `export`, `report`, `plot`"], keys["`train`, `resume`"]
+    path, trained = keys["`corpus export`, `export`, `report`"], keys["`train`, `resume`"]
     topics, mixtures = keys["`evaluate` of topics"], keys["`evaluate` of mixtures"]
     of_vectors = mixtures | keys["… of vectors"]
     labels = keys["… where items have labels"]
@@ -241,7 +241,7 @@ def expected():
         "report --methods": keys["`report --methods`"],
         "export of a map": path | keys["… of `export --to datamapplot`"],
         "report": path,
-        "plot": path,
+        "plot": keys["`plot`"],
         "update": keys["`update`"] | keys["… of a new run"],
         "update again": keys["`update`"],
         "diff": keys["`diff`"],

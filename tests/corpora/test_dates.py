@@ -18,7 +18,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.append import append
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.readers.dates import PLAIN, fitting_formats, read_date
+from sparsetopics.corpora.readers.dates import PLAIN, PROPOSED, are_proposed, read_date
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 
@@ -81,6 +81,10 @@ NEVER = [
 ]
 
 
+def formats_of(value):
+    return [how for how in PROPOSED if are_proposed(pa.array([value]), how)]
+
+
 @pytest.mark.parametrize(("value", "date"), CLEAR)
 def test_a_date_that_can_be_read_in_one_way_is_read(value, date):
     assert read_date(value.strip(), PLAIN) == date
@@ -89,7 +93,7 @@ def test_a_date_that_can_be_read_in_one_way_is_read(value, date):
 @pytest.mark.parametrize(("value", "formats", "date"), DOUBTFUL)
 def test_a_date_that_can_be_read_in_two_ways_needs_a_format_that_is_proposed(value, formats, date):
     assert read_date(value, PLAIN) is None
-    proposed = fitting_formats([value])
+    proposed = formats_of(value)
     assert set(formats) <= set(proposed)
     assert date in [read_date(value, how) for how in proposed]
 
@@ -97,7 +101,7 @@ def test_a_date_that_can_be_read_in_two_ways_needs_a_format_that_is_proposed(val
 @pytest.mark.parametrize("value", NEVER)
 def test_what_is_no_date_is_none(value):
     assert read_date(value, PLAIN) is None
-    assert fitting_formats([value]) == []
+    assert formats_of(value) == []
 
 
 @pytest.mark.parametrize(
@@ -380,11 +384,47 @@ def test_words_among_dates_are_named_beside_the_formats(tmp_path):
     said = "readable as dates with --date-format 'x=%d/%m/%Y' --missing 'n/a'"
     assert notes_of(tmp_path, x=values) == {"x": said}
 
-    with pytest.raises(SourceError, match=r"line 3, .* found 'n/a'\. .* use --missing 'n/a'"):
+    with pytest.raises(SourceError, match=r"line 3, .* found 'n/a'\. .* --missing 'n/a'"):
         ingest([tmp_path / "a.csv"], tmp_path / "d", options("x", date_formats=["x=%d/%m/%Y"]))
     read = options("x", date_formats=["x=%d/%m/%Y"], missing=frozenset(["n/a"]))
     ingest([tmp_path / "a.csv"], tmp_path / "d", read)
     assert kept(Corpus.open(tmp_path / "d"), "x")[1] is None
+
+
+def test_a_date_that_is_none_hides_neither_the_format_nor_itself(tmp_path):
+    values = [f"{n % 27 + 1}.02.2019" for n in range(40)]
+    values[17], values[20] = "31.02.2019", "n/a"
+    how = "--date-format 'x=%d.%m.%Y' --missing '31.02.2019' --missing 'n/a'"
+    said = f"readable as dates but for '31.02.2019' in row 17 with {how}"
+    assert notes_of(tmp_path, x=values) == {"x": said}
+
+    found = r"line 19, .* found '31\.02\.2019'\. .* or --missing '31\.02\.2019' for no value\.$"
+    with pytest.raises(SourceError, match=found):
+        ingest([tmp_path / "a.csv"], tmp_path / "d", options("x", date_formats=["x=%d.%m.%Y"]))
+    with pytest.raises(SourceError, match=f"make the corpus with {how}"):
+        ingest([tmp_path / "a.csv"], tmp_path / "d", options("x:date"))
+    missing = frozenset(["n/a", "31.02.2019"])
+    read = options("x", date_formats=["x=%d.%m.%Y"], missing=missing)
+    ingest([tmp_path / "a.csv"], tmp_path / "d", read)
+    assert kept(Corpus.open(tmp_path / "d"), "x")[17] is None
+
+
+@pytest.mark.parametrize(
+    "values", [["1.2.2019", "1.13.2019"], 4 * ["1.2.2019"] + [f"40.{n}.2019" for n in range(4)]]
+)
+def test_no_format_is_proposed_that_more_than_a_few_values_do_not_fit(tmp_path, values):
+    assert "%d.%m.%Y" not in notes_of(tmp_path, x=values).get("x", "")
+
+
+def test_grouping_strings_by_dates_says_how_they_could_have_been_read(tmp_path):
+    rows = rows_of(day=["18.08.2022", "1.2.2023"], label=["18.08.2022", "?"])
+    ingest([write(tmp_path, "csv", rows)], tmp_path / "c", options("day"))
+    (group,) = Corpus.open(tmp_path / "c").row_groups
+
+    with pytest.raises(OptionError, match=r"'18\.08\.2022'\. .* --date-format 'day=%d\.%m\.%Y'\.$"):
+        Grouping.parse(None, "day:year").of(group)
+    with pytest.raises(OptionError, match=r"found '18\.08\.2022'\.$"):
+        Grouping.parse(None, "label:year").of(group)
 
 
 def test_a_year_that_the_calendar_does_not_have_makes_no_date(tmp_path):

@@ -19,6 +19,7 @@ from sparsetopics.base.outputs import output_file
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.grouping import Grouping
+from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.markdown import md
 from sparsetopics.evaluation.report.model_subjects import mixture_subject
 from sparsetopics.evaluation.report.page import FACES, render_page, write_page
@@ -134,6 +135,13 @@ def test_unknown_numbers_are_null():
     assert record_of({"a": (np.float32(0.5), np.int64(3), None, True)}) == {
         "a": [0.5, 3, None, True]
     }
+
+
+@pytest.mark.parametrize(("others", "said"), [([5], "1 topic"), ([4, 5], "2 topics")])
+def test_themes_that_changed_less_are_counted(report, monkeypatch, others, said):
+    monkeypatch.setattr(Division, "trends", property(lambda _: {"others": others}))
+
+    assert f"<summary>{said} that changed less</summary>" in FACES[".html"](report)
 
 
 def test_markdown_has_the_parts_of_the_page_in_its_order(report):

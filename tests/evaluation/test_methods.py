@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from code_sizes import ROOT
 from sparsetopics import LDA, Corpus, DPGaussianMixture, TopicPath
 from sparsetopics.cli.main import main
-from sparsetopics.evaluation.report.methods import methods_text
+from sparsetopics.corpora.text.stop_words import stop_words_of
+from sparsetopics.evaluation.report.methods import PAPERS, methods_text
 
 
 def said(*arguments):
@@ -43,7 +45,9 @@ def test_data_training_and_identity_are_a_paragraph_each(folder):
     record = json.loads((folder / "run" / "model.json").read_text())
     assert data.startswith("The model was trained on 120 documents (1,")
     assert "tokens) with a vocabulary of 20 words. Texts were split into runs of letters" in data
-    assert "lower-cased. Documents without any of these words (1) were left out. Words" in data
+    assert "lower-cased. Documents without any of these words (1) were left out. Stop" in data
+    n_english = len(stop_words_of("english"))
+    assert f"words (a list of {n_english}, that of the language english) were removed" in data
     assert "in 2 to 60 documents and are among the 20 most frequent. Of the " in data
     assert "120 in too few documents and " in data
     assert training.startswith(
@@ -54,6 +58,27 @@ def test_data_training_and_identity_are_a_paragraph_each(folder):
     assert "α = 0.5 summed over the topics of a document, η = 0.1 for each word of" in training
     assert record["corpus"]["fingerprint"] in identity
     assert f"sparsetopics {record['versions']['sparsetopics']}." in identity
+    assert identity.endswith("Teh (2009), On smoothing and inference for topic models.")
+
+
+def test_papers_are_those_of_the_citation_file():
+    known = " ".join((ROOT / "CITATION.cff").read_text().split())
+
+    for paper in PAPERS.values():
+        authors, _, title = paper.partition("), ")
+        assert f"title: {title}" in known
+        assert f"year: {authors[-4:]}" in known.partition(title)[2].partition("type:")[0]
+
+
+@pytest.mark.filterwarnings("ignore:stop_words was")
+def test_a_list_of_stop_words_has_its_name(tmp_path):
+    texts = ["der Hund bellt laut", "die Katze schläft lange"] * 4
+    corpus = Corpus.from_texts(texts, stop_words="de", ngrams=2)
+    LDA(2, max_iter=2).fit(corpus).save(tmp_path / "run")
+
+    n_words = len(stop_words_of("de"))
+    said = f"Stop words (a list of {n_words:,}, that of the language de) were removed."
+    assert said in methods_text(tmp_path / "run")
 
 
 def test_edits_and_names_of_people_are_told(folder):

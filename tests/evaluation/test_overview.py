@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from sparsetopics.answers.representatives import RepresentativeDocument
-from sparsetopics.answers.themes import MOST_THEMES, USUAL_THEMES
+from sparsetopics.answers.themes import USUAL_THEMES
 from sparsetopics.answers.topic_names import with_names
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.overview import overview, page_themes
 from sparsetopics.evaluation.scoring.fixed_topics import read_topics
+from sparsetopics.measures.knee import MOST_THEMES
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import load_run, run_in_memory
 from sparsetopics.runs.topic_path_files import (

@@ -3,11 +3,13 @@
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsetopics.measures.knee import (
     AS_GOOD_LOSS,
+    MOST_THEMES,
     NEAR,
     READING_SHARE,
     RECOMMENDED_LOSS,
@@ -120,7 +122,14 @@ def test_a_flat_noisy_curve_gives_the_number_of_its_parabola():
 
 
 # --- the number to read ---------------------------------------------------------------------------
-RISING_NUMBERS = st.lists(st.integers(1, 500), min_size=1, max_size=12, unique=True).map(sorted)
+RISING_NUMBERS = st.lists(
+    st.integers(MOST_THEMES + 1, 500), min_size=1, max_size=12, unique=True
+).map(sorted)
+
+
+@pytest.mark.parametrize(("most", "found"), [(9, 9), (MOST_THEMES, MOST_THEMES), (25, 6)])
+def test_so_few_topics_that_a_page_tells_them_apart_are_all_read(most, found):
+    assert reading_number([3, 6, most], [0.7, 0.8, 1.0]) == found
 
 
 @given(RISING_NUMBERS, st.data())

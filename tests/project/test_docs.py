@@ -90,7 +90,7 @@ def test_the_tutorial_of_sections_and_dates_runs(tmp_path, monkeypatch):
 
     ran = run_page(DOCS / "sections-and-dates.md", "articles.csv")
 
-    assert ran == {"ingest", "train", "report", "prevalence", "export"}
+    assert ran == {"ingest", "train", "report", "prevalence", "plot", "export", "edit"}
     with (tmp_path / "months.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     groups = {(row["group"], row["from"]) for row in rows}

@@ -14,20 +14,20 @@ from worlds.bars import ten_bars
 MEASURES = ("coherence", "exclusivity", "diversity", "empty_topics")
 
 
-def scores_with(recommended=30, low=20, high=40):
-    shares = {40: 1.05, 30: 1.0, 20: 0.8, 10: 0.5}
+def scores_with(recommended=60, low=40, high=80):
+    shares = {80: 1.05, 60: 1.0, 40: 0.8, 20: 0.5}
     rungs = tuple(RungScore(n, 1, -2.0, share_of_gain=share) for n, share in shares.items())
-    return Scores(rungs, "documents", 9, 90.0, recommended, low, high, 20)
+    return Scores(rungs, "documents", 9, 90.0, recommended, low, high, 40)
 
 
 @pytest.mark.parametrize(
     ("empty", "expected"),
     [
-        ((0, 0, 0, 0), (30, 20, 40, 20)),
-        ((5, 0, 0, 0), (30, 20, 30, 20)),  # nor do numbers with empty ones predict as well
-        ((5, 1, 0, 0), (20, 20, 20, 10)),  # 10 topics gain more of what these gain
-        ((5, 1, 1, 0), (30, 20, 40, 20)),  # the one without any predicts worse
-        ((0, 1, 1, 0), (40, 40, 40, 20)),
+        ((0, 0, 0, 0), (60, 40, 80, 40)),
+        ((5, 0, 0, 0), (60, 40, 60, 40)),  # nor do numbers with empty ones predict as well
+        ((5, 1, 0, 0), (40, 40, 40, 20)),  # 20 topics gain more of what these gain
+        ((5, 1, 1, 0), (60, 40, 80, 40)),  # the one without any predicts worse
+        ((0, 1, 1, 0), (80, 80, 80, 40)),
     ],
 )
 def test_numbers_with_empty_topics_are_not_recommended_if_others_predict_as_well(empty, expected):
@@ -37,7 +37,7 @@ def test_numbers_with_empty_topics_are_not_recommended_if_others_predict_as_well
     assert [rung.empty_topics for rung in found.rungs] == list(empty)
     shares = {rung.n_topics: rung.share_of_gain for rung in found.rungs}
     assert shares[found.recommended] == 1.0
-    assert shares[10] / shares[40] == pytest.approx(0.5 / 1.05)
+    assert shares[20] / shares[80] == pytest.approx(0.5 / 1.05)
 
 
 def test_shares_of_hardly_any_gain_are_not_taken():
@@ -79,4 +79,4 @@ def test_scores_of_earlier_releases_are_read():
 
     assert found.to_read is None
     assert found.rungs[0].empty_topics is None
-    assert found.advice == "To predict: 30 topics; from 20 to 40 predict as well."
+    assert found.advice == "To predict: 60 topics; from 40 to 80 predict as well."

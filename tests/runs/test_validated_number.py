@@ -17,7 +17,9 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.inference.training_state import PathMemory, check_rung
 from sparsetopics.inference.validated_number import ValidatedNumber
+from sparsetopics.measures import knee
 from sparsetopics.measures.completion import document_completion, unigram_probabilities
+from sparsetopics.measures.knee import MOST_THEMES
 from sparsetopics.measures.paired import HeldoutScores, paired_difference
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -40,6 +42,14 @@ FIRST = 50  # topics: a third of the documents that are left
 
 def bars_corpus(n_docs, n_tokens=60, seed=0):
     return ten_bars(np.random.default_rng(seed), n_docs, n_tokens).corpus()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_topics_are_joined_for_reading():
+    """So that tiny worlds have a smaller number to read."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(knee, "MOST_THEMES", 1)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -514,6 +524,12 @@ def test_ten_bars_are_read_as_ten_topics_at_most():
     found = HDP(random_state=0, purpose="reading").fit(bars_corpus(500, 100))
     assert found.n_components_ == found.scores_.to_read <= 10
     assert found.as_good_ == (found.scores_.as_good_from, found.scores_.as_good_to)
+
+
+def test_as_many_topics_as_a_page_tells_apart_are_all_read(monkeypatch):
+    monkeypatch.setattr(knee, "MOST_THEMES", MOST_THEMES)
+    found = HDP(random_state=0, purpose="reading").fit(bars_corpus(500, 100))
+    assert found.n_components_ == found.scores_.to_read == found.scores_.recommended
 
 
 def test_numbers_that_predict_as_well_need_not_hold_the_number_to_read():

@@ -81,7 +81,7 @@ def write_topic_matrix(path: Path, run: AnyRun) -> None:
 
 def write_names(path: Path, run: AnyRun) -> None:
     """Write a file for ``read_names`` with the name of each topic and ten words, by its id."""
-    lines = ["# Names of topics, for --names. Words find a topic again in a run with other ids.\n"]
+    lines = ["# Edit the names, and give this file to --names. Ids and words find a topic again.\n"]
     rows = zip(run.topics, labels_of(run), words_of_names(run), run.model.weights, strict=True)
     for topic, (_, name), words, weight in rows:
         quoted = toml(shortened(printable(name), LONGEST_NAME))  # escapes may make it too long
