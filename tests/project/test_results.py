@@ -80,7 +80,7 @@ def test_tables_are_written_from_files(speed):
     assert found == (
         "Times:\n\n<!-- table speed cpu:1=CPU seconds share:% -->\n"
         "|  | CPU seconds | share |\n| --- | --- | --- |\n"
-        "| 20news | 4.4 | 13 % |\n| kos | 1,234.5 | – |\n\nAnd so on.\n"
+        "| 20 Newsgroups | 4.4 | 13 % |\n| KOS | 1,234.5 | – |\n\nAnd so on.\n"
     )
     assert results.with_tables(found) == found
 
