@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from resealing import reseal
+from resealing import LONG, reseal, shared, with_column
 from sparsetopics.base.errors import CorpusFormatError, OptionError, ShapeError, SourceError
 from sparsetopics.base.safe_reading import read_toml
 from sparsetopics.cli.main import main
@@ -34,7 +34,6 @@ from sparsetopics.runs.run import save_run
 
 N_DOCS = 4_000
 MOST_MEMORY = 600_000_000  # bytes of a process
-LONG = "x" * 60_000  # no longer than a label may be
 
 
 def make_corpus(folder, labels, **kept):
@@ -48,20 +47,10 @@ def make_corpus(folder, labels, **kept):
     return folder / "corpus"
 
 
-def shared(text, n_rows):
-    """Rows of a dictionary of one string."""
-    return pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), pa.array([text]))
-
-
 def forge(corpus, stem, column, values, **options):
     """Exchange a column of a file of the corpus, and make the digests right."""
     path = corpus / f"{stem}.parquet"
-    with pq.ParquetFile(path) as file:
-        table, n_rows = file.read(), file.metadata.row_group(0).num_rows
-    table = table.set_column(table.column_names.index(column), column, values)
-    # Arrow's own schema would have dictionaries stay what they are.
-    usual = {"compression": "zstd", "store_schema": False, "row_group_size": n_rows}
-    pq.write_table(table, path, **usual | options)
+    path.write_bytes(with_column(path.read_bytes(), column, values, **options))
     reseal(corpus)
     assert path.stat().st_size < 120_000
 
