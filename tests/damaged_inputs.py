@@ -104,7 +104,7 @@ class DamageTrials:
             place, bit = int(self._rng.integers(len(data))), int(self._rng.integers(8))
             flipped = data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :]
             what = f"bit {bit} of byte {place} flipped"
-            yield self._tried(path, flipped, what, is_own=own_folder(path) is not None)
+            yield self._tried(path, flipped, what)
 
     def swaps(self, twin: Path) -> Iterator[list[str]]:
         """The problems with each file of a folder of ours that the folder in ``twin`` has too."""
@@ -112,7 +112,7 @@ class DamageTrials:
             self.trials.fresh()
             other = twin / path.relative_to(self._given.parent)
             if own_folder(path) and other.exists() and other.read_bytes() != path.read_bytes():
-                yield self._tried(path, other.read_bytes(), "swapped", is_own=True)
+                yield self._tried(path, other.read_bytes(), "swapped")
 
     def forgeries(self, n_forgeries: int) -> Iterator[list[str]]:
         """The problems with each forgery; files are forged as often as each other."""
@@ -145,24 +145,26 @@ class DamageTrials:
                 yield self._tried(path, size, f"{size:,} bytes of zeros", is_sealed=is_sealed)
 
     def _tried(
-        self, path: Path, data: bytes | int, what: str, *, is_own: bool = False, is_sealed: bool = False
+        self, path: Path, data: bytes | int, what: str, *, is_sealed: bool = False
     ) -> list[str]:
         """Problems of the command with this file; ``data`` is a number of zeros, or the bytes."""
+        folder = own_folder(path)
         with _restored(path):
             _write(path, data)
-            if is_sealed and (folder := own_folder(path)):
+            if is_sealed and folder:
                 for inner in sorted({each.parent for each in folder.rglob("model.json")}):
                     reseal(inner)
                 reseal(folder)
             before, old = _stats(self._given), contents(self._work, self._sealing(path))
             ended = self.trials.run()
-            found = list(self._problems(ended, old, path, is_own=is_own))
+            has_digest = folder is not None and not is_sealed
+            found = list(self._problems(ended, old, path, has_digest=has_digest))
             if _stats(self._given) != before:
                 found.append("changed an input")
         return [f"{self.trials.scenario.name}: {path.name}, {what}: {each}" for each in found]
 
     def _problems(
-        self, ended: Ended, old: dict[str, object], path: Path, *, is_own: bool
+        self, ended: Ended, old: dict[str, object], path: Path, *, has_digest: bool
     ) -> Iterator[str]:
         trials = self.trials
         is_told = trials.scenario.command[:2] == ["corpus", "validate"] and ended.printed
@@ -173,7 +175,7 @@ class DamageTrials:
         found = contents(self._work, self._sealing(path))
         if ended.status != 0:
             yield from differences(found, old)
-        elif is_own:
+        elif has_digest:
             names = [str(each.relative_to(self._work)) for each in self._sealing(path)]
             wanted = {name: data for name, data in trials.wanted.items() if name not in names}
             yield from differences(found, wanted)

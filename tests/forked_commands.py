@@ -14,6 +14,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,6 +103,17 @@ def _place() -> str:
     return " < ".join(found)
 
 
+def called(arguments: list[str], folder: Path) -> None:
+    """Run a sound command in this process, so that forks have all that it imports and compiles."""
+    from click.testing import CliRunner
+
+    from sparsetopics.cli.main import main
+
+    with chdir(folder):
+        ended = CliRunner().invoke(main, arguments)
+    assert ended.exit_code == 0, f"{arguments}: {ended.output}"
+
+
 def run(
     arguments: list[str],
     folder: Path,
@@ -173,7 +185,7 @@ def _status_of(arguments: list[str], watch: Watch | None, report: int) -> int:
 
 
 def _waited(pid: int, readers: list[int]) -> Ended:
-    texts, opened = {reader: b"" for reader in readers}, set(readers)
+    texts, opened = dict.fromkeys(readers, b""), set(readers)
     while opened:
         ready, _, _ = select.select(sorted(opened), [], [], WAITING)
         if not ready:

@@ -15,6 +15,7 @@ import numpy as np
 from fuzz.document_subjects import NESTED
 from fuzz.document_subjects import SUBJECTS as DOCUMENT_SOURCES
 from fuzz.subject import Subject
+from fuzz.vector_subjects import IMAGE_FORMATS
 from fuzz.vector_subjects import SUBJECTS as VECTOR_SOURCES
 from write_kills import Scenario
 
@@ -30,8 +31,8 @@ _NESTED = [f"--{name.replace('_', '-')}={field}" for name, field in NESTED.items
 _MORE_WORDS = {  # of an ingest of a source
     "mallet": ["--format", "mallet"],
     **dict.fromkeys(("json-nested", "parquet-bytes", "arrow-bytes"), _NESTED),
-    **dict.fromkeys(("csv-numbers", "parquet-numbers", "arrow-numbers"), ["--kind", "vectors"]),
-    **dict.fromkeys(("png", "jpeg", "bmp", "tiff"), ["--patches", "4"]),
+    **{f"{name}-numbers": ["--kind", "vectors"] for name in ("csv", "parquet", "arrow")},
+    **{name: ["--patches", "4"] for name in IMAGE_FORMATS},
 }
 _TOPIC_FILES = {"csv": "csv", "parquet": "parquet", "matrix-market": "mtx", "mallet": "tsv"}
 _GUIDE = 'animals = ["owl", "cat"]\nmoney = ["bond*", "stocks"]\n'
@@ -167,6 +168,8 @@ def scenarios(given: Path) -> list[Scenario]:
         Scenario("resume", ["resume", "out", "--laps", "5", "--quiet"], ("out",), [whole], topics),
         Scenario("resume: interrupted", ["resume", "out", "--quiet"], ("out",), [lda], topics,
                  is_interrupted=True),
+        Scenario("resume: path", ["resume", "out", "--quiet"], ("out",), [path.split()],
+                 ["topics", "out/2"], is_interrupted=True),
         Scenario("repair", ["repair", "out"], (".out.sparsetopics/journal.json",),
                  [f"export {g}/other-run --to mallet --out out".split(),
                   [*exported, "--overwrite"]],
@@ -247,9 +250,8 @@ def more_scenarios(given: Path) -> list[Scenario]:
         ("ingest vectors: projection",
          f"ingest {g}/other-vectors.npy --projection {g}/projected --out out --quiet", validate),
     ]  # fmt: skip
-    found = [Scenario(name, command.split(), (), [], read.split()) for name, command, read in printed]
     return [
-        *found,
+        *(Scenario(name, each.split(), (), [], read.split()) for name, each, read in printed),
         *_ingests(given / "sources", "ingest documents", DOCUMENT_SOURCES),
         *_ingests(given / "sources", "ingest vectors", VECTOR_SOURCES),
     ]

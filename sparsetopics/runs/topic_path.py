@@ -186,8 +186,7 @@ class RungRecorder:
 
     def _scored(self, model: Model) -> Rung:
         assert self.scorer is not None, "a judge has documents"
-        scores = self.scorer.scores(lambda: model)
-        return Rung(model.n_topics, 0, *scores, NO_RUNG.parents)
+        return Rung(model.n_topics, 0, *self.scorer.scores(lambda: model), NO_RUNG.parents)
 
     def _ranked(self) -> tuple[list[Rung], Knee]:
         """The rungs, the largest first, and where their scores stop rising.

@@ -188,15 +188,15 @@ def test_an_estimator_replaces_nothing_but_runs(tmp_path):
 
 
 def test_killed_at_any_change_of_a_file_the_next_command_repairs(given, tmp_path):
-    """A sample; ``benchmarks/kills.py --every-write`` kills every command at every place."""
+    """A sample; ``benchmarks/faults.py`` kills every command at every place."""
     shutil.copytree(given, tmp_path / "given")
     program = [sys.executable, str(Path(__file__).parents[1] / "write_kills.py"), str(tmp_path)]
     sample = (
-        "split --overwrite",
-        "append",
-        "append --grow-vocabulary",
+        "corpus split --overwrite",
+        "ingest --append",
+        "ingest --append: new words",
         "update --overwrite",
-        "export-mallet --overwrite",
+        "export: mallet --overwrite",
         "train",
     )
     beside = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
