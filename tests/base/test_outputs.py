@@ -170,6 +170,20 @@ def test_a_folder_that_cannot_be_written(writer, work):
         refused(command_of(writer, work), work, "Permission denied")
 
 
+@pytest.mark.parametrize("half", FOLDERS)
+def test_a_folder_that_cannot_be_moved_is_not_replaced(half, work):
+    """Nor is the other folder, of which a part would be done."""
+    halves = "--out-train out --out-heldout h --overwrite".split()
+    split = ["corpus", "split", str(work.parent / "given" / "corpus"), *halves]
+    sound(split, work)
+    (work / half).chmod(0o555)
+
+    with only_those_of_modes():
+        refused([*split, "--seed", "5"], work, f"{half}: cannot write here (Permission denied)")
+
+    (work / half).chmod(0o755)
+
+
 def test_an_estimator_replaces_nothing_but_runs(tmp_path):
     corpus = Corpus.from_texts(["the owl", "a cat", "the cat"])
     model = LDA(2, max_iter=2).fit(corpus)
