@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from forked_commands import Ended, memory, run
 from fuzz.checkpoint_changes import change_checkpoint, change_memo
-from fuzz.limits import MEMORY
 from fuzz.mutation import Change, mutate
 from fuzz.structure import (
     change_json,
@@ -31,8 +30,9 @@ from write_kills import Scenario, Trials, contents, differences, faults_in
 
 ROOTS = ("manifest.json", "model.json", "path.json")  # of folders that sparsetopics makes
 EDITABLE = ("config.toml", "edits.toml")  # by users
+MEMORY = 1 << 29  # bytes that reading may add
 TOO_LARGE = 64 << 30  # bytes of a file without data blocks, in which a number is its size
-SEALED_TOO_LARGE = 5 << 28  # the same of a file whose digest must be computed
+SEALED_TOO_LARGE = 5 << 27  # the same of a file whose digest must be computed
 DEEP = b"a." * 40_000 + b"a = 1\n"  # TOML
 
 

@@ -7,6 +7,7 @@ thing. It can also be given fewer rights or less space than its parent.
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import resource
@@ -138,6 +139,7 @@ def started(
     pipes = [os.pipe() for _ in range(3)]
     sys.stdout.flush()
     sys.stderr.flush()
+    gc.freeze()  # or each fork would look for garbage among all that is imported
     pid = os.fork()
     if pid == 0:
         try:

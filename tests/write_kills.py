@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from forked_commands import Ended, Watch, called, run
+from forked_commands import TAKE_SPACE, WATCHED, Ended, Watch, called, run
 
 TIMES = ("seconds",)
 UNEQUAL = (".html", ".dictionary", ".state", ".id2word", ".npz", ".gensim")  # times and identities
@@ -108,10 +108,14 @@ class Trials:
 
     def chosen(self) -> list[int]:
         """Numbers of the first and the last event of each place."""
-        numbered = list(enumerate(self.ended.events))
-        first = {event: number for number, event in reversed(numbered)}
-        last = {event: number for number, event in numbered}
-        return sorted({*first.values(), *last.values()})
+        last = {event: number for number, event in enumerate(self.ended.events)}
+        return sorted({*self.first(), *last.values()})
+
+    def first(self, kinds: Collection[str] = WATCHED) -> list[int]:
+        """Numbers of the first event of these kinds at each place."""
+        events = reversed(list(enumerate(self.ended.events)))
+        first = {event: number for number, event in events if event.kind in kinds}
+        return sorted(first.values())
 
     def problems(self) -> Iterator[str]:
         """What is lost, and what differs or is left when the command has been run again."""
@@ -183,7 +187,7 @@ def kills_of(trials: Trials, every: int = 1) -> Iterator[list[str]]:
 
 def fills_of(trials: Trials) -> Iterator[list[str]]:
     """The problems after each time that the disk is full from a place on."""
-    for number in trials.chosen():
+    for number in trials.first(TAKE_SPACE):
         event = trials.ended.events[number]
         ended = trials.run(Watch(trials.fresh(), number, is_full=True))
         found = [*faults_in(ended, (0, 1)), *trials.problems()]

@@ -173,7 +173,7 @@ def test_a_folder_that_cannot_be_written(writer, work):
 @pytest.mark.parametrize("half", FOLDERS)
 def test_a_folder_that_cannot_be_moved_is_not_replaced(half, work):
     """Nor is the other folder, of which a part would be done."""
-    halves = "--out-train out --out-heldout h --overwrite".split()
+    halves = ["--out-train", "out", "--out-heldout", "h", "--overwrite"]
     split = ["corpus", "split", str(work.parent / "given" / "corpus"), *halves]
     sound(split, work)
     (work / half).chmod(0o555)
