@@ -181,12 +181,19 @@ def _new(
     name: str, command: str | list[str], other: str | list[str], read: list[str]
 ) -> list[Scenario]:
     """Into a free place, and over what ``other`` has made."""
-    words = command.split() if isinstance(command, str) else command
+    words = _quiet(command) if isinstance(command, str) else command
     before = other.split() if isinstance(other, str) else other
     return [
         Scenario(name, words, (), [], read),
         Scenario(f"{name} --overwrite", [*words, "--overwrite"], (), [before], read),
     ]
+
+
+def _quiet(command: str) -> list[str]:
+    """With errors alone on stderr, unless that would hide what is asked for."""
+    words = command.split()
+    is_hidden = "--methods" in words or _QUIET in words
+    return words if is_hidden else [*words, _QUIET]
 
 
 def more_scenarios(given: Path) -> list[Scenario]:
@@ -251,7 +258,7 @@ def more_scenarios(given: Path) -> list[Scenario]:
          f"ingest {g}/other-vectors.npy --projection {g}/projected --out out --quiet", validate),
     ]  # fmt: skip
     return [
-        *(Scenario(name, each.split(), (), [], read.split()) for name, each, read in printed),
+        *(Scenario(name, _quiet(each), (), [], read.split()) for name, each, read in printed),
         *_ingests(given / "sources", "ingest documents", DOCUMENT_SOURCES),
         *_ingests(given / "sources", "ingest vectors", VECTOR_SOURCES),
     ]
