@@ -111,11 +111,16 @@ class Matrix:
     ) -> dict[str, Callable[[], Problems]]:
         damage = DamageTrials(trials, self._folder)
         every = max(1, int(2 * trials.ended.seconds))
-        return {
-            "kills": partial(kills_of, trials, every) if is_writer else no_faults,
+        damages: dict[str, Callable[[], Problems]] = {
             "flips": partial(damage.flips, self._n_flips),
             "swaps": partial(damage.swaps, self._twin(twin)),
             "forged": partial(damage.forgeries, self._n_forgeries),
+        }
+        if "--overwrite" in trials.scenario.command:  # inputs are those of the command without it
+            damages = {}
+        return {
+            "kills": partial(kills_of, trials, every) if is_writer else no_faults,
+            **damages,
             "full_disk": partial(full_disks, trials, is_writer),
             "read_only": partial(read_only, trials) if is_writer else no_faults,
             "two_at_once": partial(races, trials) if is_writer else no_faults,
