@@ -178,8 +178,7 @@ def read_only(trials: Trials) -> Problems:
         path.chmod(0o555)
         ended = run(trials.scenario.command, work, prepare=only_those_of_modes().__enter__)
         path.chmod(0o755)
-        found = [*faults_in(ended, (0, 1) if outputs else (1,))]
-        found += differences(contents(work), trials.wanted if ended.status == 0 else trials.old)
+        found = [*faults_in(ended, (0, 1) if outputs else (1,)), *trials.problems()]
         yield [f"{trials.scenario.name}, {path.name} read-only: {each}" for each in found]
 
 

@@ -173,8 +173,8 @@ class DamageTrials:
         if ended.peak > self._most:
             yield f"took {ended.peak - self._most + MEMORY:,} bytes of memory"
         found = contents(self._work, self._sealing(path))
-        if ended.status != 0:
-            yield from differences(found, old)
+        if ended.status != 0:  # after it may have moved what was committed
+            yield from differences(found, found if trials.scenario.is_interrupted else old)
         elif has_digest:
             names = [str(each.relative_to(self._work)) for each in self._sealing(path)]
             wanted = {name: data for name, data in trials.wanted.items() if name not in names}
@@ -219,13 +219,14 @@ def _restored(path: Path) -> Iterator[None]:
     folder = own_folder(path)
     inner = {each.parent for each in folder.rglob("model.json")} if folder else set()
     changed = [each / name for each in {*inner, *filter(None, [folder])} for name in SEALED]
-    before = {each: each.read_bytes() for each in {path, *changed} if each.is_file()}
+    before = {each: (each.read_bytes(), each.stat()) for each in {path, *changed} if each.is_file()}
     try:
         yield
     finally:
-        for each, data in before.items():
+        for each, (data, status) in before.items():
             if each.parent.is_dir():
                 each.write_bytes(data)
+                os.utime(each, ns=(status.st_atime_ns, status.st_mtime_ns))  # known to manifests
 
 
 def _stats(folder: Path) -> dict[str, tuple[int, int]]:

@@ -27,6 +27,7 @@ from forked_commands import TAKE_SPACE, WATCHED, Ended, Watch, called, run
 
 TIMES = ("seconds",)
 UNEQUAL = (".html", ".dictionary", ".state", ".id2word", ".npz", ".gensim")  # times and identities
+LARGEST = 1 << 28  # bytes of a file that is compared
 MENDED_BY = re.compile(
     r"sparsetopics (repair|resume)|: completed|found nothing|No such file|found no|is missing"
 )
@@ -65,6 +66,8 @@ def _untimed(path: Path) -> object:
         return {k: v for k, v in settings.items() if k not in ("files", "sha256")}
     if path.suffix in UNEQUAL or path.name in ("plan.json", "lock"):
         return path.name
+    if path.stat().st_size > LARGEST:
+        return path.stat().st_size
     return path.read_bytes()
 
 

@@ -84,8 +84,7 @@ class RungScorer:
         cheap = max(USUAL_SPLITS, min(MOST_SPLITS, CHEAP_PAIRS // documents.n_pairs))
         n_splits = min(needed, cheap)
         number = quantity(documents.n_docs, "training document")
-        described = f"{number} that were kept out of training"
-        return cls(documents, n_splits, described, workers)
+        return cls(documents, n_splits, f"{number} that were kept out of training", workers)
 
     def __post_init__(self) -> None:
         batches = self.documents.batches()

@@ -500,6 +500,19 @@ def test_a_run_is_not_replaced_while_a_process_trains_it(given, tmp_path):
         model.save(tmp_path / "run", overwrite=True)
 
 
+def test_append_finds_damage_before_it_adds_anything(given, tmp_path):
+    """The remark about missing labels reads documents of the corpus."""
+    shutil.copytree(given / "corpus", tmp_path / "corpus")
+    shard = tmp_path / "corpus" / "shard-00000.parquet"
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 2] ^= 1
+    shard.write_bytes(data)
+    shutil.copy(given / "nights.lines", tmp_path)
+
+    append = ["ingest", str(tmp_path / "nights.lines"), "--append", "corpus"]
+    refused(append, tmp_path, "shard-00000.parquet: expected SHA-256")
+
+
 def test_append_replaces_no_files_of_others(given, tmp_path):
     shutil.copytree(given / "corpus", tmp_path / "corpus")
     (tmp_path / "corpus" / "shard-00001.parquet").write_text("precious")

@@ -176,6 +176,27 @@ def test_a_small_table_that_expands_is_refused_before_it_is_held(column, tmp_pat
     assert peak << 10 < MOST_MEMORY
 
 
+def test_topics_whose_first_line_never_ends_are_refused(tmp_path):
+    """Zeros take no space on disk."""
+    make_corpus(tmp_path, ["a"] * 3)
+    np.save(tmp_path / "topics.npy", np.ones((2, 2)))
+    endless = ("topics.csv", "topics.npy.vocab")
+    for name in endless:
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(3 << 30)
+
+    outcomes = outcomes_of(
+        {name: f"evaluate {name.removesuffix('.vocab')} corpus" for name in endless}, tmp_path
+    )
+
+    problems = ("field larger than field limit", "topics.npy.vocab has more than 67,108,864 bytes")
+    for (status, _, messages, peak), problem in zip(outcomes.values(), problems, strict=True):
+        assert status == 1
+        assert messages.count("\n") == 1
+        assert problem in messages
+        assert peak << 10 < MOST_MEMORY
+
+
 @pytest.mark.parametrize("kept", [True, False])
 def test_what_could_not_be_read_again_is_not_written(kept, tmp_path, monkeypatch):
     """Labels and fields may be long, and repeat, but not both."""
