@@ -30,7 +30,8 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -66,19 +67,11 @@ class Matrix:
             make_given(place / "given", called, seed)
             make_more(place / "given", called)
 
-    def scenarios(self) -> list[tuple[Scenario, Scenario, bool]]:
-        """Each scenario, that of the twin, and whether it is one of those that are killed."""
-        found = []
-        for make, is_writer in ((scenarios, True), (more_scenarios, False)):
-            own, other = make(self._folder / "given"), make(self._folder / "twin" / "given")
-            found += [(*each, is_writer) for each in zip(own, other, strict=True)]
-        return [*found, (QUICKSTART, QUICKSTART, True)]
-
-    def try_all(self, rows: list[str]) -> Iterator[str]:
+    def try_all(self, rows: Collection[str]) -> Iterator[str]:
         """Problems, and a line for each scenario."""
-        for scenario, twin, is_writer in self.scenarios():
+        for scenario, twin, is_writer in scenarios_in(self._folder):
             row = row_of(scenario)
-            if rows and row not in rows:
+            if row not in rows:
                 continue
             before, counts = cpu_seconds(), self.rows.setdefault(row, Counter())
             self._warm(scenario)
@@ -132,6 +125,15 @@ class Matrix:
         if scenario.outputs:
             Trials(scenario, place).fresh()
         return place
+
+
+def scenarios_in(folder: Path) -> list[tuple[Scenario, Scenario, bool]]:
+    """Each scenario, that of the twin, and whether it is one of those that are killed."""
+    found = []
+    for make, is_writer in ((scenarios, True), (more_scenarios, False)):
+        own, other = make(folder / "given"), make(folder / "twin" / "given")
+        found += [(*each, is_writer) for each in zip(own, other, strict=True)]
+    return [*found, (QUICKSTART, QUICKSTART, True)]
 
 
 def no_faults() -> Problems:
@@ -204,24 +206,44 @@ def with_failures(counts: Counter[str]) -> dict[str, float | None]:
     return row | {"cpu": counts["cpu"]}
 
 
+def tried(
+    folder: Path | None, faults: list[str], n_flips: int, n_forgeries: int, rows: Collection[str]
+) -> dict[str, Counter[str]]:
+    """The counts of these rows; prints problems."""
+    import_all()
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        matrix = Matrix(Path(scratch).resolve(), faults, n_flips, n_forgeries)
+        for line in matrix.try_all(rows):
+            print(line, flush=True)
+    return matrix.rows
+
+
 @click.command()
 @click.option("--commands", default="", help="Only these rows, with commas between them.")
 @click.option("--faults", default=",".join(FAULTS), help="Only these columns.")
-@click.option("--flips", default=12, help="Number of bits to flip for each scenario.")
-@click.option("--forgeries", default=12, help="Number of random forgeries for each scenario.")
+@click.option("--flips", default=8, help="Number of bits to flip for each scenario.")
+@click.option("--forgeries", default=8, help="Number of random forgeries for each scenario.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to work, such as a tmpfs.")
+@click.option("--processes", default=1, help="Number of processes, which share the rows.")
 @click.option("--keep", "is_kept", is_flag=True, help="Write results/faults.json.")
 def main(
-    commands: str, faults: str, flips: int, forgeries: int, folder: Path | None, is_kept: bool
+    commands: str,
+    faults: str,
+    flips: int,
+    forgeries: int,
+    folder: Path | None,
+    processes: int,
+    is_kept: bool,
 ) -> None:
     """Print each fault that is not met as it should be, and the counts."""
-    import_all()
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        matrix = Matrix(Path(scratch).resolve(), faults.split(","), flips, forgeries)
-        for line in matrix.try_all([each for each in commands.split(",") if each]):
-            print(line, flush=True)
-    rows = {row: with_failures(counts) for row, counts in matrix.rows.items()}
-    total = sum((counts for counts in matrix.rows.values()), Counter[str]())
+    known = dict.fromkeys(row_of(scenario) for scenario, *_ in scenarios_in(Path()))
+    chosen = [row for row in known if not commands or row in commands.split(",")]
+    with ProcessPoolExecutor(processes) as pool:
+        try_rows = partial(tried, folder, faults.split(","), flips, forgeries)
+        parts = pool.map(try_rows, (chosen[n::processes] for n in range(processes)))
+        found = {row: counts for part in parts for row, counts in part.items()}
+    rows = {row: with_failures(found[row]) for row in chosen}
+    total = sum(found.values(), Counter[str]())
     report("faults", rows | {"all": with_failures(total)}, is_kept)
     sys.exit(any(row["failed"] for row in rows.values()))
 
