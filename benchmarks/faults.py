@@ -6,8 +6,7 @@
 Each row is a command, with other inputs and formats of it counted together. The columns:
 
 * kills: killed (SIGKILL) before the first and the last time that each place in the code changes a
-  file; at every second place if the command takes one second, and so on. The command, or the one
-  that a message then names, completes the work.
+  file. The command, or the one that a message then names, completes the work.
 * flips: a bit of an input file flipped. Files of corpora and runs are refused, or it has no effect.
 * swaps: a file of a corpus or run replaced by that of another corpus or run of the same kind.
 * forged: files with right digests, but with hostile numbers, types, shapes and names, too large, or
@@ -20,6 +19,8 @@ Each row is a command, with other inputs and formats of it counted together. The
 A refusal is one line on stderr, with exit status 1, or 2 for an option. Nothing is lost, nothing is
 half-written, inputs stay as they are, and the same command then completes. For each column, one
 named ``…_failed`` counts faults for which this is not so. `warmup` is left out: it only compiles.
+A command that takes seconds, which is `quickstart`, is killed and finds the disk full at some of
+the places only.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class Matrix:
         self, trials: Trials, twin: Scenario, is_writer: bool
     ) -> dict[str, Callable[[], Problems]]:
         damage = DamageTrials(trials, self._folder)
-        every = max(1, int(2 * trials.ended.seconds))
+        every = max(1, round(3 * trials.ended.seconds))
         damages: dict[str, Callable[[], Problems]] = {
             "flips": partial(damage.flips, self._n_flips),
             "swaps": partial(damage.swaps, self._twin(twin)),
@@ -114,7 +115,7 @@ class Matrix:
         return {
             "kills": partial(kills_of, trials, every) if is_writer else no_faults,
             **damages,
-            "full_disk": partial(full_disks, trials, is_writer),
+            "full_disk": partial(full_disks, trials, is_writer, every),
             "read_only": partial(read_only, trials) if is_writer else no_faults,
             "two_at_once": partial(races, trials) if is_writer else no_faults,
         }
@@ -149,16 +150,16 @@ def cpu_seconds() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
-def full_disks(trials: Trials, is_writer: bool) -> Problems:
+def full_disks(trials: Trials, is_writer: bool, every: int) -> Problems:
     """At each place that takes space, with files of less than each of those of the output, and on
     stdout."""
     if is_writer:
-        yield from fills_of(trials)
+        yield from fills_of(trials, every)
     work = trials.fresh()
     sizes = {path.stat().st_size for path in work.rglob("*") if path.is_file()}
     trials.run()
     later = {path.stat().st_size for path in work.rglob("*") if path.is_file()}
-    for size in sorted(later - sizes - {0})[:6]:
+    for size in sorted(later - sizes - {0})[:6:every]:
         work = trials.fresh()
         limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size - 1, size - 1))
         ended = run(trials.scenario.command, work, prepare=limit)

@@ -188,9 +188,9 @@ def kills_of(trials: Trials, every: int = 1) -> Iterator[list[str]]:
         yield [f"{trials.scenario.name}, killed before {event}: {each}" for each in found]
 
 
-def fills_of(trials: Trials) -> Iterator[list[str]]:
+def fills_of(trials: Trials, every: int = 1) -> Iterator[list[str]]:
     """The problems after each time that the disk is full from a place on."""
-    for number in trials.first(TAKE_SPACE):
+    for number in trials.first(TAKE_SPACE)[::every]:
         event = trials.ended.events[number]
         ended = trials.run(Watch(trials.fresh(), number, is_full=True))
         found = [*faults_in(ended, (0, 1)), *trials.problems()]
