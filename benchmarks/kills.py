@@ -1,16 +1,12 @@
 """Check that a run that is killed again and again ends with the bytes of an uninterrupted one.
 
     python benchmarks/kills.py CORPUS --times 50 --keep
-    python benchmarks/kills.py --every-write
 
-The first command kills training at random moments. It trains an HDP without interruption, then
-again, killing the process (SIGKILL) at random moments and resuming it each time. When a run is
-done, all its files are compared, except those that hold times, and the next run begins, until
-``--times`` kills have been made. A kill may come before the first checkpoint; training then starts
-again.
-
-The second command kills each writing command at every place in the code that changes a file
-(``tests/write_kills.py``). It takes an hour.
+It trains an HDP without interruption, then again, killing the process (SIGKILL) at random moments
+and resuming it each time. When a run is done, all its files are compared, except those that hold
+times, and the next run begins, until ``--times`` kills have been made. A kill may come before the
+first checkpoint; training then starts again. ``faults.py`` kills every command at every place that
+changes a file.
 """
 
 from __future__ import annotations
@@ -28,7 +24,6 @@ from typing import Any, NamedTuple
 import click
 from results import report
 
-EVERY_WRITE = Path(__file__).parents[1] / "tests" / "write_kills.py"
 PROGRAM = [sys.executable, "-m", "sparsetopics.cli"]
 TIMES = ("seconds",)  # entries of the trace that no two runs share
 
@@ -93,23 +88,13 @@ def killed_run(corpus: Path, run: Path, laps: int, longest: float, rng: random.R
 
 
 @click.command()
-@click.argument("corpus", type=click.Path(exists=True, path_type=Path), required=False)
-@click.option("--every-write", is_flag=True, help="Kill every command at every write instead.")
+@click.argument("corpus", type=click.Path(exists=True, path_type=Path))
 @click.option("--times", default=50, help="Smallest number of kills.")
 @click.option("--laps", default=12)
 @click.option("--seed", default=0)
-@click.option(
-    "--keep", "is_kept", is_flag=True, help="Write results/kills.json, of random moments."
-)
-def main(
-    corpus: Path | None, every_write: bool, times: int, laps: int, seed: int, is_kept: bool
-) -> None:
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/kills.json.")
+def main(corpus: Path, times: int, laps: int, seed: int, is_kept: bool) -> None:
     """Print a line for each run and what differs, and sums over runs."""
-    if every_write:
-        with tempfile.TemporaryDirectory() as folder:
-            raise SystemExit(subprocess.call([sys.executable, str(EVERY_WRITE), folder]))
-    if corpus is None:
-        raise click.UsageError("Give a CORPUS, or --every-write.")
     rng, row = random.Random(seed), dict.fromkeys(("kills", "runs", "laps_lost", "differing"), 0)
     with tempfile.TemporaryDirectory() as scratch:
         whole = Path(scratch) / "whole"

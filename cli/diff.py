@@ -71,8 +71,8 @@ def command(
 
     output = None
     if out is not None:
-        check_extension("out", out, PAGE_EXTENSIONS)
         output = output_file(out, overwrite=overwrite, inputs=[run, later, corpus])
+        check_extension("out", out, PAGE_EXTENSIONS)
     before, after = load_run(run, TopicPosterior), load_run(later, TopicPosterior)
     documents = None if corpus is None else Corpus.open(corpus)
     new = None if documents is None else new_documents(before, documents, str(corpus), workers)

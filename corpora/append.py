@@ -101,11 +101,14 @@ def append(
         if DocumentManifest.load(folder) != before:
             raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")
         longer.save(workspace.new)
+        # Only the first documents are read for the remark below, and before anything is added, as
+        # they may be damaged.
+        first = Corpus.open(folder).row_groups[0]
+        lacks_labels = written.n_unlabelled and {*first.read_labels()} != {None}
         _commit(workspace, folder, before)
     n_added = longer.sizes.n_docs - before.sizes.n_docs
     extended = Corpus.open(folder)
-    # Only the first documents are read for this remark.
-    if written.n_unlabelled and {*extended.row_groups[0].read_labels()} != {None}:
+    if lacks_labels:
         problem = f"{written.n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
         say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
     new_words = extended.vocabulary.shown[before.n_words :]

@@ -1,12 +1,17 @@
 """Digests of run and corpus folders made right again, as a stranger would who edits one."""
 
-import hashlib
+import io
 import json
 from pathlib import Path
 
-from sparsetopics.base.sealed_files import write_sealed
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-SEALED = ("model.json", "manifest.json", "state/plan.json")
+from sparsetopics.base.sealed_files import file_sha256, write_sealed
+
+SEALED = ("model.json", "manifest.json", "state/plan.json", "path.json")
+LONG = "x" * 60_000  # no longer than a label may be
 ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
@@ -44,8 +49,8 @@ def entries_of(content):
 
 def renew(entry, folder):
     try:
-        data = (folder / entry["file"]).read_bytes()
-        entry |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        path = folder / entry["file"]
+        entry |= {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
     except ERRORS:
         return
 
@@ -54,3 +59,20 @@ def edit_json(path, **changes):
     """Change entries of sealed JSON."""
     content = json.loads(Path(path).read_text())
     write_sealed(Path(path), content | changes, indent=1)
+
+
+def shared(text, n_rows):
+    """Rows of a dictionary of one string, which take no space."""
+    return pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), pa.array([text]))
+
+
+def with_column(data, column, values, **options):
+    """A file of Parquet with another column."""
+    with pq.ParquetFile(io.BytesIO(data)) as file:
+        table, n_rows = file.read(), file.metadata.row_group(0).num_rows
+    table = table.set_column(table.column_names.index(column), column, values)
+    # Arrow's own schema would have dictionaries stay what they are.
+    usual = {"compression": "zstd", "store_schema": False, "row_group_size": n_rows}
+    written = io.BytesIO()
+    pq.write_table(table, written, **usual | options)
+    return written.getvalue()

@@ -7,35 +7,30 @@ in our code does such a thing. After each kill, the same command is run again; i
 the command that the error message names is run. The output must then equal that of an
 uninterrupted run, and nothing else may be left. Before that, the old output must be complete, or
 be refused with a message that names the command that repairs it.
+
+A full disk (``fills_of``) is tried at the same places. The command must then end with one line.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import sparsetopics
+from forked_commands import TAKE_SPACE, WATCHED, Ended, Watch, called, run
 
-WATCHED = ("open", "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.truncate", "fsync")
-WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 TIMES = ("seconds",)
 UNEQUAL = (".html", ".dictionary", ".state", ".id2word", ".npz", ".gensim")  # times and identities
-PACKAGE = str(Path(sparsetopics.__file__).parent)  # of the checkout or installed
-
-
-class Event(NamedTuple):
-    """Something that is about to happen to a file."""
-
-    kind: str
-    place: str  # file and line of our code
+LARGEST = 1 << 28  # bytes of a file that is compared
+MENDED_BY = re.compile(
+    r"sparsetopics (repair|resume)|: completed|found nothing|No such file|found no|is missing"
+)
 
 
 class Scenario(NamedTuple):
@@ -43,182 +38,135 @@ class Scenario(NamedTuple):
 
     name: str
     command: list[str]
-    outputs: tuple[str, ...]
+    outputs: tuple[str, ...]  # what the command changes, and reads before
     before: list[list[str]]  # commands that make what is there before
     read: list[str]  # a command that reads the output
+    is_interrupted: bool = False  # the last of ``before`` is killed before it renames a last file
 
 
-class Watch:
-    """Counts what happens to files of a folder, and kills the process before the chosen event."""
-
-    def __init__(self, folder: Path, chosen: int | None) -> None:
-        self.events: list[Event] = []
-        self._folder = os.path.realpath(folder) + os.sep
-        self._chosen = chosen
-        self._fsync = os.fsync
-
-    def start(self) -> None:
-        sys.addaudithook(self._hook)
-        os.fsync = self._synced
-
-    def _hook(self, kind: str, arguments: tuple[object, ...]) -> None:
-        if kind in WATCHED and self._is_writing(kind, arguments):
-            n_paths = 1 if kind == "open" else 2  # the second argument of open is its mode
-            paths = [a for a in arguments[:n_paths] if isinstance(a, str | bytes | os.PathLike)]
-            self._see(kind, [os.fsdecode(path) for path in paths])
-
-    def _is_writing(self, kind: str, arguments: tuple[object, ...]) -> bool:
-        return kind != "open" or bool(int(arguments[2] or 0) & WRITING)  # type: ignore[call-overload]
-
-    def _synced(self, descriptor: int) -> None:
-        self._see("fsync", [os.readlink(f"/proc/self/fd/{descriptor}")])
-        self._fsync(descriptor)
-
-    def _see(self, kind: str, paths: list[str]) -> None:
-        if not any(os.path.abspath(path).startswith(self._folder) for path in paths):
-            return
-        if len(self.events) == self._chosen:
-            os.kill(os.getpid(), signal.SIGKILL)
-        self.events.append(Event(kind, _place()))
-
-
-def _place() -> str:
-    """The innermost lines of our code, two of them: a helper is called from several places."""
-    found, frame = [], sys._getframe(2)
-    while frame is not None and len(found) < 2:
-        file = frame.f_code.co_filename
-        if file.startswith(PACKAGE):
-            found.append(f"{file.removeprefix(PACKAGE)}:{frame.f_lineno}")
-        frame = frame.f_back  # type: ignore[assignment]
-    return " < ".join(found)
-
-
-def run(arguments: list[str], folder: Path, said: Path, watch: Watch | None = None) -> int:
-    """A command in a fork; its exit status, or minus the number of the signal that ended it."""
-    pid = os.fork()
-    if pid == 0:
-        status = 70
-        try:
-            os.chdir(folder)
-            output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(output, 1)
-            os.dup2(output, 2)
-            from sparsetopics.cli.main import main
-
-            if watch is not None:
-                watch.start()
-            try:
-                main(arguments, "sparsetopics")
-            except SystemExit as ended:
-                status = ended.code if isinstance(ended.code, int) else 1
-            if watch is not None:
-                watch._chosen = None
-                Path(f"{said}.events").write_text(json.dumps(watch.events))
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os._exit(status)
-    _, ended = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(ended)
-
-
-def contents(folder: Path) -> dict[str, object]:
-    """All files by name, times left out."""
+def contents(folder: Path, but: Collection[Path] = ()) -> dict[str, object]:
+    """All files by name, times left out, and the files ``but`` left out."""
     return {
         str(path.relative_to(folder)): _untimed(path) if path.is_file() else None
         for path in sorted(folder.rglob("*"))
+        if path not in but
     }
 
 
 def _untimed(path: Path) -> object:
     """The bytes, without what differs from run to run."""
-    if path.suffix == ".jsonl" and path.name == "trace.jsonl":
+    if path.name == "trace.jsonl":
         entries = [json.loads(line) for line in path.read_text().splitlines()]
         return [{k: v for k, v in entry.items() if k not in TIMES} for entry in entries]
     if path.name == "model.json":
         settings = json.loads(path.read_text())
         return {k: v for k, v in settings.items() if k not in ("files", "sha256")}
-    if path.suffix in (".html", ".dictionary", ".state", ".id2word") or path.name in (
-        "plan.json",
-        "lock",
-    ):
-        return path.name  # seconds in pages, pickles with times, identities of runs and processes
-    if path.suffix in (".npz", ".gensim"):
+    if path.name == "path.json":  # whose digests are of files with times
+        settings = json.loads(path.read_text())
+        return {k: v for k, v in settings.items() if k not in ("files", "sha256")}
+    if path.suffix in UNEQUAL or path.name in ("plan.json", "lock"):
         return path.name
+    if path.stat().st_size > LARGEST:
+        return path.stat().st_size
     return path.read_bytes()
 
 
-def kills_of(scenario: Scenario, scratch: Path, every: int) -> Iterator[str]:
-    """Problems, a line each; the last line counts the kills."""
-    said = scratch / "said.txt"
+class Trials:
+    """A scenario that is tried again and again from the same beginning, in ``scratch``/work."""
 
-    def fresh() -> Path:
-        work = scratch / "work"
-        shutil.rmtree(work, ignore_errors=True)
-        shutil.copytree(prepared, work)
-        return work
+    def __init__(self, scenario: Scenario, scratch: Path) -> None:
+        self.scenario = scenario
+        self._prepared, self._work = scratch / "prepared", scratch / "work"
+        shutil.rmtree(self._prepared, ignore_errors=True)
+        self._prepared.mkdir()
+        for number, command in enumerate(scenario.before, 1):
+            if scenario.is_interrupted and number == len(scenario.before):
+                self._interrupt(command)
+            else:
+                self._sound(command, self._prepared)
+        self.old = contents(self._prepared)
+        work = self.fresh()
+        self.ended = self._sound(scenario.command, work, Watch(work, None))
+        self.wanted = contents(work)
 
-    prepared = scratch / "prepared"
-    shutil.rmtree(prepared, ignore_errors=True)
-    prepared.mkdir()
-    for command in scenario.before:
-        status = run(command, prepared, said)
-        assert status in (0, 130), f"{command}: {said.read_text()}"
-    old = contents(prepared)
-    work = fresh()
-    status = run(scenario.command, work, said, Watch(work, None))
-    assert status == 0, f"{scenario.command}: {said.read_text()}"
-    wanted = contents(work)
-    events = [Event(*event) for event in json.loads(Path(f"{said}.events").read_text())]
-    chosen = sorted({*_first(events).values(), *_last(events).values()})[::every]
-    n_problems = 0
-    for number in chosen:
-        work = fresh()
-        status = run(scenario.command, work, said, Watch(work, number))
-        for problem in _after(scenario, work, said, status, old, wanted):
-            n_problems += 1
-            yield f"  {scenario.name}, killed before {events[number]}: {problem}"
-    yield (
-        f"{scenario.name:<28} {len(events):>5} changes, {len(_first(events)):>3} places, "
-        f"{len(chosen):>3} kills, {n_problems} problems"
-    )
+    def fresh(self) -> Path:
+        """The folder as it was before the command."""
+        shutil.rmtree(self._work, ignore_errors=True)
+        shutil.copytree(self._prepared, self._work)
+        return self._work
 
+    def run(self, watch: Watch | None = None) -> Ended:
+        return run(self.scenario.command, self._work, watch)
 
-def _first(events: list[Event]) -> dict[Event, int]:
-    return {event: number for number, event in reversed(list(enumerate(events)))}
+    def _sound(self, command: list[str], folder: Path, watch: Watch | None = None) -> Ended:
+        ended = run(command, folder, watch)
+        assert ended.status in (0, 130, -signal.SIGKILL), f"{command}: {ended.said}"
+        return ended
 
+    def _interrupt(self, command: list[str]) -> None:
+        before = self.fresh()
+        events = self._sound(command, before, Watch(before, None)).events
+        last = max(number for number, event in enumerate(events) if event.kind == "os.rename")
+        self._sound(command, self._prepared, Watch(self._prepared, last))
 
-def _last(events: list[Event]) -> dict[Event, int]:
-    return {event: number for number, event in enumerate(events)}
+    def chosen(self) -> list[int]:
+        """Numbers of the first and the last event of each place."""
+        last = {event: number for number, event in enumerate(self.ended.events)}
+        return sorted({*self.first(), *last.values()})
 
+    def first(self, kinds: Collection[str] = WATCHED) -> list[int]:
+        """Numbers of the first event of these kinds at each place."""
+        events = reversed(list(enumerate(self.ended.events)))
+        first = {event: number for number, event in events if event.kind in kinds}
+        return sorted(first.values())
 
-def _after(
-    scenario: Scenario,
-    work: Path,
-    said: Path,
-    status: int,
-    old: dict[str, object],
-    wanted: dict[str, object],
-) -> Iterator[str]:
-    """What is wrong after a kill."""
-    if status != -signal.SIGKILL:
-        yield f"it ended with status {status} instead"
-        return
-    yield from _losses(scenario, work, said, old, wanted)
-    repeated = scenario.command
-    for _ in range(3):
-        status = run(repeated, work, said)
-        text = said.read_text()
-        if status == 0:
-            break
-        repeated = _named(text, scenario)
-        if not repeated or "Traceback" in text:
-            yield f"status {status}: {text.strip()}"
+    def problems(self) -> Iterator[str]:
+        """What is lost, and what differs or is left when the command has been run again."""
+        yield from self._losses()
+        repeated = self.scenario.command
+        for _ in range(3):
+            ended = run(repeated, self._work)
+            text = ended.printed + ended.said
+            if ended.status == 0:
+                break
+            repeated = self._named(text)
+            if not repeated or "Traceback" in text:
+                yield f"status {ended.status}: {text.strip()}"
+                return
+        else:
+            yield f"refused again and again: {text.strip()}"
             return
-    else:
-        yield f"refused again and again: {text.strip()}"
-        return
-    found = contents(work)
+        yield from differences(contents(self._work), self.wanted)
+
+    def _losses(self) -> Iterator[str]:
+        """Outputs that are neither the old ones nor the new ones, together, unless refused."""
+        found, wanted = _visible(contents(self._work)), _visible(self.wanted)
+        others = {name for name in found if found[name] != self.wanted.get(name)}
+        is_new = wanted.keys() <= found.keys() and not others & self.wanted.keys()
+        if found == _visible(self.old) or (is_new and others <= self.old.keys()):
+            return  # perhaps with files that the old output had, and the new one does not list
+        ended = run(self.scenario.read, self._work)
+        text = ended.printed + ended.said
+        if not MENDED_BY.search(text):
+            yield f"neither old nor new, and read without a word: {text.strip()[:300]}"
+
+    def _named(self, text: str) -> list[str]:
+        """The command that a refusal names."""
+        named = re.search(r"`sparsetopics ((resume|repair) [^`]+)`", text)
+        if named:
+            return named[1].split()
+        if "--overwrite" in text and "--overwrite" not in self.scenario.command:
+            return [*self.scenario.command, "--overwrite"]
+        return []
+
+
+def _visible(names: dict[str, object]) -> dict[str, object]:
+    """What is not in workspaces."""
+    inside = re.compile(r"(^|/)(\.[^/]*|state)(/|$)")
+    return {name: content for name, content in names.items() if not inside.search(name)}
+
+
+def differences(found: dict[str, object], wanted: dict[str, object]) -> Iterator[str]:
     for name in sorted(wanted.keys() | found.keys()):
         if name not in found:
             yield f"{name} is missing"
@@ -228,38 +176,39 @@ def _after(
             yield f"{name} differs"
 
 
-def _losses(
-    scenario: Scenario, work: Path, said: Path, old: dict[str, object], wanted: dict[str, object]
-) -> Iterator[str]:
-    """Outputs that are neither the old ones nor the new ones, together, unless they are refused."""
-    found = _visible(contents(work))
-    others = {name for name in found if found[name] != wanted.get(name)}
-    is_new = _visible(wanted).keys() <= found.keys() and not others & wanted.keys()
-    if found == _visible(old) or (is_new and others <= old.keys()):
-        return  # perhaps with files that the old output had, and the new one does not list
-    run(scenario.read, work, said)
-    text = said.read_text()
-    if not re.search(
-        r"sparsetopics (repair|resume)|: completed|found nothing|No such file|found no|is missing",
-        text,
-    ):
-        yield f"neither old nor new, and read without a word: {text.strip()[:300]}"
+def kills_of(trials: Trials, every: int = 1) -> Iterator[list[str]]:
+    """The problems after each kill."""
+    for number in trials.chosen()[::every]:
+        ended = trials.run(Watch(trials.fresh(), number))
+        if ended.status == -signal.SIGKILL:
+            found = list(trials.problems())
+        else:
+            found = [f"it ended with status {ended.status} instead"]
+        event = trials.ended.events[number]
+        yield [f"{trials.scenario.name}, killed before {event}: {each}" for each in found]
 
 
-def _visible(names: dict[str, object]) -> dict[str, object]:
-    """What is not in workspaces."""
-    inside = re.compile(r"(^|/)(\.[^/]*|state)(/|$)")
-    return {name: content for name, content in names.items() if not inside.search(name)}
+def fills_of(trials: Trials, every: int = 1) -> Iterator[list[str]]:
+    """The problems after each time that the disk is full from a place on."""
+    for number in trials.first(TAKE_SPACE)[::every]:
+        event = trials.ended.events[number]
+        ended = trials.run(Watch(trials.fresh(), number, is_full=True))
+        found = [*faults_in(ended, (0, 1)), *trials.problems()]
+        if ended.status == 0 and list(differences(contents(trials._work), trials.wanted)):
+            found.append("it ended well")
+        yield [f"{trials.scenario.name}, disk full at {event}: {each}" for each in found]
 
 
-def _named(text: str, scenario: Scenario) -> list[str]:
-    """The command that a refusal names."""
-    named = re.search(r"`sparsetopics ((resume|repair) [^`]+)`", text)
-    if named:
-        return named[1].split()
-    if "--overwrite" in text and "--overwrite" not in scenario.command:
-        return [*scenario.command, "--overwrite"]
-    return []
+def faults_in(ended: Ended, statuses: tuple[int, ...]) -> Iterator[str]:
+    """What is wrong with how a command ended: one line says why it did not do what was asked."""
+    lines = ended.said.splitlines()
+    errors = [line for line in lines if line.startswith("Error: ")]
+    others = [line for line in lines if not line.startswith(("Error: ", "Warning: "))]
+    is_last = errors == lines[len(lines) - len(errors) :]
+    if ended.status not in statuses:
+        yield f"status {ended.status}: {ended.said[-600:]}"
+    elif others or len(errors) != (ended.status != 0) or not is_last:
+        yield f"said {ended.said[-600:]!r}"
 
 
 def main() -> int:
@@ -273,20 +222,19 @@ def main() -> int:
     given.folder.mkdir(exist_ok=True, parents=True)
     folder = given.folder.resolve()
     import_all()
-    said = folder / "said.txt"
-
-    def sound(command: list[str], where: Path) -> None:
-        assert run(command, where, said) == 0, said.read_text()
-
     if not (folder / "given").exists():
-        make_given(folder / "given", sound)
+        make_given(folder / "given", called)
     n_problems = 0
     for scenario in scenarios(folder / "given"):
         if given.scenario and scenario.name not in given.scenario:
             continue
-        for line in kills_of(scenario, folder, given.every):
-            n_problems += line.startswith("  ")
-            print(line, flush=True)
+        trials = Trials(scenario, folder)
+        found = list(kills_of(trials, given.every))
+        problems = [problem for each in found for problem in each]
+        n_problems += len(problems)
+        counts = f"{len(trials.ended.events):>5} changes, {len(found):>3} kills"
+        print(*problems, f"{scenario.name:<28} {counts}, {len(problems)} problems", sep="\n")
+        sys.stdout.flush()
     return 1 if n_problems else 0
 
 

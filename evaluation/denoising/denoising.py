@@ -172,8 +172,7 @@ def average_patches(
 
     def restore_rows(top: int) -> FloatArray:
         block = windows[top : top + n_rows]
-        restored = model.restore(block.reshape(-1, side * side))
-        return _summed(restored.reshape(block.shape))
+        return _summed(model.restore(block.reshape(-1, side * side)).reshape(block.shape))
 
     tops = range(0, n_down, n_rows)
     total = np.zeros((height, width))

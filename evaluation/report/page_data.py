@@ -32,8 +32,7 @@ def heat_map(similarities: FloatArray) -> dict[str, str | float]:
     pairs = similarities[~np.eye(len(similarities), dtype=bool)]
     least, greatest = float(pairs.min()), float(pairs.max())
     shares = (similarities - least) / (greatest - least or 1.0)
-    image = png_address(grey_png(shares))
-    return {"image": image, "least": least, "greatest": greatest}
+    return {"image": png_address(grey_png(shares)), "least": least, "greatest": greatest}
 
 
 def tree_data(tree: Tree) -> dict[str, Json]:

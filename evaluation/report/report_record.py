@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def record_of(value: Any) -> Any:  # any part of a report, and what json.dumps t
         return value
     if isinstance(value, float):
         return float(f"{value:z.{DIGITS}g}") if math.isfinite(value) else None
-    if isinstance(value, Path):
+    if isinstance(value, Path | date):
         return str(value)
     if isinstance(value, np.ndarray | np.generic):
         return record_of(value.tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import struct
 import zipfile
 import zlib
@@ -98,7 +99,7 @@ def read_topic_matrix(
         raise
     except (  # all that the readers raise for damaged files
         *(OSError, ValueError, TypeError, EOFError, KeyError, OverflowError, pa.ArrowException),
-        *(zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError),
+        *(csv.Error, zipfile.BadZipFile, zlib.error, struct.error, RuntimeError),
     ) as error:
         hint = f"It belongs under the key {NPZ_KEY!r}." if path.suffix == ".npz" else ""
         problem = f"cannot be read as a topic-word matrix: {reason_of(error)}"

@@ -10,6 +10,7 @@ import csv
 import re
 import zipfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 from sparsetopics.base.array_files import read_npy
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import SourceError
-from sparsetopics.base.safe_reading import check_regular
+from sparsetopics.base.safe_reading import LARGEST_TEXT, open_regular
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.matrix_market import MOST_ENTRIES, read_matrix
 from sparsetopics.corpora.sources.archives import check_members
@@ -71,7 +72,7 @@ def _matrix_market(path: Path) -> WordWeights:
 def _csv(path: Path) -> WordWeights:
     """Read numbers without a header, a table with words as header, or our long table."""
     with path.open(encoding="utf-8", newline="") as file:
-        header = next(csv.reader(file), [])
+        header = next(csv.reader(iter(partial(file.readline, LARGEST_TEXT), "")), [])
     if not header:
         raise ValueError("the first line is empty")
     if all(map(_is_number, header)):
@@ -185,9 +186,11 @@ def _words_beside(path: Path) -> Sequence[str] | None:
     vocabulary = Path(f"{path}{VOCABULARY_SUFFIX}")
     if not vocabulary.exists():
         return None
-    check_regular(vocabulary)
-    with vocabulary.open(encoding="utf-8", newline="\n") as file:
-        return [line.removesuffix("\n").removesuffix("\r") for line in file]
+    with open_regular(vocabulary) as file:
+        data = file.read(LARGEST_TEXT + 1)
+    if len(data) > LARGEST_TEXT:
+        raise ValueError(f"{vocabulary.name} has more than {LARGEST_TEXT:,} bytes")
+    return [line.removesuffix("\r") for line in data.decode().removesuffix("\n").split("\n")]
 
 
 READERS: dict[str, Callable[[Path], WordWeights]] = {

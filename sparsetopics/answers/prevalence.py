@@ -59,8 +59,7 @@ class TopicsInUse(NamedTuple):
 
     def placed(self, values: FloatArray) -> FloatArray:
         """Columns of values, (n, n_topics), in the order of the other model; NaN for none."""
-        unknown = np.full((len(values), 1), np.nan)
-        return np.hstack([values, unknown])[:, self.places]
+        return np.hstack([values, np.full((len(values), 1), np.nan)])[:, self.places]
 
 
 def topics_in_use(model: Model, places: IntArray | None = None) -> TopicsInUse:

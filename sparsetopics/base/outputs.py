@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -69,6 +70,8 @@ class Output:
         if place.is_dir():
             if Path.cwd().is_relative_to(place):
                 raise OutputError(str(self.path), "this is the current folder, or holds it")
+            if not os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # it could not move
             stranger = kind.stranger(place) if any(place.iterdir()) else ""
             refuse_busy(place)
         if stranger:

@@ -215,8 +215,7 @@ class Estimator(BaseEstimator):
     def _options_of_fit(self) -> TrainingOptions:
         """The options without lists of words: their file may have changed since they were read."""
         has_lists = "guide" in self.get_params()
-        fitted = copy(self).set_params(guide=None) if has_lists else self
-        return fitted.training_options()
+        return (copy(self).set_params(guide=None) if has_lists else self).training_options()
 
     def set_params(self, **params: object) -> Self:
         """Change arguments of the constructor; raises OptionError for an unknown name."""

@@ -56,8 +56,7 @@ def paired_difference(one: HeldoutScores, other: HeldoutScores) -> Estimate:
 
         Δ = Σ_d δ_d / Σ_d n_d,    se² = D / (D − 1) · Σ_d (δ_d − Δ n_d)² / (Σ_d n_d)².
     """
-    difference = one.log_likelihoods - other.log_likelihoods
-    return mean_score(HeldoutScores(difference, one.sizes))
+    return mean_score(HeldoutScores(one.log_likelihoods - other.log_likelihoods, one.sizes))
 
 
 def differences_from_best(scores: Sequence[HeldoutScores]) -> list[Estimate | None]:

@@ -84,8 +84,7 @@ class RungScorer:
         cheap = max(USUAL_SPLITS, min(MOST_SPLITS, CHEAP_PAIRS // documents.n_pairs))
         n_splits = min(needed, cheap)
         number = quantity(documents.n_docs, "training document")
-        described = f"{number} that were kept out of training"
-        return cls(documents, n_splits, described, workers)
+        return cls(documents, n_splits, f"{number} that were kept out of training", workers)
 
     def __post_init__(self) -> None:
         batches = self.documents.batches()
@@ -186,8 +185,7 @@ class RungRecorder:
 
     def _scored(self, model: Model) -> Rung:
         assert self.scorer is not None, "a judge has documents"
-        scores = self.scorer.scores(lambda: model)
-        return Rung(model.n_topics, 0, *scores, NO_RUNG.parents)
+        return Rung(model.n_topics, 0, *self.scorer.scores(lambda: model), NO_RUNG.parents)
 
     def _ranked(self) -> tuple[list[Rung], Knee]:
         """The rungs, the largest first, and where their scores stop rising.

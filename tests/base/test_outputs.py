@@ -170,6 +170,20 @@ def test_a_folder_that_cannot_be_written(writer, work):
         refused(command_of(writer, work), work, "Permission denied")
 
 
+@pytest.mark.parametrize("half", FOLDERS)
+def test_a_folder_that_cannot_be_moved_is_not_replaced(half, work):
+    """Nor is the other folder, of which a part would be done."""
+    halves = ["--out-train", "out", "--out-heldout", "h", "--overwrite"]
+    split = ["corpus", "split", str(work.parent / "given" / "corpus"), *halves]
+    sound(split, work)
+    (work / half).chmod(0o555)
+
+    with only_those_of_modes():
+        refused([*split, "--seed", "5"], work, f"{half}: cannot write here (Permission denied)")
+
+    (work / half).chmod(0o755)
+
+
 def test_an_estimator_replaces_nothing_but_runs(tmp_path):
     corpus = Corpus.from_texts(["the owl", "a cat", "the cat"])
     model = LDA(2, max_iter=2).fit(corpus)
@@ -188,15 +202,15 @@ def test_an_estimator_replaces_nothing_but_runs(tmp_path):
 
 
 def test_killed_at_any_change_of_a_file_the_next_command_repairs(given, tmp_path):
-    """A sample; ``benchmarks/kills.py --every-write`` kills every command at every place."""
+    """A sample; ``benchmarks/faults.py`` kills every command at every place."""
     shutil.copytree(given, tmp_path / "given")
     program = [sys.executable, str(Path(__file__).parents[1] / "write_kills.py"), str(tmp_path)]
     sample = (
-        "split --overwrite",
-        "append",
-        "append --grow-vocabulary",
+        "corpus split --overwrite",
+        "ingest --append",
+        "ingest --append: new words",
         "update --overwrite",
-        "export-mallet --overwrite",
+        "export: mallet --overwrite",
         "train",
     )
     beside = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
@@ -509,6 +523,19 @@ def test_a_run_is_not_replaced_while_a_process_trains_it(given, tmp_path):
         pytest.raises(OutputError, match=r"/run: another process .* writes there"),
     ):
         model.save(tmp_path / "run", overwrite=True)
+
+
+def test_append_finds_damage_before_it_adds_anything(given, tmp_path):
+    """The remark about missing labels reads documents of the corpus."""
+    shutil.copytree(given / "corpus", tmp_path / "corpus")
+    shard = tmp_path / "corpus" / "shard-00000.parquet"
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 2] ^= 1
+    shard.write_bytes(data)
+    shutil.copy(given / "nights.lines", tmp_path)
+
+    append = ["ingest", str(tmp_path / "nights.lines"), "--append", "corpus"]
+    refused(append, tmp_path, "shard-00000.parquet: expected SHA-256")
 
 
 def test_append_replaces_no_files_of_others(given, tmp_path):

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from resealing import reseal
+from resealing import LONG, reseal, shared, with_column
 from sparsetopics.base.errors import CorpusFormatError, OptionError, ShapeError, SourceError
 from sparsetopics.base.safe_reading import read_toml
 from sparsetopics.cli.main import main
@@ -34,7 +34,6 @@ from sparsetopics.runs.run import save_run
 
 N_DOCS = 4_000
 MOST_MEMORY = 600_000_000  # bytes of a process
-LONG = "x" * 60_000  # no longer than a label may be
 
 
 def make_corpus(folder, labels, **kept):
@@ -48,20 +47,10 @@ def make_corpus(folder, labels, **kept):
     return folder / "corpus"
 
 
-def shared(text, n_rows):
-    """Rows of a dictionary of one string."""
-    return pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), pa.array([text]))
-
-
 def forge(corpus, stem, column, values, **options):
     """Exchange a column of a file of the corpus, and make the digests right."""
     path = corpus / f"{stem}.parquet"
-    with pq.ParquetFile(path) as file:
-        table, n_rows = file.read(), file.metadata.row_group(0).num_rows
-    table = table.set_column(table.column_names.index(column), column, values)
-    # Arrow's own schema would have dictionaries stay what they are.
-    usual = {"compression": "zstd", "store_schema": False, "row_group_size": n_rows}
-    pq.write_table(table, path, **usual | options)
+    path.write_bytes(with_column(path.read_bytes(), column, values, **options))
     reseal(corpus)
     assert path.stat().st_size < 120_000
 
@@ -191,6 +180,27 @@ def test_a_small_table_that_expands_is_refused_before_it_is_held(column, tmp_pat
     assert "forged.parquet" in messages.splitlines()[-1]
     assert "unpack to" in messages.splitlines()[-1]
     assert peak << 10 < MOST_MEMORY
+
+
+def test_topics_whose_first_line_never_ends_are_refused(tmp_path):
+    """Zeros take no space on disk."""
+    make_corpus(tmp_path, ["a"] * 3)
+    np.save(tmp_path / "topics.npy", np.ones((2, 2)))
+    endless = ("topics.csv", "topics.npy.vocab")
+    for name in endless:
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(3 << 30)
+
+    outcomes = outcomes_of(
+        {name: f"evaluate {name.removesuffix('.vocab')} corpus" for name in endless}, tmp_path
+    )
+
+    problems = ("field larger than field limit", "topics.npy.vocab has more than 67,108,864 bytes")
+    for (status, _, messages, peak), problem in zip(outcomes.values(), problems, strict=True):
+        assert status == 1
+        assert messages.count("\n") == 1
+        assert problem in messages
+        assert peak << 10 < MOST_MEMORY
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from datetime import date
 from html import escape, unescape
 
 import numpy as np
@@ -18,7 +19,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.grouping import Grouping
+from sparsetopics.corpora.grouping import Grouping, GroupKey
 from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.markdown import md
 from sparsetopics.evaluation.report.model_subjects import mixture_subject
@@ -106,6 +107,15 @@ def test_json_holds_what_the_page_holds(report):
     assert record["division"]["n_documents"] == report.division.n_documents.tolist()
     page = render_page(report)
     assert all(escape(own["row"]["name"]) in page for own in overview["themes"])
+
+
+def test_json_has_the_periods_of_dates():
+    periods = (GroupKey("crime", date(2020, 2, 1)), GroupKey(None, 2020.0))
+
+    assert record_of(periods) == [
+        {"name": "crime", "start": "2020-02-01"},
+        {"name": None, "start": 2020.0},
+    ]
 
 
 def test_json_leaves_out_what_only_scripts_read(report):

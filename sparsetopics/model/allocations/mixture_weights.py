@@ -177,8 +177,7 @@ class NestedAllocation(DPMixture):
         bound = betaln(taken, left) - betaln(1.0, self.top_concentration)
         bound += (counts[:-1] + 1.0 - taken) * log_taken
         bound += (later(counts)[:-1] + self.top_concentration - left) * log_left
-        of_tail = counts[-1] * self._tail_weight
-        return float(bound.sum() + entropies.sum() + of_tail)
+        return float(bound.sum() + entropies.sum() + counts[-1] * self._tail_weight)
 
     @property
     def _sticks(self) -> tuple[FloatArray, FloatArray]:

@@ -136,8 +136,7 @@ def _sample(
 
 
 def _rows(batch: DocumentBatch, n_words: int) -> sparse.csr_array:
-    kept = np.flatnonzero(np.diff(batch.indptr) > 0)
-    return rows_of(batch.take(kept), n_words)
+    return rows_of(batch.take(np.flatnonzero(np.diff(batch.indptr) > 0)), n_words)
 
 
 def background_of(rows: sparse.csr_array) -> FloatArray:

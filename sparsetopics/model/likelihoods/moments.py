@@ -74,8 +74,7 @@ class Moments(NamedTuple):
     def features(self) -> FloatArray:
         """Features by which topics are compared: mean second moments and means, (n_topics, ..)."""
         sizes = np.maximum(self.counts, 1e-30)[:, None]
-        squares = self.squares.reshape(len(sizes), -1) / sizes
-        return np.hstack([squares, self.sums / sizes])
+        return np.hstack([self.squares.reshape(len(sizes), -1) / sizes, self.sums / sizes])
 
     @property
     def is_exact(self) -> bool:
