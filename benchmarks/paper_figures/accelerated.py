@@ -76,7 +76,8 @@ def digits(setting: Setting) -> Iterator[Row]:
     """MNIST in 50 columns."""
     compile_kernels()
     values, _ = mnist(setting.shared)
-    yield growth(values[:5000] if setting.is_quick else values, 0)
+    values = values[:5000] if setting.is_quick else values
+    yield {"items": len(values), **growth(values, 0)}
 
 
 def abstracts(setting: Setting) -> Iterator[Row]:
@@ -85,14 +86,14 @@ def abstracts(setting: Setting) -> Iterator[Row]:
     n_docs, n_topics, laps = (3000, 30, 5) if setting.is_quick else (data.train.shape[0], 200, 20)
     values, words = topic_counts(data, n_docs, n_topics, laps)
     compile_kernels()
-    yield {"documents": n_docs, "topics": n_topics, **growth(values, 0)}
+    yield {"part": "growth", "documents": n_docs, **growth(values, 0)}
     model = trained(values, replace(BASE, learner="accelerated"), 1, 0).model
     clusters = model.responsibilities(values).argmax(axis=1)
     for cluster in np.unique(clusters).tolist():
         own = values[clusters == cluster]
         first = np.argsort(-np.expm1(own).sum(axis=0))[:3].tolist()
         yield {
-            "cluster": cluster,
+            "part": f"cluster {cluster}",
             "documents": len(own),
             "topics": " ".join(map(str, first)),
             "words": words[first[0]],
