@@ -115,16 +115,24 @@ def topic_counts(
 
 FIGURES = {
     "vdp06-figure-1": Figure(
-        "Growth is faster than 20 starts with a fixed number, and its free energy lower.", starts
+        "Growth is faster than 20 starts with a fixed number, and its free energy lower.",
+        starts,
+        named_by=("items",),
     ),
     "vdp06-figure-2": Figure(
-        "The tree is faster by a factor linear in N (154 at 10^6); ratios stay near 1.", separated
+        "The tree is faster by a factor linear in N (154 at 10^6); ratios stay near 1.",
+        separated,
+        named_by=("items", "c"),
+        across=("columns",),
     ),
     "vdp06-figure-3": Figure(
-        "On MNIST, the tree is 21 times faster at a ratio of 1.044, with 96 instead of 88.", digits
+        "On MNIST, the tree is 21 times faster at a ratio of 1.044, with 96 instead of 88.",
+        digits,
+        named_by=("items",),
     ),
     "vdp06-tables": Figure(
         "Tables 1 and 2: vectors of topic counts of abstracts, 6.7 times faster, ratio 1.040.",
         abstracts,
+        named_by=("part",),
     ),
 }

@@ -294,17 +294,30 @@ FIGURES: dict[str, Figure] = {
         "SGA takes less CPU time than MM, with better NMI and accuracy and, in table 2, a number "
         "of clusters closer to the true one.",
         gradient_and_closed_form,
+        named_by=("method", "training"),
+        across=("set",),
     ),
     "sga20-figure-2": Figure(
-        "Small minibatches suffice for SGA to be as accurate as MM.", least_minibatch
+        "Small minibatches suffice for SGA to be as accurate as MM.",
+        least_minibatch,
+        named_by=("method", "wanted"),
+        across=("set",),
     ),
     "sga20-large": Figure(
-        "On sets too large for a full lap, MM sees a fixed sample, and SGA is better.", large_set
+        "On sets too large for a full lap, MM sees a fixed sample, and SGA is better.",
+        large_set,
+        named_by=("method", "set"),
     ),
     "sga20-table-3": Figure(
-        "SGA+F has higher NMI and accuracy than SVI, VB and k-means.", other_learners
+        "SGA+F has higher NMI and accuracy than SVI, VB and k-means.",
+        other_learners,
+        named_by=("method", "training"),
+        across=("set",),
     ),
     "sga20-variance": Figure(
-        "None: it says nothing of the known variance, on which scores depend.", other_variances
+        "None: it says nothing of the known variance, on which scores depend.",
+        other_variances,
+        named_by=("method",),
+        across=("times",),
     ),
 }

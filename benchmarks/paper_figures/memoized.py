@@ -144,16 +144,24 @@ def denoising(setting: Setting) -> Iterator[Row]:
 
 FIGURES = {
     "memo13-figure-2": Figure(
-        "Births find 8 kinds of patches in all of 10 runs; fixed numbers of components do not.", toy
+        "Births find 8 kinds of patches in all of 10 runs; fixed numbers of components do not.",
+        toy,
+        named_by=("method",),
     ),
     "memo13-figure-3": Figure(
         "On MNIST, births from 1 end highest; stochastic runs depend on start, rate and batches.",
         digits,
+        named_by=("method", "start"),
+        across=("batches",),
     ),
     "memo13-figure-5": Figure(
-        "On patches of photographs, births from 1 end above 100 fixed components.", patch_runs
+        "On patches of photographs, births from 1 end above 100 fixed components.",
+        patch_runs,
+        named_by=("method",),
     ),
     "memo13-denoising": Figure(
-        "The mixture of patches denoises 30 images at sigma 25 to a mean of 28.537 dB.", denoising
+        "The mixture of patches denoises 30 images at sigma 25 to a mean of 28.537 dB.",
+        denoising,
+        named_by=("sigma",),
     ),
 }
