@@ -59,7 +59,8 @@ FIGURES = {
         "Merges and deletes lead from 100 topics to 10 true bars; fixed truncation and Gibbs do "
         "not.",
         bars,
-        named_by=("method", "start"),
+        named_by=("method",),
+        across=("start",),
     ),
     "hdp15-mnist": Figure(
         "Where Gibbs samplers end on MNIST depends on the start, unlike births and merges.",
