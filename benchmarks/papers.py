@@ -2,12 +2,14 @@
 
     python benchmarks/papers.py                         list them
     python benchmarks/papers.py all --quick             three CPU minutes
-    python benchmarks/papers.py memo13-figure-2 sga20-figure-3
+    python benchmarks/papers.py memo13-figure-2 sga20-figure-2
+    python benchmarks/papers.py all --keep              in results/papers-FIGURE.json
 
-Rows are printed as they are measured, as JSON, and kept in a file of ``--folder`` for each figure.
-A figure whose file is there is not measured again, and its rows are printed from there: to go on
-after an interruption, repeat the command; to measure a figure anew, delete its file. One thread is
-used, and seconds are those of the CPU.
+Rows are printed as they are measured, as JSON, and stored in a file of ``--folder`` for each
+figure. A figure whose file is there is not measured again, and its rows are printed from there: to
+continue after an interruption, repeat the command; to measure a figure anew, delete its file. One
+thread is used, and seconds are those of the CPU. ``--keep`` sums up the rows of each figure, with
+means, the least and the most over seeds.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
 
 import click
 from paper_figures import accelerated, gradient, hdp, memoized, sparse
-from paper_figures.figure import Figure, Setting
+from paper_figures.figure import Figure, Row, Setting
+from results import keep
 
 FIGURES: dict[str, Figure] = {
     **memoized.FIGURES,
@@ -32,14 +35,14 @@ FIGURES: dict[str, Figure] = {
 }
 
 
-def measure(name: str, setting: Setting) -> None:
-    """Print the rows of a figure, and keep them once all are there."""
+def measure(name: str, setting: Setting) -> list[Row]:
+    """Print and return the rows of a figure, and store them once all are there."""
     suffix = ".quick.jsonl" if setting.is_quick else ".jsonl"
     path = setting.folder / f"{name}{suffix}"
     click.echo(f"{name}, the paper's claim: {FIGURES[name].claim}", err=True)
     if path.exists():
         click.echo(path.read_text(), nl=False)
-        return
+        return [json.loads(line) for line in path.read_text().splitlines()]
     lines, began = [], time.process_time()
     for row in FIGURES[name].rows(setting):
         lines.append(json.dumps({"figure": name, **row}))
@@ -48,6 +51,7 @@ def measure(name: str, setting: Setting) -> None:
     part = path.with_suffix(".part")
     part.write_text("".join(f"{line}\n" for line in lines))
     part.replace(path)
+    return [json.loads(line) for line in lines]
 
 
 @click.command()
@@ -55,7 +59,8 @@ def measure(name: str, setting: Setting) -> None:
 @click.option("--quick", is_flag=True, help="Measure fewer items, seeds and numbers.")
 @click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data/papers"))
-def main(names: tuple[str, ...], quick: bool, shared: Path, folder: Path) -> None:
+@click.option("--keep", "is_kept", is_flag=True, help="Write results/papers-FIGURE.json.")
+def main(names: tuple[str, ...], quick: bool, shared: Path, folder: Path, is_kept: bool) -> None:
     """Measure FIGURE… again, or all of them; without a name, list them."""
     if not names:
         click.echo(f"{'figure':<22}the paper's claim")
@@ -66,9 +71,13 @@ def main(names: tuple[str, ...], quick: bool, shared: Path, folder: Path) -> Non
     for name in wanted:
         if name not in FIGURES:
             raise click.UsageError(f"{name}: no such figure. Run the command without names.")
+    if quick and is_kept:
+        raise click.UsageError("--keep needs all items and seeds, so --quick is not possible.")
     folder.mkdir(parents=True, exist_ok=True)
     for name in wanted:
-        measure(name, Setting(quick, shared.resolve(), folder.resolve()))
+        rows = measure(name, Setting(quick, shared.resolve(), folder.resolve()))
+        if is_kept:
+            keep(f"papers-{name}", FIGURES[name].summed_up(rows), ("scikit-learn",))
 
 
 if __name__ == "__main__":

@@ -167,25 +167,14 @@ def scored(items: Items, components: IntArray) -> Row:
 def runs(
     items: Items, method: str, options: TrainingOptions, n_batches: int, n: int
 ) -> Iterator[Row]:
-    """Runs of ``n`` seeds, and their means."""
+    """Runs of ``n`` seeds."""
     size = round(len(items.values) / n_batches)
     about: Row = {"set": items.name, "method": method, "minibatch": size}
     if options.variance is None:
         options = replace(options, variance=variance_of(items, options))
     about["variance"] = round(cast(float, options.variance), 3)
-    yield from with_mean(about, (one_run(items, options, n_batches, seed) for seed in range(n)))
-
-
-def with_mean(about: Row, found: Iterator[Row]) -> Iterator[Row]:
-    """A row for each seed, and one of the means with the standard deviation of each score."""
-    rows = list(found)
-    for seed, row in enumerate(rows):
-        yield {**about, "seed": seed, **row}
-    columns = {name: [cast(float, row[name]) for row in rows] for name in rows[0]}
-    means = {name: round(float(np.mean(column)), 4) for name, column in columns.items()}
-    spread = {f"{name}_sd": round(float(np.std(columns[name])), 4) for name in ("nmi", "accuracy")
-              if name in columns}  # fmt: skip
-    yield {**about, "seed": "mean", **means, **spread}
+    for seed in range(n):
+        yield {**about, "seed": seed, **one_run(items, options, n_batches, seed)}
 
 
 def points(items: Items, method: str, minibatch: int, n: int, **changed: Any) -> Iterator[Row]:
@@ -220,7 +209,8 @@ def least_minibatch(setting: Setting) -> Iterator[Row]:
         for method in ("SGA+M", "SGA+F"):
             for size in sizes:
                 if size < len(items.values):
-                    yield from points(items, method, size, n)
+                    for row in points(items, method, size, n):
+                        yield {**row, "wanted": size}
 
 
 def large_set(setting: Setting) -> Iterator[Row]:
@@ -267,8 +257,9 @@ def other_learners(setting: Setting) -> Iterator[Row]:
             options = posterior_options("memoized", start, LAPS)
             yield from runs(items, method, options, n_batches, n)
         for k in (TRUNCATION, len(np.unique(items.labels))):
-            about: Row = {"set": items.name, "method": f"k-means, {k}", "minibatch": None}
-            yield from with_mean(about, (k_means(items, k, seed) for seed in range(n)))
+            for seed in range(n):
+                about: Row = {"set": items.name, "method": f"k-means {k}", "seed": seed}
+                yield {**about, **k_means(items, k, seed)}
 
 
 def posterior_options(learner: str, n_topics: int, laps: int) -> TrainingOptions:
@@ -303,17 +294,30 @@ FIGURES: dict[str, Figure] = {
         "SGA takes less CPU time than MM, with better NMI and accuracy and, in table 2, a number "
         "of clusters closer to the true one.",
         gradient_and_closed_form,
+        named_by=("method", "training"),
+        across=("set",),
     ),
     "sga20-figure-2": Figure(
-        "Small minibatches suffice for SGA to be as accurate as MM.", least_minibatch
+        "Small minibatches suffice for SGA to be as accurate as MM.",
+        least_minibatch,
+        named_by=("method", "wanted"),
+        across=("set",),
     ),
     "sga20-large": Figure(
-        "On sets too large for a full lap, MM sees a fixed sample, and SGA is better.", large_set
+        "On sets too large for a full lap, MM sees a fixed sample, and SGA is better.",
+        large_set,
+        named_by=("method", "set"),
     ),
     "sga20-table-3": Figure(
-        "SGA+F has higher NMI and accuracy than SVI, VB and k-means.", other_learners
+        "SGA+F has higher NMI and accuracy than SVI, VB and k-means.",
+        other_learners,
+        named_by=("method", "training"),
+        across=("set",),
     ),
     "sga20-variance": Figure(
-        "None: it says nothing of the known variance, on which scores depend.", other_variances
+        "None: it says nothing of the known variance, on which scores depend.",
+        other_variances,
+        named_by=("method",),
+        across=("times",),
     ),
 }

@@ -59,8 +59,12 @@ FIGURES = {
         "Merges and deletes lead from 100 topics to 10 true bars; fixed truncation and Gibbs do "
         "not.",
         bars,
+        named_by=("method",),
+        across=("start",),
     ),
     "hdp15-mnist": Figure(
-        "Where Gibbs samplers end on MNIST depends on the start, unlike births and merges.", digits
+        "Where Gibbs samplers end on MNIST depends on the start, unlike births and merges.",
+        digits,
+        named_by=("start",),
     ),
 }

@@ -290,25 +290,34 @@ FIGURES: dict[str, Figure] = {
         "A step of a mixture of patches with L = 4 or 8 takes half the time of a dense one, and "
         "finds nearly the same responsibilities.",
         steps_of_mixtures,
+        named_by=("L",),
+        across=("K",),
     ),
     "sparse16-figure-2": Figure(
         "Mixtures of patches with small L predict as well as dense ones after a half to a quarter "
         "of the time, and better than with L = 1.",
         scores_of_patches,
+        named_by=("learner", "L"),
+        across=("lap",),
     ),
     "sparse16-figure-3": Figure(
         "A step of topics with small L takes a third of the time of a dense one, or less, and "
         "finds nearly the same topics of documents.",
         steps_of_topics,
+        named_by=("L",),
+        across=("update", "K"),
     ),
     "sparse16-figure-4": Figure(
         "Topics with L = 4 to 16 predict as well as dense ones, several times sooner; L = 1 may "
         "fail.",
         scores_of_topics,
+        named_by=("update", "learner", "K"),
+        across=("L",),
     ),
     "sparse16-figure-5": Figure(
         "Cold documents with restarts end at a higher bound than warm ones; without restarts, the "
         "bound falls.",
         starts_of_documents,
+        named_by=("learner", "start"),
     ),
 }
