@@ -527,15 +527,16 @@ def test_a_run_is_not_replaced_while_a_process_trains_it(given, tmp_path):
 
 def test_append_finds_damage_before_it_adds_anything(given, tmp_path):
     """The remark about missing labels reads documents of the corpus."""
-    shutil.copytree(given / "corpus", tmp_path / "corpus")
-    shard = tmp_path / "corpus" / "shard-00000.parquet"
+    work = tmp_path / "work"
+    shutil.copytree(given / "corpus", work / "corpus")
+    shard = work / "corpus" / "shard-00000.parquet"
     data = bytearray(shard.read_bytes())
     data[len(data) // 2] ^= 1
     shard.write_bytes(data)
-    shutil.copy(given / "nights.lines", tmp_path)
+    shutil.copy(given / "nights.lines", work)
 
-    append = ["ingest", str(tmp_path / "nights.lines"), "--append", "corpus"]
-    refused(append, tmp_path, "shard-00000.parquet: expected SHA-256")
+    append = ["ingest", str(work / "nights.lines"), "--append", "corpus"]
+    refused(append, work, "shard-00000.parquet: expected SHA-256")
 
 
 def test_append_replaces_no_files_of_others(given, tmp_path):

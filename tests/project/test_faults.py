@@ -42,7 +42,8 @@ def test_faults_of_a_command_are_counted(tmp_path):
     script = ROOT / "benchmarks" / "faults.py"
     if not script.is_file():
         pytest.skip("needs benchmarks/, which the source archive leaves out")
-    places = [str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
+    folders = (ROOT, ROOT / "tests", script.parent)
+    places = [*map(str, folders), os.environ.get("PYTHONPATH", "")]
 
     found = subprocess.run(
         [sys.executable, str(script), "--commands=corpus info", "--flips=4", "--forgeries=4",
