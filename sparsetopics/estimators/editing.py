@@ -132,5 +132,5 @@ class EditableTopics(FittedEstimator):
         n_topics = run.model.n_topics
         sparsity = self.sparsity and min(self.sparsity, n_topics)
         new = copy(self).set_params(n_components=n_topics, sparsity=sparsity)
-        new._set_run(run)
+        new._set_run(run, run.trace)
         return new

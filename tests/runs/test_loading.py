@@ -90,7 +90,7 @@ def test_a_run_of_lda_with_the_moves_of_an_earlier_version_is_read(tmp_path):
     options = {**option_record(fitted.training_options()), "moves": moves}
     trace = [{**entry, "regroups_proposed": 1, "regroups_accepted": 1} for entry in fitted.trace_]
     run.mkdir()
-    provenance = {"corpus": fitted._facts, "options": options, "seed": 0}
+    provenance = {"corpus": fitted._run().settings["corpus"], "options": options, "seed": 0}
     save_run(run, fitted.model_, fitted.vocabulary_, provenance, trace)
 
     loaded = sparsetopics.load(run)
