@@ -48,11 +48,11 @@ from sparsetopics.runs.callbacks import LapEntry, OnLap
 
 if TYPE_CHECKING:
     from sparsetopics.answers.topic_names import GivenNames
-    from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.course import Model
     from sparsetopics.model.topic_posterior import TopicPosterior
-    from sparsetopics.runs.run import AnyRun
+    from sparsetopics.runs.run import AnyRun, TopicRun
     from sparsetopics.runs.run_files import CorpusFacts, Nested, Provenance
+    from sparsetopics.runs.seen_documents import AnyLearned
     from sparsetopics.runs.session import Trained
     from sparsetopics.runs.topic_path_files import TopicPathFolder
 
@@ -251,11 +251,7 @@ class Estimator(BaseEstimator):
         self._set_arrays()
 
     def _set_trained(
-        self,
-        found: Trained,
-        models: dict[int, TopicPosterior],
-        corpus: AnyCorpus,
-        seed: int | None,
+        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus, seed: int | None
     ) -> None:
         """Set the fitted attributes after ``fit``; ``models`` are those of the rungs of a path."""
         from sparsetopics.runs.data import facts_of
@@ -299,10 +295,12 @@ class Estimator(BaseEstimator):
             refuse(type(self).__name__, problem, "See weights_, means_ and covariances_.")
         return run
 
-    def _run_of_topics(self, names: GivenNames | None) -> AnyRun:
+    def _run_of_topics(self, names: GivenNames | None = None) -> TopicRun:
         """The model as a run; OptionError for a mixture."""
-        run = self._run(names)
-        if MODELS[run.model.name].of_items:
+        from sparsetopics.model.topic_posterior import TopicPosterior
+
+        run = self._run(names).of(TopicPosterior)
+        if run is None:
             problem = "is a mixture, which has responsibilities instead of proportions"
             refuse(type(self).__name__, problem, "predict_proba returns them.")
         return run

@@ -78,11 +78,7 @@ class TopicPath(TopicEstimator):
     models_: dict[int, TopicPosterior] = field(init=False)
 
     def _set_trained(
-        self,
-        found: Trained,
-        models: dict[int, TopicPosterior],
-        corpus: AnyCorpus,
-        seed: int | None,
+        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus, seed: int | None
     ) -> None:
         from sparsetopics.runs.data import facts_of
         from sparsetopics.runs.topic_path import described_path
