@@ -200,8 +200,7 @@ class Estimator(BaseEstimator):
     def _save_to(self, scratch: Path) -> None:
         from sparsetopics.runs.run import save_run
 
-        run = self._fitted
-        save_run(scratch, run.model, run.vocabulary, run.settings, run.trace)
+        save_run(scratch, self._fitted)
 
     @naming_arguments()
     def training_options(self) -> TrainingOptions:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sparsetopics.inference.course import Model
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun
-    from sparsetopics.runs.run_files import KeptEntries, Nested, RunSettings
+    from sparsetopics.runs.run_files import KeptEntries, Nested
     from sparsetopics.runs.session import Trained
 
 
@@ -134,8 +134,7 @@ class TopicPath(TopicEstimator):
         for number, run in self._runs.items():
             folder = scratch / str(number)
             folder.mkdir()
-            settings: RunSettings = {**run.settings, "themes": NO_THEMES}
-            save_run(folder, run.model, run.vocabulary, settings, run.trace)
+            save_run(folder, replace(run, settings={**run.settings, "themes": NO_THEMES}))
         write_topic_path(scratch, self.scores_, self.tree_)
 
     def _recorded_options(self, model: Model) -> Nested:
