@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sparsetopics.inference.course import Model
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun
-    from sparsetopics.runs.run_files import KeptEntries, Nested
+    from sparsetopics.runs.run_files import Nested
     from sparsetopics.runs.session import Trained
 
 
@@ -92,12 +92,10 @@ class TopicPath(TopicEstimator):
         low, high = self.scores_.as_good_from, self.scores_.as_good_to
         self.as_good_ = None if low is None or high is None else (low, high)
         facts, lists = facts_of(corpus), found.kept.get("guide")
-        kept: KeptEntries = {"guide": lists} if lists else {}
+        found = found._replace(kept={"guide": lists} if lists else {})
         self._runs: dict[int, AnyRun] = {}
         for rung in found.rungs:  # with the laps until it was reached
-            own = found._replace(
-                model=models[rung.n_topics], trace=found.trace[: rung.laps], kept=kept
-            )
+            own = found._replace(model=models[rung.n_topics], trace=found.trace[: rung.laps])
             self._runs[rung.n_topics] = self._made(own, facts, corpus.vocabulary, seed)
         chosen = self.recommended_ or self.rungs_[len(self.rungs_) // 2]
         self._set_run(self._runs[chosen], found.trace)
