@@ -26,7 +26,7 @@ from chromium import browser_tab
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import save_run
+from sparsetopics.runs.run import run_in_memory, save_run
 from sparsetopics.runs.run_files import Provenance
 
 N_SECTIONS, N_MONTHS = 50, 24
@@ -85,7 +85,7 @@ def write_page(path: Path, n_topics: int, n_words: int, n_documents: int) -> Non
         run.mkdir()
         corpus.save(stored)
         settings: Provenance = {"corpus": {"n_documents": n_documents}, "options": {}, "seed": 0}
-        save_run(run, model, vocabulary, settings, [])
+        save_run(run, run_in_memory("run", model, vocabulary, settings, []))
         started = time.perf_counter()
         write_run_report(path, [run], stored, by="section", over="month:month", overwrite=True)
         seconds = time.perf_counter() - started

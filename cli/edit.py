@@ -128,7 +128,7 @@ def command(
         before, after = map(completion_score(scored, scored, workers), (trained.model, found.model))
         lines.insert(0, f"Held-out score, nats per token: {before:.4f} before, {after:.4f} after.")
     with written(output) as scratch:
-        save_run(scratch, found.model, found.vocabulary, found.settings, found.trace)
+        save_run(scratch, found)
         edits.with_names_of(found, trained).write(scratch)
     told = {"run": str(out), "n_topics": found.model.n_topics}
     show(told | {"heldout_before": before, "heldout_after": after}, lines)

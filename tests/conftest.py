@@ -35,7 +35,7 @@ from sparsetopics.model.allocations.mixture_weights import FiniteMixture
 from sparsetopics.model.likelihoods.multinomial import DirichletPosterior, Multinomial
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import Sticks, TopicPosterior
-from sparsetopics.runs.run import save_run
+from sparsetopics.runs.run import run_in_memory, save_run
 from worlds import sparse_worlds
 from worlds.example_world import make_world
 
@@ -193,7 +193,7 @@ def run_folder(tmp_path, model, vocabulary):
     folder.mkdir()
     settings = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": {}, "seed": 7}
     trace = [{"lap": lap, "elbo_per_token": -4 + 0.1 * lap} for lap in (1, 2, 3)]
-    save_run(folder, model, vocabulary, settings, trace)
+    save_run(folder, run_in_memory("run", model, vocabulary, settings, trace))
     return folder
 
 
@@ -214,7 +214,7 @@ def hdp_folder(tmp_path, hdp, vocabulary):
         }
         for lap, n_topics in enumerate((3, 5, 4), start=1)
     ]
-    save_run(folder, hdp, vocabulary, settings, trace)
+    save_run(folder, run_in_memory("run", hdp, vocabulary, settings, trace))
     return folder
 
 
@@ -231,7 +231,7 @@ def document_mixture_folder(tmp_path, model, vocabulary):
         DirichletPosterior(model.topic_word_weights),
     )
     settings = {"corpus": {"n_documents": 60}, "options": {}, "seed": 7}
-    save_run(folder, mixture, vocabulary, settings, [])
+    save_run(folder, run_in_memory("run", mixture, vocabulary, settings, []))
     return folder
 
 

@@ -254,8 +254,7 @@ def relearned(
     with workshop(workers) as where:
         made = run_session(data, options, rng, *where, hooks, scorer=None, start=run.model)
     assert isinstance(made.model, TopicPosterior), "it started from one"
-    statistics, _ = made.end
-    likely = falling(statistics.components.sizes).tolist() if whole is run else ()
+    likely = falling(made.learned.statistics.components.sizes).tolist() if whole is run else ()
     settings = run.with_topics(whole.carried(made.model, likely)).settings
     settings["corpus"] = facts_of(corpus)
     settings.pop("number_of_topics", None)  # chosen by other documents

@@ -95,11 +95,10 @@ def update_run(
         return None
     output = output_folder(out, RUN, overwrite=overwrite, inputs=[run, corpus])
     found = updated(before, documents, str(corpus), workers=workers, hooks=hooks)
-    settings, model = found.run.settings, found.run.model
-    settings["origin"] = origin
-    settings["corpus"]["path"] = os.fspath(corpus)
+    found.run.settings["origin"] = origin
+    found.run.settings["corpus"]["path"] = os.fspath(corpus)
     with written(output) as folder:
-        save_run(folder, model, found.run.vocabulary, settings, found.run.trace)
+        save_run(folder, found.run)
     return found
 
 

@@ -11,14 +11,13 @@ import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from msgspec import convert
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -49,11 +48,11 @@ from sparsetopics.runs.callbacks import LapEntry, OnLap
 
 if TYPE_CHECKING:
     from sparsetopics.answers.topic_names import GivenNames
-    from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.course import Model
     from sparsetopics.model.topic_posterior import TopicPosterior
-    from sparsetopics.runs.run import AnyRun
-    from sparsetopics.runs.run_files import CorpusFacts, KeptEntries, Provenance
+    from sparsetopics.runs.run import AnyRun, TopicRun
+    from sparsetopics.runs.run_files import CorpusFacts, Nested, Provenance
+    from sparsetopics.runs.seen_documents import AnyLearned
     from sparsetopics.runs.session import Trained
     from sparsetopics.runs.topic_path_files import TopicPathFolder
 
@@ -121,19 +120,19 @@ class Estimator(BaseEstimator):
         options = self.training_options()
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
-        corpus = self._first_rows(X, text)
+        corpus, seed = self._first_rows(X, text), self._drawn_seed()
         found, models = learn(
             corpus,
             options,
             share=getattr(self, "validation_share", 0.0),
             n_batches=self.n_batches,
             n_jobs=self._n_threads,
-            seed=(seed := self._drawn_seed()),
+            seed=seed,
             on_lap=on_lap,
         )
         self._learned: AnyLearned | None = learned_of(found, options)
-        self._remember(X, text, seed)
-        self._set_trained(found, models, corpus)
+        self._remember(X, text)
+        self._set_trained(found, models, corpus, seed)
         return self
 
     @naming_arguments()
@@ -169,18 +168,20 @@ class Estimator(BaseEstimator):
         found = learn_more(before, take_more, corpus, options, n_jobs=self._n_threads, seed=seed)
         self._learned = learned_of(found, options)
         if is_first:
-            self._remember(X, text, seed)
-            self._set_trained(found, {}, corpus)
+            self._remember(X, text)
+            self._set_trained(found, {}, corpus, seed)
             return self
-        (entry,), kept = found.trace, found.kept
+        run, (entry,), kept = self._fitted, found.trace, found.kept
         entry["lap"] = self.n_iter_
-        if self._words is not None:
-            kept["topics"] = self._run().carried(found.model)
-        if lists := self._kept.get("guide"):
+        if run.vocabulary is not None:
+            kept["topics"] = run.carried(found.model)
+        if lists := run.settings.get("guide"):
             kept["guide"] = lists
-        facts = added_facts(self._facts, facts_of(corpus))
+        found = found._replace(trace=[*run.trace, entry])
+        facts = added_facts(run.settings["corpus"], facts_of(corpus))
         # Words keep the frequencies that they first came with.
-        self._set_model(found.model, [*self.trace_, entry], facts, self._words, kept)
+        run = self._made(found, facts, run.vocabulary, run.settings.get("seed"))
+        self._set_run(run, run.trace)
         return self
 
     @naming_parameters()
@@ -199,7 +200,7 @@ class Estimator(BaseEstimator):
     def _save_to(self, scratch: Path) -> None:
         from sparsetopics.runs.run import save_run
 
-        save_run(scratch, self.model_, self._words, self._provenance(), self.trace_)
+        save_run(scratch, self._fitted)
 
     @naming_arguments()
     def training_options(self) -> TrainingOptions:
@@ -234,52 +235,55 @@ class Estimator(BaseEstimator):
         tags.input_tags.positive_only = not self._reads_vectors
         return tags
 
-    def _set_model(
-        self,
-        model: Model,
-        trace: list[LapEntry],
-        facts: CorpusFacts,
-        vocabulary: Vocabulary | None,
-        kept: KeptEntries,
-    ) -> None:
-        """Set the fitted attributes; ``vocabulary`` is None if rows are vectors."""
-        self._kept: KeptEntries = kept
-        self.model_: Model = model
-        self.trace_: list[LapEntry] = trace
-        self.n_components_: int = model.n_topics
-        self.n_features_in_: int = model.n_columns
+    def _set_run(self, run: AnyRun, trace: Sequence[LapEntry]) -> None:
+        """Set the fitted attributes to what a run holds; ``trace`` may have laps after those."""
+        self._fitted: AnyRun = replace(run, path=Path(type(self).__name__))
+        self.model_: Model = run.model
+        self.trace_: list[LapEntry] = [*trace]
+        self.n_components_: int = run.model.n_topics
+        self.n_features_in_: int = run.model.n_columns
         # ``partial_fit`` adds entries to the trace, but makes no laps.
         self.n_iter_ = max((int(entry.get("lap") or 0) for entry in trace), default=0)
-        self._facts: CorpusFacts = facts
-        if vocabulary is not None:
-            self.vocabulary_: Vocabulary = vocabulary
+        if run.vocabulary is not None:
+            self.vocabulary_: Vocabulary = run.vocabulary
         self._set_arrays()
 
-    def _set_run(self, run: AnyRun) -> None:
-        """Set the fitted attributes to what a run holds."""
-        from sparsetopics.runs.run_files import KeptEntries
-
-        facts, kept = run.settings["corpus"], convert(run.settings, KeptEntries)
-        self._set_model(run.model, list(run.trace), facts, run.vocabulary, kept)
-
     def _set_trained(
-        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus
+        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus, seed: int | None
     ) -> None:
         """Set the fitted attributes after ``fit``; ``models`` are those of the rungs of a path."""
         from sparsetopics.runs.data import facts_of
 
         words = corpus.vocabulary if isinstance(corpus, Corpus) else None
-        self._set_model(found.model, found.trace, facts_of(corpus), words, found.kept)
+        self._set_run(self._made(found, facts_of(corpus), words, seed), found.trace)
+
+    def _made(
+        self, found: Trained, facts: CorpusFacts, vocabulary: Vocabulary | None, seed: int | None
+    ) -> AnyRun:
+        """What was trained, as a run; ``vocabulary`` is None if rows are vectors."""
+        from sparsetopics.runs.run import run_in_memory
+
+        provenance: Provenance = {
+            "corpus": facts,
+            "options": self._recorded_options(found.model),
+            "seed": int(seed) if isinstance(seed, Integral) else None,
+            **found.kept,
+        }
+        return run_in_memory("", found.model, vocabulary, provenance, found.trace)
+
+    def _recorded_options(self, model: Model) -> Nested:
+        """The options as the run folder of a model keeps them."""
+        from sparsetopics.runs.run import option_record
+
+        batches = None if self.n_batches is None else int(self.n_batches)  # may be numpy's
+        return {**option_record(self._options_of_fit()), "batches": batches}
 
     def _run(self, names: GivenNames | None = None) -> AnyRun:
         """The model as a run; UnfittedError before ``fit``."""
         from sparsetopics.answers.topic_names import with_names
-        from sparsetopics.runs.run import run_in_memory
 
         self._check_fitted()
-        name, provenance = type(self).__name__, self._provenance()
-        run = run_in_memory(name, self.model_, self._words, provenance, self.trace_)
-        return run if names is None else with_names(run, names)
+        return self._fitted if names is None else with_names(self._fitted, names)
 
     def _run_of_words(self, names: GivenNames | None = None) -> AnyRun:
         """The model as a run; OptionError for components of vectors."""
@@ -289,10 +293,12 @@ class Estimator(BaseEstimator):
             refuse(type(self).__name__, problem, "See weights_, means_ and covariances_.")
         return run
 
-    def _run_of_topics(self, names: GivenNames | None) -> AnyRun:
+    def _run_of_topics(self, names: GivenNames | None = None) -> TopicRun:
         """The model as a run; OptionError for a mixture."""
-        run = self._run(names)
-        if MODELS[run.model.name].of_items:
+        from sparsetopics.model.topic_posterior import TopicPosterior
+
+        run = self._run(names).of(TopicPosterior)
+        if run is None:
             problem = "is a mixture, which has responsibilities instead of proportions"
             refuse(type(self).__name__, problem, "predict_proba returns them.")
         return run
@@ -300,19 +306,6 @@ class Estimator(BaseEstimator):
     def _topic_path(self) -> TopicPathFolder | None:
         """The topic path that the model belongs to, if any."""
         return None
-
-    def _provenance(self) -> Provenance:
-        """How the model was trained, as a run folder says it."""
-        from sparsetopics.runs.run import option_record
-
-        batches = None if self.n_batches is None else int(self.n_batches)  # may be numpy's
-        seed = getattr(self, "_seed", self.random_state)  # of the last fit, unless it was loaded
-        return {
-            "corpus": self._facts,
-            "options": {**option_record(self._options_of_fit()), "batches": batches},
-            "seed": int(seed) if isinstance(seed, Integral) else None,
-            **self._kept,
-        }
 
     @abstractmethod
     def _set_arrays(self) -> None:
@@ -325,7 +318,7 @@ class Estimator(BaseEstimator):
     def _statistics(self) -> AnyLearned:
         """What learning continues from; OptionError if there is nothing."""
         learned: AnyLearned | None = getattr(self, "_learned", None)
-        seen, goes_on = self._kept.get("seen"), MODELS[self._model_name].goes_on
+        seen, goes_on = self._fitted.settings.get("seen"), MODELS[self._model_name].goes_on
         if seen is not None and goes_on is not None:
             learned = imported(goes_on)(self.model_, seen)
         if learned is None:
@@ -334,11 +327,6 @@ class Estimator(BaseEstimator):
             hint = "A run folder of a mixture, a topic path or an earlier release lacks them."
             refuse(type(self).__name__, problem, hint)
         return learned
-
-    @property
-    def _words(self) -> Vocabulary | None:
-        """The fitted words; None for mixtures of vectors, which have none."""
-        return getattr(self, "vocabulary_", None)
 
     @property
     def _n_threads(self) -> int:
@@ -368,10 +356,9 @@ class Estimator(BaseEstimator):
     def _more_rows(self, X: Data, text: str | None = None) -> AnyCorpus:
         """Rows with the fitted columns; raises ShapeError or VocabularyError for other columns, and
         UnfittedError before ``fit``."""
-        self._check_fitted()
+        words, X = self._run().vocabulary, self._texts_of(X, text)
         names: Names | None = getattr(self, "feature_names_in_", None)
-        X = self._texts_of(X, text)
-        return more_rows(X, type(self).__name__, self.n_features_in_, names, self._words)
+        return more_rows(X, type(self).__name__, self.n_features_in_, names, words)
 
     def _documents_of(self, X: Data) -> Corpus:
         """``_more_rows``, of words."""
@@ -384,9 +371,9 @@ class Estimator(BaseEstimator):
         text = text or getattr(self, "_text", None)
         return column_of_texts(X, text) if text is not None and column_names_of(X) else X
 
-    def _remember(self, X: Data, text: str | None, seed: int | None) -> None:
-        """Set the names of the fitted columns, and keep the column of texts and the seed."""
-        self._text, self._seed = text, seed
+    def _remember(self, X: Data, text: str | None) -> None:
+        """Set the names of the fitted columns, and keep the column of texts."""
+        self._text = text
         # Only an estimator that was fitted with a data frame may have this attribute.
         self.__dict__.pop("feature_names_in_", None)
         names = None if text is not None else feature_names_of(X)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparsetopics.answers.edit_records import Edits
     from sparsetopics.answers.namers import Namer
     from sparsetopics.corpora.corpus import Corpus
-    from sparsetopics.runs.run import AnyRun, TopicRun
+    from sparsetopics.runs.run import AnyRun
 
 
 @dataclass(repr=False, eq=False)
@@ -99,7 +99,7 @@ class EditableTopics(FittedEstimator):
         """
         from sparsetopics.answers.updating import updated
 
-        found = updated(self._topic_run(), corpus, "the corpus", workers=self._n_threads)
+        found = updated(self._run_of_topics(), corpus, "the corpus", workers=self._n_threads)
         return self._with(found.run)
 
     def changes(self, later: Self, corpus: Corpus | None = None) -> list[Change]:
@@ -108,29 +108,22 @@ class EditableTopics(FittedEstimator):
         from sparsetopics.answers.changes import changes
         from sparsetopics.answers.new_documents import new_documents
 
-        run, workers = self._topic_run(), self._n_threads
+        run, workers = self._run_of_topics(), self._n_threads
         new = None if corpus is None else new_documents(run, corpus, "the corpus", workers)
-        return changes(run, later._topic_run(), new)
+        return changes(run, later._run_of_topics(), new)
 
     def _edited(self, edits: Edits, corpus: Data | None = None) -> Self:
         from sparsetopics.answers.editing import edited
 
-        run = self._topic_run()
+        run = self._run_of_topics()
         documents = None if corpus is None else self._documents_of(corpus)
         edits = edits.by_ids(run)
         return self._with(edited(run, edits, documents, self._n_threads, RunHooks()))
-
-    def _topic_run(self) -> TopicRun:
-        from sparsetopics.model.topic_posterior import TopicPosterior
-
-        run = self._run().of(TopicPosterior)
-        assert run is not None, "LDA and HDP have topics"
-        return run
 
     def _with(self, run: AnyRun) -> Self:
         """A copy of this estimator with the topics of a run."""
         n_topics = run.model.n_topics
         sparsity = self.sparsity and min(self.sparsity, n_topics)
         new = copy(self).set_params(n_components=n_topics, sparsity=sparsity)
-        new._set_run(run)
+        new._set_run(run, run.trace)
         return new

@@ -59,10 +59,10 @@ class FittedEstimator(Estimator):
     @property
     def topic_ids_(self) -> list[str]:
         """The id of each topic or component; components of vectors have no such attribute."""
-        self._check_fitted()
-        if self._words is None:
+        run = self._run()
+        if run.vocabulary is None:
             raise AttributeError("components of vectors have no ids")
-        return [topic.id for topic in self._run_of_words().topics]
+        return [topic.id for topic in run.topics]
 
     def topics(
         self,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Generic, NamedTuple
 
 import numpy as np
 
@@ -25,25 +24,10 @@ from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Parameters, elbo
 from sparsetopics.inference.training import Start
 from sparsetopics.model.allocations.hdp import HDPAllocation
-from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
-from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo
-from sparsetopics.model.statistics import (
-    AnyComponents,
-    B,
-    BatchSums,
-    C,
-    DocumentLengths,
-    DocumentTerms,
-    P,
-    Statistics,
-    T,
-    Terms,
-    scaled,
-)
+from sparsetopics.model.statistics import B, C, DocumentLengths, P, Statistics, T, scaled
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
@@ -52,24 +36,13 @@ from sparsetopics.runs.consensus import Member, consensus_of, each_run, seeds_of
 from sparsetopics.runs.data import divided, source_of
 from sparsetopics.runs.guidance import lists_for, tell_of
 from sparsetopics.runs.plan import lowered, with_validation
-from sparsetopics.runs.run_files import SeenDocuments
-from sparsetopics.runs.seen_documents import lengths_of, seen_in, terms_of
+from sparsetopics.runs.seen_documents import AnyLearned, Learned, seen_in
 from sparsetopics.runs.session import Trained, run_session, workshop
 from sparsetopics.runs.topic_path import RungScorer, keep_no_model
 
 VISITS = 5  # of each new document, by the memoized learner
 
 
-class Learned(NamedTuple, Generic[C, P, T]):
-    """What ``partial_fit`` continues from."""
-
-    statistics: Statistics[C, T]  # of all data seen so far
-    prior: Parameters[C, P, T]
-    n_steps: int  # made by the stochastic learner
-    is_start: bool = False  # no data were seen: the statistics are those of seeds
-
-
-AnyLearned = Learned[AnyComponents, BatchSums, Terms]  # only the options say of which model
 # Takes what was learned, new data, where to compute and where to keep summaries of batches.
 TakesMore = Callable[[AnyLearned, Source[StoredBatch], TrainingOptions, Executor, Memo], AnyLearned]
 
@@ -135,24 +108,8 @@ def learn(
 def learned_of(found: Trained, options: TrainingOptions) -> AnyLearned | None:
     """What ``partial_fit`` of a mixture goes on from. None for topics, whose model has it, and if
     the learner does not pass it on."""
-    if options.learner_kind.passes_on and options.model_kind.of_items:
-        return Learned(*found.end, n_steps=found.n_steps)
-    return None
-
-
-def learned_in(
-    model: TopicPosterior, seen: SeenDocuments
-) -> Learned[WordCounts, PairCounts, DocumentTerms]:
-    """What a model was learned from, as far as learning goes on from it.
-
-    An estimator that was loaded has nothing else, so one that was fitted uses nothing else.
-    """
-    allocation: LDAAllocation | HDPAllocation = LDAAllocation(model.doc_concentration)
-    if model.sticks is not None:
-        allocation = HDPAllocation(model.sticks, lengths_of(seen))
-    words = Words(model.n_words, model.word_concentration)
-    statistics = Statistics(WordCounts(model.exact_counts.T.copy()), terms_of(seen))
-    return Learned(statistics, Parameters(allocation, words), seen.n_steps)
+    is_needed = options.learner_kind.passes_on and options.model_kind.of_items
+    return found.learned if is_needed else None
 
 
 def taking_more(options: TrainingOptions) -> TakesMore:
@@ -187,7 +144,7 @@ def learn_more(
     source = source_of(corpus, options, 1, rng, coordinates=coordinates)
     if before is None:
         start, prior = imported(MODELS[options.model].begin)(source, options, rng, None)
-        before = Learned(start, prior, n_steps=0, is_start=True)
+        before = Learned(start, prior, is_start=True)
     with workshop(n_jobs) as (executor, scratch):
         learned = take_more(before, source, options, executor, Memo(scratch))
         current = learned.prior.with_components(learned.statistics.components)
@@ -197,8 +154,7 @@ def learn_more(
     if options.learner_kind.knows_all:  # the bound needs the statistics of all data seen
         entry["elbo_per_token"] = elbo(learned.statistics, current) / terms.n_tokens
     trace: list[LapEntry] = [{"lap": 0, **entry} if before.is_start else entry]
-    kept = seen_in(learned.statistics, learned.prior.allocation, learned.n_steps)
-    return Trained(model, trace, (), kept, learned[:2], learned.n_steps)
+    return Trained(model, trace, (), seen_in(learned), learned)
 
 
 def memoize_more(

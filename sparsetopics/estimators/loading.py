@@ -48,7 +48,7 @@ def load(path: str | Path) -> AnyEstimator:
     estimator = _class_of(run.model, run.path)()
     arguments, known = _arguments(run), estimator.get_params()
     estimator.set_params(**{name: arguments[name] for name in arguments if name in known})
-    estimator._set_run(run)
+    estimator._set_run(run, run.trace)
     return estimator
 
 

@@ -17,14 +17,13 @@ from sparsetopics.estimators.topics import LDA, TopicEstimator
 from sparsetopics.options import table
 from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder, TopicTree, write_topic_path
 
 if TYPE_CHECKING:
-    from sparsetopics.answers.topic_names import GivenNames
+    from sparsetopics.inference.course import Model
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun
-    from sparsetopics.runs.run_files import KeptEntries, Provenance
+    from sparsetopics.runs.run_files import Nested
     from sparsetopics.runs.session import Trained
 
 
@@ -79,8 +78,9 @@ class TopicPath(TopicEstimator):
     models_: dict[int, TopicPosterior] = field(init=False)
 
     def _set_trained(
-        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus
+        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus, seed: int | None
     ) -> None:
+        from sparsetopics.runs.data import facts_of
         from sparsetopics.runs.topic_path import described_path
 
         assert isinstance(corpus, Corpus), "topics are over words"
@@ -91,10 +91,14 @@ class TopicPath(TopicEstimator):
         self.to_read_: int | None = self.scores_.to_read
         low, high = self.scores_.as_good_from, self.scores_.as_good_to
         self.as_good_ = None if low is None or high is None else (low, high)
+        facts, lists = facts_of(corpus), found.kept.get("guide")
+        found = found._replace(kept={"guide": lists} if lists else {})
+        self._runs: dict[int, AnyRun] = {}
+        for rung in found.rungs:  # with the laps until it was reached
+            own = found._replace(model=models[rung.n_topics], trace=found.trace[: rung.laps])
+            self._runs[rung.n_topics] = self._made(own, facts, corpus.vocabulary, seed)
         chosen = self.recommended_ or self.rungs_[len(self.rungs_) // 2]
-        lists = found.kept.get("guide")
-        kept: KeptEntries = {"guide": lists} if lists else {}
-        super()._set_trained(found._replace(model=models[chosen], kept=kept), models, corpus)
+        self._set_run(self._runs[chosen], found.trace)
 
     def partial_fit(
         self, X: Data, y: ArrayLike | None = None, *, text: str | None = None
@@ -116,36 +120,28 @@ class TopicPath(TopicEstimator):
         own = {name: value for name, value in self.get_params().items() if name in _OF_LDA}
         sparsity = None if self.sparsity is None else min(self.sparsity, number)
         model = LDA(**own | {"n_components": number, "sparsity": sparsity})
-        model._seed, model._text = self._seed, self._text
-        trace = self._trace_of(number)
-        model._set_model(self.models_[number], trace, self._facts, self.vocabulary_, self._kept)
+        model._text, run = self._text, self._runs[number]
+        options = model._recorded_options(run.model)
+        run = replace(run, settings={**run.settings, "options": options})
+        model._set_run(run, run.trace)
         return model
 
     def _save_to(self, scratch: Path) -> None:
         from sparsetopics.runs.run import NO_THEMES, save_run
 
-        for number, model in self.models_.items():
-            run = scratch / str(number)
-            run.mkdir()
-            facts: Provenance = {**self._provenance_of(number), "themes": NO_THEMES}
-            save_run(run, model, self.vocabulary_, facts, self._trace_of(number))
+        for number, run in self._runs.items():
+            folder = scratch / str(number)
+            folder.mkdir()
+            save_run(folder, replace(run, settings={**run.settings, "themes": NO_THEMES}))
         write_topic_path(scratch, self.scores_, self.tree_)
 
-    def _provenance_of(self, number: int) -> Provenance:
-        """How the model of a rung was trained."""
+    def _recorded_options(self, model: Model) -> Nested:
         from sparsetopics.runs.topic_path import rung_record
 
-        own = super()._provenance()
         first, *lower = self.rungs_
         options = replace(self._options_of_fit(), n_topics=first, lower_rungs=tuple(lower))
-        record = rung_record(options, number, self.validation_share)
-        return {**own, "options": {**own["options"], **record}}
-
-    def _provenance(self) -> Provenance:
-        return self._provenance_of(self.n_components_)
-
-    def _run(self, names: GivenNames | None = None) -> AnyRun:
-        return replace(super()._run(names), trace=self._trace_of(self.n_components_))
+        own = rung_record(options, model.n_topics, self.validation_share)
+        return {**super()._recorded_options(model), **own}
 
     def _topic_path(self) -> TopicPathFolder:
         return TopicPathFolder(Path(type(self).__name__), self.scores_, self.tree_)
@@ -160,11 +156,6 @@ class TopicPath(TopicEstimator):
         rungs = rungs_of(ends if self.rungs is None else {"rungs": tuple(self.rungs)})
         options = replace(super().training_options(), n_topics=rungs[0])
         return replace(options, lower_rungs=rungs[1:])
-
-    def _trace_of(self, number: int) -> list[LapEntry]:
-        """The laps until a rung was reached."""
-        laps = next(rung.laps for rung in self.scores_.rungs if rung.n_topics == number)
-        return self.trace_[:laps]
 
 
 _OF_LDA = LDA().get_params().keys() - {"max_iter"}

@@ -117,7 +117,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
 
     def _set_arrays(self) -> None:
         self.components_: FloatArray = self.model_.topic_word_weights
-        self.n_docs_: int = self._facts["n_documents"]
+        self.n_docs_: int = self._fitted.settings["corpus"]["n_documents"]
 
 
 @dataclass(repr=False, eq=False)
@@ -249,8 +249,7 @@ class HDP(TopicEstimator, EditableTopics):
 
     @property
     def scores_(self) -> Scores | None:
-        self._check_fitted()
-        return self._kept.get("number_of_topics")
+        return self._run().settings.get("number_of_topics")
 
     @property
     def as_good_(self) -> tuple[int, int] | None:

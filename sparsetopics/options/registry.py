@@ -102,7 +102,7 @@ TOPICS = partial(
     lap_score="sparsetopics.runs.data:completion_score",
     score="sparsetopics.evaluation.scoring.topic_scores:score_topics",
     subject="sparsetopics.evaluation.report.model_subjects:topic_subject",
-    goes_on="sparsetopics.estimators.learning:learned_in",
+    goes_on="sparsetopics.runs.seen_documents:learned_in",
     options=OF_TOPICS,
 )
 MIXTURE = partial(

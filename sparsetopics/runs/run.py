@@ -170,36 +170,33 @@ def knowing(run: TopicRun, corpus: Corpus, where: str) -> TopicRun:
     return replace(run.with_topics(run.topics), model=model, vocabulary=corpus.vocabulary)
 
 
-def save_run(
-    folder: Path, model: Model, vocabulary: Vocabulary | None, provenance: Provenance, trace: Trace
-) -> None:
+def save_run(folder: Path, run: AnyRun) -> None:
     """Write a run into ``folder``, which exists and is staged by the caller.
 
-    ``vocabulary`` is that of the documents, None for vectors. Sizes, hyperparameters, the
-    fingerprint of the words, versions and ids of topics that have none are added to ``provenance``.
-    Equal models give equal bytes in ``model.safetensors``. The tree of topics is written too. With
-    ``NO_THEMES`` in ``provenance`` it is not, and is made when it is wanted.
+    The fingerprint of the words, the present versions and ids of topics that have none are added to
+    the settings. Equal models give equal bytes in ``model.safetensors``. The tree of topics is
+    written too. With ``NO_THEMES`` in the settings it is not, and is made when it is wanted.
     """
-    stored = model.stored()
-    facts: Provenance = {**provenance}
+    model, stored, facts = run.model, run.model.stored(), run.settings.copy()
     merges = facts.pop("themes", None)
-    if vocabulary is not None:
-        vocabulary.save(folder)
-        fingerprint = {"vocabulary_fingerprint": vocabulary.fingerprint}
+    if run.vocabulary is not None:
+        run.vocabulary.save(folder)
+        fingerprint = {"vocabulary_fingerprint": run.vocabulary.fingerprint}
         stored = stored._replace(settings={**stored.settings, **fingerprint})
-        topics = facts["topics"] = facts.get("topics") or first_identities(model)
+        facts["topics"] = run.topics
         if isinstance(model, TopicPosterior) and model.n_topics > 1 and merges != NO_THEMES:
-            lists = [] if merges else look_up(facts.get("guide", ()), vocabulary)
-            run_files.write_themes(
-                folder, topics, merges or tree_of(model, with_topics(lists, model))
-            )
-    run_files.write_run(folder, stored, facts, trace)
+            run_files.write_themes(folder, run.topics, run.themes())
+    run_files.write_run(folder, stored, facts, run.trace)
 
 
 def run_in_memory(
     name: str, model: Model, vocabulary: Vocabulary | None, provenance: Provenance, trace: Trace
 ) -> AnyRun:
-    """Return the run that ``load_run`` would read after ``save_run``; ``name`` is its path."""
+    """Return what was trained as the run that ``load_run`` would read after ``save_run``.
+
+    ``name`` is its path, and ``vocabulary`` that of the documents, None for vectors. Sizes,
+    hyperparameters and versions are added to ``provenance``.
+    """
     settings = decoded(
         run_files.run_record(model.stored(), provenance), run_files.RunSettings, name, DAMAGE
     )

@@ -8,40 +8,74 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Generic, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
+from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.topics import falling
-from sparsetopics.model.allocations.allocation import Allocation
 from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import (
+    AnyComponents,
+    BatchSums,
     C,
     DocumentLengths,
     DocumentTerms,
+    P,
     Statistics,
     T,
+    Terms,
     check_terms,
 )
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.runs.run_files import DAMAGE, KeptEntries, SeenDocuments
 
 SUMS = DocumentTerms._fields[2:]
 
 
-def seen_in(statistics: Statistics[C, T], allocation: Allocation[T], n_steps: int) -> KeptEntries:
-    """The entry ``seen`` of a run of topics; nothing for components of a mixture.
+class Learned(NamedTuple, Generic[C, P, T]):
+    """What a model is made from, and what ``partial_fit`` continues from."""
 
-    ``statistics`` and ``allocation`` are those that the model is made from.
-    """
-    components, terms = statistics
+    statistics: Statistics[C, T]  # of all data seen so far
+    prior: Parameters[C, P, T]
+    n_steps: int = 0  # made by the stochastic learner, or as many visits of batches
+    is_start: bool = False  # no data were seen: the statistics are those of seeds
+
+
+AnyLearned = Learned[AnyComponents, BatchSums, Terms]  # only the options say of which model
+
+
+def seen_in(learned: AnyLearned) -> KeptEntries:
+    """The entry ``seen`` of a run of topics; nothing for components of a mixture."""
+    (components, terms), allocation = learned.statistics, learned.prior.allocation
     if not isinstance(terms, DocumentTerms):
         return {}
     ordered = terms.with_topics(terms.by_topic[:, falling(components.sizes)])
-    seen = SeenDocuments(float(terms.n_docs), float(terms.n_tokens), n_steps, _sums_of(ordered))
+    n_docs, n_tokens = float(terms.n_docs), float(terms.n_tokens)
+    seen = SeenDocuments(n_docs, n_tokens, learned.n_steps, _sums_of(ordered))
     if isinstance(allocation, HDPAllocation) and allocation.lengths is not None:
-        tokens, n_docs = (tuple(each.tolist()) for each in allocation.lengths)
-        seen.lengths = tokens, n_docs
+        tokens, documents = (tuple(each.tolist()) for each in allocation.lengths)
+        seen.lengths = tokens, documents
     return {"seen": seen}
+
+
+def learned_in(
+    model: TopicPosterior, seen: SeenDocuments
+) -> Learned[WordCounts, PairCounts, DocumentTerms]:
+    """What a model was learned from, as far as learning goes on from it.
+
+    An estimator that was loaded has nothing else, so one that was fitted uses nothing else.
+    """
+    allocation: LDAAllocation | HDPAllocation = LDAAllocation(model.doc_concentration)
+    if model.sticks is not None:
+        allocation = HDPAllocation(model.sticks, lengths_of(seen))
+    words = Words(model.n_words, model.word_concentration)
+    statistics = Statistics(WordCounts(model.exact_counts.T.copy()), terms_of(seen))
+    return Learned(statistics, Parameters(allocation, words), seen.n_steps)
 
 
 def joined_seen(seen: SeenDocuments, parents: Sequence[Sequence[int]]) -> SeenDocuments:

@@ -17,10 +17,10 @@ from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.course import Hooks, Kept, Model
-from sparsetopics.inference.local_step import LocalSteps, Parameters
+from sparsetopics.inference.local_step import LocalSteps
 from sparsetopics.inference.training import Start, train
 from sparsetopics.inference.training_state import LapInfo
-from sparsetopics.model.statistics import AnyComponents, BatchSums, Statistics, Terms
+from sparsetopics.model.statistics import AnyComponents, BatchSums, Terms
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.training import MoveOptions, TopicPrior, TrainingOptions
@@ -32,12 +32,11 @@ from sparsetopics.runs.guidance import GuideList, guidance_of, warn_of_lost, wit
 from sparsetopics.runs.measured_scores import themed_scores
 from sparsetopics.runs.run import tree_of
 from sparsetopics.runs.run_files import KeptEntries
-from sparsetopics.runs.seen_documents import seen_in
+from sparsetopics.runs.seen_documents import AnyLearned, Learned, seen_in
 from sparsetopics.runs.topic_path import KeepRung, RungRecorder, RungScorer, keep_no_model
 from sparsetopics.runs.topics_in_documents import few_documents, likeness_of_halves
 
 Steps = LocalSteps[AnyComponents, BatchSums, Terms, StoredBatch]
-End = tuple[Statistics[AnyComponents, Terms], Parameters[AnyComponents, BatchSums, Terms]]
 
 
 class Trained(NamedTuple):
@@ -47,8 +46,7 @@ class Trained(NamedTuple):
     trace: list[LapEntry]  # one entry per lap
     rungs: Sequence[Rung]
     kept: KeptEntries  # what the run keeps beside the model
-    end: End  # what the model was made from
-    n_steps: int  # visits of batches
+    learned: AnyLearned
 
 
 def warm_options(model: TopicPosterior, options: TrainingOptions, laps: int) -> TrainingOptions:
@@ -110,10 +108,11 @@ def run_session(
         trace.append(info.entry() | ({HELDOUT_SCORE: found} if is_scored else {}))
         hooks.on_lap(trace[-1])
 
-    ends: list[tuple[*End, Kept]] = []
+    ends: list[tuple[AnyLearned, Kept]] = []
     told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
-        on_lap, hooks.on_documents, hooks.on_writing, hooks.say, lambda *end: ends.append(end)
-    )
+        on_lap, hooks.on_documents, hooks.on_writing, hooks.say,
+        lambda statistics, prior, kept: ends.append((Learned(statistics, prior), kept)),
+    )  # fmt: skip
     try:
         model = train(
             data.source, options, scratch, executor, rng,
@@ -124,14 +123,14 @@ def run_session(
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
     lists = with_topics(lists, model)
-    statistics, parameters, kept_of = ends.pop()
-    n_steps = len(trace) * data.whole.n_batches
-    kept = seen_in(statistics, parameters.allocation, n_steps)
+    learned, kept_of = ends.pop()
+    learned = learned._replace(n_steps=len(trace) * data.whole.n_batches)
+    kept, components = seen_in(learned), learned.statistics.components
     has_topics = "seen" in kept and not options.is_topic_path
-    if has_topics and (few := few_documents(data, statistics.components.sizes, kept_of)):
+    if has_topics and (few := few_documents(data, components.sizes, kept_of)):
         kept["few_documents"] = few
-    if has_topics and isinstance(statistics.components, WordCounts):
-        table, n_batches = statistics.components.table, data.whole.n_batches
+    if has_topics and isinstance(components, WordCounts):
+        table, n_batches = components.table, data.whole.n_batches
         if alike := likeness_of_halves(table, n_batches, kept_of):
             kept["likeness_of_halves"] = alike
         warn_of_lost(lists, hooks.warn)
@@ -145,4 +144,4 @@ def run_session(
             read = map(data.whole.read, range(data.whole.n_batches))
             documents = (batch for batch in read if isinstance(batch, DocumentBatch))
             kept["number_of_topics"] = themed_scores(scores, model, kept["themes"], documents)
-    return Trained(model, trace, rungs, kept, (statistics, parameters), n_steps)
+    return Trained(model, trace, rungs, kept, learned)

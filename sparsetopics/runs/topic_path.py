@@ -31,7 +31,7 @@ from sparsetopics.runs.checkpoint_format import Rung
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.measured_scores import path_scores, rung_to_read, shares_of_gain
 from sparsetopics.runs.plan import RunPlan
-from sparsetopics.runs.run import NO_THEMES, load_run, option_record, save_run
+from sparsetopics.runs.run import NO_THEMES, load_run, option_record, run_in_memory, save_run
 from sparsetopics.runs.run_files import STATE_DAMAGE, Nested, Provenance
 from sparsetopics.runs.topic_path_files import (
     RungScore,
@@ -256,7 +256,7 @@ class RungWriter:
         facts: Provenance = {**self.provenance, "options": options, "themes": NO_THEMES}
         if self.plan.options.guide:
             facts["guide"] = self.plan.options.guide
-        save_run(run, model, self.documents.vocabulary, facts, trace)
+        save_run(run, run_in_memory("", model, self.documents.vocabulary, facts, trace))
         sync_tree(run)
 
     def write(self, result: Path, scores: Scores) -> None:

@@ -39,6 +39,7 @@ from sparsetopics.runs.run import (
     load_run,
     option_record,
     refuse_run,
+    run_in_memory,
     save_run,
 )
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
@@ -181,7 +182,7 @@ def finish_training(
             words = task.corpus.vocabulary if isinstance(task.corpus, Corpus) else None
             if task.before is not None and words is not None:
                 facts["topics"] = task.before.carried(model)
-            save_run(result, model, words, facts, trace)
+            save_run(result, run_in_memory("", model, words, facts, trace))
         write_config(result / CONFIG_FILE, plan)
 
     folder.publish(write, plan.rung_names)

@@ -19,7 +19,7 @@ from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.document_step import topic_proportions
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 
 OTHERS = ("gensim", "pyldavis", "datamapplot", "names")
@@ -214,7 +214,10 @@ def test_a_word_that_would_break_lines_is_refused(tmp_path, model, vocabulary, t
     words = ("two\nlines", *vocabulary.words[1:])
     odd = Vocabulary(words, vocabulary.document_frequency, vocabulary.term_frequency)
     (run := tmp_path / "run").mkdir()
-    save_run(run, model, odd, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, [])
+    save_run(
+        run,
+        run_in_memory("run", model, odd, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, []),
+    )
 
     with pytest.raises(OutputError, match=r"found 'two\\nlines'.*Export to parquet"):
         export_run(run, target, tmp_path / "out")
@@ -242,7 +245,12 @@ def risky_run(tmp_path, model, vocabulary):
     words = (*FORMULAS, 'a"=b', *vocabulary.words[len(FORMULAS) + 1 :])
     risky = Vocabulary(words, vocabulary.document_frequency, vocabulary.term_frequency)
     (run := tmp_path / "run").mkdir()
-    save_run(run, model, risky, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, [])
+    save_run(
+        run,
+        run_in_memory(
+            "run", model, risky, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, []
+        ),
+    )
     return run
 
 

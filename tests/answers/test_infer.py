@@ -285,7 +285,12 @@ def test_texts_are_cut_as_those_of_the_training(tmp_path, model, vocabulary):
     settings = TokenizerOptions(token_pattern=r"[a-z]+", lowercase=False).settings()
     words = Vocabulary(vocabulary.words, *[vocabulary.term_frequency] * 2, settings)
     (folder := tmp_path / "own").mkdir()
-    save_run(folder, model, words, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, [])
+    save_run(
+        folder,
+        run_in_memory(
+            "run", model, words, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, []
+        ),
+    )
 
     said = json.loads(run("infer", folder, "--text", "wordaaWORDAA wordab", "--json").stdout)
 
@@ -298,7 +303,12 @@ def test_a_function_that_cut_the_words_must_be_named(tmp_path, monkeypatch, mode
     settings = TokenizerOptions(function="commas:cut", lowercase=False).settings()
     words = Vocabulary(vocabulary.words, *[vocabulary.term_frequency] * 2, settings)
     (folder := tmp_path / "own").mkdir()
-    save_run(folder, model, words, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, [])
+    save_run(
+        folder,
+        run_in_memory(
+            "run", model, words, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, []
+        ),
+    )
     command = (folder, "--text", "wordaa,wordab,word aa")
 
     assert "Pass --tokenizer commas:cut." in fail(*command)

@@ -16,7 +16,7 @@ import sparsetopics
 from sparsetopics.answers import record_batches
 from sparsetopics.base.errors import OptionError, RunError, SourceError, VocabularyError
 from sparsetopics.cli.main import main
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 
 N_TEXTS = 40
 SETTINGS = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": {}, "seed": 8}
@@ -233,7 +233,7 @@ def test_datasets_do_not_take_the_results_of_another_run_from_their_cache(
     before = hash_of(sparsetopics.infer_batches(run_folder))
 
     assert hash_of(sparsetopics.infer_batches(run_folder)) == before
-    save_run(run_folder, turned(model), vocabulary, SETTINGS, [])
+    save_run(run_folder, run_in_memory("run", turned(model), vocabulary, SETTINGS, []))
     assert hash_of(sparsetopics.infer_batches(run_folder)) != before
 
 
@@ -307,7 +307,7 @@ def test_threads_that_begin_together_read_a_run_once(run_folder, table, monkeypa
 def test_a_run_that_was_replaced_is_not_used(run_folder, table, model, vocabulary):
     answer = sparsetopics.infer_batches(run_folder, text="body")
     before = answer(table)
-    save_run(run_folder, turned(model), vocabulary, SETTINGS, [])
+    save_run(run_folder, run_in_memory("run", turned(model), vocabulary, SETTINGS, []))
 
     assert answer(table) == before  # this process holds the run
     assert sparsetopics.infer_batches(run_folder, text="body")(table) != before

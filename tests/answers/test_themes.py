@@ -15,7 +15,7 @@ from sparsetopics.answers.topic_names import labels_of, topic_rows, with_names
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from worlds.hdp_worlds import draw_sticks
 
 N_TOPICS, N_WORDS, ETA = 24, 60, 0.1
@@ -43,7 +43,12 @@ def written(folder, model, topics=()):
     """The run of a model, after its folder was written and read."""
     folder.mkdir(exist_ok=True)
     facts = {"corpus": {"n_documents": 60}, "seed": 7}
-    save_run(folder, model, WORDS, facts | ({"topics": tuple(topics)} if topics else {}), [])
+    save_run(
+        folder,
+        run_in_memory(
+            "run", model, WORDS, facts | ({"topics": tuple(topics)} if topics else {}), []
+        ),
+    )
     return load_run(folder, TopicPosterior)
 
 

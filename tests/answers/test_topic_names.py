@@ -23,7 +23,7 @@ from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import relevant_words
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from sparsetopics.runs.topic_identity import TopicIdentity
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -232,7 +232,10 @@ def test_any_words_make_a_file_that_can_be_read(tmp_path):
     (tmp_path / "run").mkdir()
     model = TopicPosterior("lda", rows, np.full(5, 0.5), 0.1)
     settings = {"corpus": {"n_documents": 3}, "options": {}}
-    save_run(tmp_path / "run", model, Vocabulary(words, frequencies, frequencies), settings, [])
+    save_run(
+        tmp_path / "run",
+        run_in_memory("run", model, Vocabulary(words, frequencies, frequencies), settings, []),
+    )
 
     export_run(tmp_path / "run", "names", tmp_path / "names.toml")
 

@@ -151,7 +151,7 @@ def test_held_out_scores_have_the_columns_that_they_had():
 
 def test_a_run_without_a_fingerprint_and_a_matrix_say_nothing(world, tmp_path):
     model = load("run")
-    model._facts.pop("fingerprint")
+    model._run().settings["corpus"].pop("fingerprint")
     model.save(tmp_path / "old")
     np.save(tmp_path / "m.npy", model.components_)
 

@@ -18,7 +18,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from sparsetopics.runs.run_files import vocabulary_of
 
 EVALUATE_KEYS = [
@@ -121,7 +121,7 @@ def test_topics_without_tokens_are_left_out_of_the_table(tmp_path, model, vocabu
     more = TopicPosterior("lda", posterior, concentration, model.word_concentration)
     (tmp_path / "more").mkdir()
     settings = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": {}, "seed": 7}
-    save_run(tmp_path / "more", more, vocabulary, settings, [])
+    save_run(tmp_path / "more", run_in_memory("run", more, vocabulary, settings, []))
 
     _, *lines, last = succeed("topics", tmp_path / "more").splitlines()
 
@@ -135,7 +135,7 @@ def test_a_table_without_topics_in_use_has_its_head(tmp_path, model, vocabulary)
     few = replace(model, topic_word_posterior=posterior)  # less than a token for each topic
     (tmp_path / "few").mkdir()
     settings = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": {}, "seed": 7}
-    save_run(tmp_path / "few", few, vocabulary, settings, [])
+    save_run(tmp_path / "few", run_in_memory("run", few, vocabulary, settings, []))
 
     head, last = succeed("topics", tmp_path / "few").splitlines()
 

@@ -30,7 +30,7 @@ from sparsetopics.corpora.store import parquet_files, shards
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.validate import validate
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import save_run
+from sparsetopics.runs.run import run_in_memory, save_run
 
 N_DOCS = 4_000
 MOST_MEMORY = 600_000_000  # bytes of a process
@@ -123,7 +123,7 @@ def outcomes(tmp_path_factory):
     vocabulary = Corpus.open(whole).vocabulary
     facts = {"n_documents": N_DOCS, "fingerprint": vocabulary.fingerprint}
     settings = {"corpus": facts, "options": {}, "seed": 7}
-    save_run(folder / "run", model, vocabulary, settings, [])
+    save_run(folder / "run", run_in_memory("run", model, vocabulary, settings, []))
     commands = {}
     for name, (command, stem, column, make_values, options) in FORGED.items():
         shutil.copytree(whole, folder / name)

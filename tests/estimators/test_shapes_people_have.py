@@ -379,7 +379,7 @@ def test_a_random_state_draws_the_seeds(tmp_path):
     assert mixture.sample(3)[0].shape == (3, 2)
     path = TopicPath(4, fewest=2, max_iter=2, random_state=np.random.RandomState(1)).fit(TEXTS)
     path.model().save(tmp_path / "rung")
-    assert load(tmp_path / "rung").random_state == path._seed
+    assert load(tmp_path / "rung").random_state == path._run().settings["seed"]
 
 
 @pytest.mark.parametrize(

@@ -115,13 +115,13 @@ def test_what_was_told_is_no_news_a_night_later(updated, corpora):
     """The same documents once more, under other ids: the theme that arrived is there again."""
     rows, first = corpora[1].to_csr(), corpora[0].n_docs
     again = Corpus.from_csr(sparse.vstack([rows, rows[first:]]), corpora[1].vocabulary.words)
-    assert updated._kept["told"]
+    assert updated._run().settings["told"]
 
     found = updated.changes(updated.update(again), again)
 
     was_told = [change for change in found if change.was_told]
     assert not any(change.is_news for change in was_told)
-    assert {change.lasting for change in was_told} <= {*updated._kept["told"]}
+    assert {change.lasting for change in was_told} <= {*updated._run().settings["told"]}
 
 
 def test_an_updated_model_is_updated_and_learns_on_after_a_folder(updated, corpora, tmp_path):

@@ -11,7 +11,7 @@ from sparsetopics import VectorCorpus
 from sparsetopics.corpora.projection import patch_basis
 from sparsetopics.evaluation.report import components as table
 from sparsetopics.evaluation.report.components import Column, component_table, example_items
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 
 Image = pytest.importorskip("PIL.Image", reason="pictures are read back with Pillow")
@@ -86,7 +86,9 @@ def patch_run(folder):
     corpus = {"path": "patches", "n_items": 400, "columns_fingerprint": "c"}
     corpus |= {"made": {"basis": "dct", "patches": 2}}
     folder.mkdir()
-    save_run(folder, model, None, {"corpus": corpus, "options": {}, "seed": 1}, [])
+    save_run(
+        folder, run_in_memory("run", model, None, {"corpus": corpus, "options": {}, "seed": 1}, [])
+    )
     return load_run(folder), values
 
 

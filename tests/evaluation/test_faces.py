@@ -31,7 +31,7 @@ from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.topic_scores import score_topics
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import PAGE_EXTENSIONS
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from worlds.heldout_documents import HeldoutDocuments
 from worlds.reported_changes import changes_of
@@ -74,7 +74,12 @@ def made_run(strings, folder):
     model = TopicPosterior("lda", 50 * topics, np.full(6, 0.5), 0.1)
     settings = {"corpus": {"n_documents": 96, "path": "x/news"}, "options": {}, "seed": 7}
     folder.mkdir()
-    save_run(folder, model, corpus.vocabulary, settings, [{"lap": 1, "elbo_per_token": -3.0}])
+    save_run(
+        folder,
+        run_in_memory(
+            "run", model, corpus.vocabulary, settings, [{"lap": 1, "elbo_per_token": -3.0}]
+        ),
+    )
     return corpus
 
 

@@ -97,7 +97,12 @@ def topics_page(strings, folder):
         "seed": 7,
     }
     folder.mkdir()
-    save_run(folder, model, corpus.vocabulary, settings, [{"lap": 1, "elbo_per_token": -3.0}])
+    save_run(
+        folder,
+        run_in_memory(
+            "run", model, corpus.vocabulary, settings, [{"lap": 1, "elbo_per_token": -3.0}]
+        ),
+    )
     subject = topic_subject(topics_of_run(load_run(folder)), corpus)
     subject = replace(subject, path=strings[2].replace("/", "-"))
     report = Report(strings[6], "Topic model", [subject], strings[3], strings[4], strings[5])

@@ -24,7 +24,7 @@ from sparsetopics.evaluation.report.topic_path import topic_path_section
 from sparsetopics.evaluation.report.topic_tree import themes_of_path, tree_of_path
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from sparsetopics.runs.topic_path_files import (
     RungScore,
     Scores,
@@ -91,7 +91,7 @@ def save_path(tmp_path, model, vocabulary):
         corpus = {"n_documents": 60, "fingerprint": "abc"}
         provenance = {"corpus": corpus, "options": {}, "seed": 7}
         trace = [{"lap": lap, "elbo_per_token": -4 + 0.1 * lap} for lap in (1, 2, 3)]
-        save_run(folder / "4", model, vocabulary, provenance, trace)
+        save_run(folder / "4", run_in_memory("run", model, vocabulary, provenance, trace))
         make_placeholder_runs(folder, [rung.n_topics for rung in (scores or scores_of()).rungs])
         write_topic_path(folder, scores or scores_of(), tree or tree_of())
         return folder
@@ -389,7 +389,9 @@ def test_a_page_of_200_topics_is_small(tmp_path):
     corpus = Corpus.from_csr(counts, words)
     (tmp_path / "path" / "200").mkdir(parents=True)
     settings = {"corpus": {"n_documents": 50, "fingerprint": "f"}, "options": {}, "seed": 0}
-    save_run(tmp_path / "path" / "200", model, corpus.vocabulary, settings, [])
+    save_run(
+        tmp_path / "path" / "200", run_in_memory("run", model, corpus.vocabulary, settings, [])
+    )
     make_placeholder_runs(tmp_path / "path", sizes)
     write_topic_path(tmp_path / "path", scores_of(sizes, 200), tree)
 

@@ -23,7 +23,7 @@ from sparsetopics.evaluation.report.topic_browser import STEPS
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.measures.relevance import relevance
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from sparsetopics.runs.run_files import vocabulary_of
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from worlds.vectors_on_disk import ingested
@@ -181,7 +181,10 @@ def save_run_of(folder, posterior, vocabulary):
     posterior = posterior[np.argsort(-posterior.sum(axis=1), kind="stable")]
     model = TopicPosterior("lda", posterior, np.full(len(posterior), 0.01), 0.1)
     settings = {"corpus": {"n_documents": 50, "fingerprint": "f"}, "options": {}, "seed": 0}
-    save_run(folder, model, vocabulary, settings, [{"lap": 1, "elbo_per_token": -8.0}])
+    save_run(
+        folder,
+        run_in_memory("run", model, vocabulary, settings, [{"lap": 1, "elbo_per_token": -8.0}]),
+    )
 
 
 def test_json_cannot_end_its_element():
@@ -262,7 +265,12 @@ def with_empty(model, n_empty):
 def save_model(folder, model, vocabulary, options):
     folder.mkdir()
     corpus = {"path": "there/news", "n_documents": 60, "n_tokens": 2400, "fingerprint": "abc"}
-    save_run(folder, model, vocabulary, {"corpus": corpus, "options": options, "seed": 7}, [])
+    save_run(
+        folder,
+        run_in_memory(
+            "run", model, vocabulary, {"corpus": corpus, "options": options, "seed": 7}, []
+        ),
+    )
     return folder
 
 

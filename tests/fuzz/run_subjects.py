@@ -47,7 +47,7 @@ from sparsetopics.runs.checkpoint_format import Kept
 from sparsetopics.runs.checkpoints import read_checkpoint
 from sparsetopics.runs.plan import RunPlan, read_plan
 from sparsetopics.runs.resume import resume_run
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from sparsetopics.runs.run_files import SeenDocuments
 from sparsetopics.runs.topic_identity import TopicIdentity, first_identities
 from sparsetopics.runs.topic_path_files import RungScore, Scores
@@ -99,7 +99,7 @@ def _topics(name: str, scratch: Path) -> Subject:
     named = TopicIdentity(first.id, "Owls & cats", WORDS[:3], "namers:name", (OTHER_ID,))
     settings["topics"] = (named, second)
     (scratch / "run").mkdir()
-    save_run(scratch / "run", model, VOCABULARY, settings, TRACE)
+    save_run(scratch / "run", run_in_memory("run", model, VOCABULARY, settings, TRACE))
     return _run(scratch / "run")
 
 
@@ -107,7 +107,10 @@ def _names(scratch: Path) -> Subject:
     """A file of names for a run that is there: by ids, by words and by number."""
     model = TopicPosterior("lda", TOPICS, np.array([0.2, 0.3]), 0.1)
     (scratch / "run").mkdir()
-    save_run(scratch / "run", model, VOCABULARY, {"corpus": {"n_documents": 4}}, TRACE)
+    save_run(
+        scratch / "run",
+        run_in_memory("run", model, VOCABULARY, {"corpus": {"n_documents": 4}}, TRACE),
+    )
     first, second = load_run(scratch / "run").topics
     words = ", ".join(f'"{word}"' for word in WORDS)
     text = f"""{first.id} = "Owls"\n{second.id} = {{name = "Cats", words = [{words}]}}

@@ -25,7 +25,7 @@ from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.likelihoods.multinomial import Multinomial
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from worlds.clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from worlds.document_mixtures import draw_documents, items_of, n_removed
 
@@ -140,7 +140,9 @@ def folder(tmp_path, model, words):
     run = tmp_path / "run"
     run.mkdir()
     settings = {"corpus": {"n_documents": 80}, "options": {}, "seed": 7}
-    save_run(run, model, words, settings, [{"lap": 1, "elbo_per_token": -2.5}])
+    save_run(
+        run, run_in_memory("run", model, words, settings, [{"lap": 1, "elbo_per_token": -2.5}])
+    )
     return run
 
 

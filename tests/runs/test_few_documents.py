@@ -205,12 +205,12 @@ def test_many_documents_are_no_mark():
 
 
 def values_of(model):
-    return [known and known.value for known in model._kept["few_documents"]]
+    return [known and known.value for known in model._run().settings["few_documents"]]
 
 
 def test_edits_keep_the_marks_of_the_other_topics(fitted, corpus):
     place = place_of_thread(fitted)
-    known = fitted._kept["few_documents"]
+    known = fitted._run().settings["few_documents"]
     others = [topic for topic in range(fitted.n_components_) if topic != place]
 
     of_others = fitted.merge(others[:2])
@@ -218,7 +218,7 @@ def test_edits_keep_the_marks_of_the_other_topics(fitted, corpus):
     again = fitted.split(others[-1], corpus, laps=2)
     divided = with_divided_topic(fitted._run(), place, np.full(len(WORDS) + 4, 0.5)).settings
 
-    told = of_others._kept["few_documents"]
+    told = of_others._run().settings["few_documents"]
     assert told[place_of_thread(of_others)] == known[place]
     assert told.count(None) == 1
     assert "dean" not in values_of(of_thread)
@@ -233,7 +233,7 @@ def test_nothing_is_known_where_earlier_documents_are_not_visited_again(fitted, 
     stochastic = LDA(3, learner="stochastic", max_iter=2).fit(corpus)
 
     for model in (more, stochastic):
-        assert "few_documents" not in model._kept
+        assert "few_documents" not in model._run().settings
         assert model.topics()["documents_with_half"].null_count == model.n_components_
 
 
@@ -272,4 +272,4 @@ def test_training_ends_well_if_fields_cannot_be_read_any_more(corpus, monkeypatc
     with pytest.warns(SparsetopicsWarning, match=r"not compared with labels.*there is no file"):
         model = LDA(3, max_iter=8, random_state=1).fit(corpus)
 
-    assert model._kept["few_documents"][place_of_thread(model)] == FewDocuments(2)
+    assert model._run().settings["few_documents"][place_of_thread(model)] == FewDocuments(2)

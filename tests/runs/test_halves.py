@@ -145,10 +145,10 @@ def test_a_run_has_an_entry_for_each_topic(kind, tmp_path, monkeypatch):
 def test_themes_that_stay_have_alike_halves():
     model = LDA(4, max_iter=8, random_state=0).fit(documents())
 
-    assert min(model._kept["likeness_of_halves"]) > 0.8
+    assert min(model._run().settings["likeness_of_halves"]) > 0.8
 
 
 def test_learners_that_keep_no_documents_say_nothing():
     model = LDA(3, learner="stochastic", max_iter=2).fit(documents())
 
-    assert "likeness_of_halves" not in model._kept
+    assert "likeness_of_halves" not in model._run().settings

@@ -17,7 +17,7 @@ from sparsetopics import (
 )
 from sparsetopics.base.errors import OutputError, ShapeError, UnfittedError
 from sparsetopics.cli.main import main
-from sparsetopics.runs.run import save_run
+from sparsetopics.runs.run import run_in_memory, save_run
 from sparsetopics.runs.train import option_record
 from worlds.document_mixtures import draw_documents
 
@@ -90,8 +90,8 @@ def test_a_run_of_lda_with_the_moves_of_an_earlier_version_is_read(tmp_path):
     options = {**option_record(fitted.training_options()), "moves": moves}
     trace = [{**entry, "regroups_proposed": 1, "regroups_accepted": 1} for entry in fitted.trace_]
     run.mkdir()
-    provenance = {"corpus": fitted._facts, "options": options, "seed": 0}
-    save_run(run, fitted.model_, fitted.vocabulary_, provenance, trace)
+    provenance = {"corpus": fitted._run().settings["corpus"], "options": options, "seed": 0}
+    save_run(run, run_in_memory("run", fitted.model_, fitted.vocabulary_, provenance, trace))
 
     loaded = sparsetopics.load(run)
     main(["report", str(run), "--out", str(page)], standalone_mode=False)

@@ -12,7 +12,7 @@ from sparsetopics.base.errors import RunError, VocabularyError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 
 CORPUS = {"n_documents": 60}
 
@@ -37,7 +37,10 @@ def test_a_saved_run_comes_back(run_folder, model, vocabulary):
 
 def test_a_run_without_a_smoothing_is_read_as_before(tmp_path, model, vocabulary):
     """Runs that were made before there was one."""
-    save_run(tmp_path, replace(model, smoothing=None), vocabulary, {"corpus": CORPUS}, [])
+    save_run(
+        tmp_path,
+        run_in_memory("run", replace(model, smoothing=None), vocabulary, {"corpus": CORPUS}, []),
+    )
 
     assert "smoothing" not in written_settings(tmp_path)
     found, posterior = load_run(tmp_path).model, model.topic_word_posterior
@@ -81,19 +84,25 @@ def test_an_lda_keeps_its_document_concentrations(run_folder, model):
 
 def test_an_hdp_without_sticks_cannot_be_saved(tmp_path, hdp, vocabulary):
     with pytest.raises(TypeError, match="without sticks"):
-        save_run(tmp_path, replace(hdp, sticks=None), vocabulary, {}, [])
+        save_run(
+            tmp_path,
+            run_in_memory("run", replace(hdp, sticks=None), vocabulary, {"corpus": CORPUS}, []),
+        )
 
 
 def test_equal_models_give_equal_bytes(tmp_path, run_folder, model, vocabulary):
     fortran = replace(model, topic_word_posterior=np.asfortranarray(model.topic_word_posterior))
-    save_run(tmp_path, fortran, vocabulary, {"seed": 7}, [])
+    save_run(tmp_path, run_in_memory("run", fortran, vocabulary, {"corpus": {}, "seed": 7}, []))
 
     for name in ("model.safetensors", "vocabulary.parquet"):
         assert (tmp_path / name).read_bytes() == (run_folder / name).read_bytes()
 
 
 def test_the_arrays_speak_for_themselves_in_the_settings(tmp_path, model, vocabulary):
-    save_run(tmp_path, model, vocabulary, {"n_topics": 99, "corpus": {"n_documents": 1}}, [])
+    save_run(
+        tmp_path,
+        run_in_memory("run", model, vocabulary, {"n_topics": 99, "corpus": {"n_documents": 1}}, []),
+    )
 
     assert load_run(tmp_path).settings["n_topics"] == 4
 

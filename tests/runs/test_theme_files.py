@@ -10,7 +10,7 @@ from resealing import edit_json, reseal
 from sparsetopics.answers.themes import opened
 from sparsetopics.base.errors import RunError
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import NO_THEMES, load_run, save_run, tree_of
+from sparsetopics.runs.run import NO_THEMES, load_run, run_in_memory, save_run, tree_of
 
 FACTS = {"corpus": {"n_documents": 60}, "seed": 7}
 
@@ -73,14 +73,14 @@ def test_a_run_that_is_saved_again_has_the_same_file(run_folder, tmp_path):
     again = tmp_path / "again"
     again.mkdir()
 
-    save_run(again, run.model, run.vocabulary, run.settings, run.trace)
+    save_run(again, run_in_memory("run", run.model, run.vocabulary, run.settings, run.trace))
 
     for name in ("themes.json", "model.json", "model.safetensors"):
         assert (again / name).read_bytes() == (run_folder / name).read_bytes()
 
 
 def test_no_file_is_written_where_none_is_wanted(tmp_path, model, vocabulary):
-    save_run(tmp_path, model, vocabulary, {**FACTS, "themes": NO_THEMES}, [])
+    save_run(tmp_path, run_in_memory("run", model, vocabulary, {**FACTS, "themes": NO_THEMES}, []))
 
     assert not (tmp_path / "themes.json").exists()
     assert opened(tmp_path, n_themes=2).model.n_topics == 2
@@ -89,7 +89,7 @@ def test_no_file_is_written_where_none_is_wanted(tmp_path, model, vocabulary):
 def test_one_topic_is_one_theme_and_needs_no_file(tmp_path, model, vocabulary):
     one = TopicPosterior("lda", model.topic_word_posterior[:1], np.array([0.5]), 0.1)
     for facts in (FACTS, {**FACTS, "themes": ()}):
-        save_run(tmp_path, one, vocabulary, facts, [])
+        save_run(tmp_path, run_in_memory("run", one, vocabulary, facts, []))
         assert not (tmp_path / "themes.json").exists()
 
     assert opened(tmp_path, n_themes=1).model.exact_counts.sum() == one.exact_counts.sum()
@@ -166,7 +166,7 @@ def test_a_file_under_another_digest_is_refused(run_folder):
 def test_the_tree_of_another_run_is_refused(run_folder, model, vocabulary, tmp_path):
     other, counts = tmp_path / "other", model.topic_word_posterior[:, ::-1]
     other.mkdir()
-    save_run(other, replace_counts(model, counts), vocabulary, FACTS, [])
+    save_run(other, run_in_memory("run", replace_counts(model, counts), vocabulary, FACTS, []))
     (run_folder / "themes.json").write_bytes((other / "themes.json").read_bytes())
     reseal(run_folder)
 
@@ -192,7 +192,9 @@ def test_names_of_themes_are_in_the_settings(run_folder, vocabulary, tmp_path):
     again = tmp_path / "again"
     again.mkdir()
 
-    save_run(again, run.model, vocabulary, run.with_topics(topics).settings, [])
+    save_run(
+        again, run_in_memory("run", run.model, vocabulary, run.with_topics(topics).settings, [])
+    )
 
     assert load_run(again).topics == tuple(topics)
     content = json.loads((again / "model.json").read_text())

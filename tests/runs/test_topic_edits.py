@@ -325,5 +325,5 @@ def test_options_of_a_run_make_laps_alone(tmp_path, model, hdp, vocabulary):
 
     given = replace(moving, n_topics=4, moves=MoveOptions(("merge",)))
     facts = {"corpus": {"n_documents": 60}, "options": option_record(given), "seed": 7}
-    save_run(tmp_path, hdp, vocabulary, facts, [])
+    save_run(tmp_path, run_in_memory("run", hdp, vocabulary, facts, []))
     assert option_record(recorded_options(load_run(tmp_path))) == option_record(given)

@@ -23,7 +23,7 @@ from sparsetopics.runs import train as trained_runs
 from sparsetopics.runs.checkpoints import RunKeeper
 from sparsetopics.runs.plan import RunPlan, plan_topic_path
 from sparsetopics.runs.resume import resume_run
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from sparsetopics.runs.topic_identity import TopicIdentity, first_identities, heirs, inherited
 from sparsetopics.runs.train import train_run
 from worlds.collections_on_disk import write_jsonl
@@ -209,7 +209,7 @@ def test_a_saved_run_keeps_ids_and_names(run_folder, tmp_path):
     (tmp_path / "copy").mkdir()
 
     facts = {"corpus": {"n_documents": 60}, "topics": tuple(topics)}
-    save_run(tmp_path / "copy", run.model, run.vocabulary, facts, [])
+    save_run(tmp_path / "copy", run_in_memory("run", run.model, run.vocabulary, facts, []))
 
     assert load_run(tmp_path / "copy").topics == tuple(topics)
 
@@ -305,7 +305,10 @@ def named_run(corpora, tmp_path_factory):
     run = load_run(folder / "first")
     topics = with_names(run, {0: "Cats", 2: "Dogs"}).topics
     (folder / "run").mkdir()
-    save_run(folder / "run", run.model, run.vocabulary, {**run.settings, "topics": topics}, [])
+    save_run(
+        folder / "run",
+        run_in_memory("run", run.model, run.vocabulary, {**run.settings, "topics": topics}, []),
+    )
     return folder / "run"
 
 

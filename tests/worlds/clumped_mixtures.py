@@ -9,7 +9,7 @@ from sparsetopics.model.allocations.mixture_weights import DPMixture, FiniteMixt
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.options.registry import VECTOR_LIKELIHOODS, imported
-from sparsetopics.runs.run import save_run
+from sparsetopics.runs.run import run_in_memory, save_run
 from worlds.gaussian_worlds import standard
 
 LIKELIHOODS = {name: imported(kind.where) for name, kind in VECTOR_LIKELIHOODS.items()}
@@ -64,5 +64,8 @@ def write_mixture(folder, model, fingerprint="columns", trace=TRACE):
     """A run folder as training leaves it."""
     folder.mkdir()
     corpus = {"path": "corpus", "n_items": 240, "columns_fingerprint": fingerprint}
-    save_run(folder, model, None, {"corpus": corpus, "options": {}, "seed": 7}, trace)
+    save_run(
+        folder,
+        run_in_memory("run", model, None, {"corpus": corpus, "options": {}, "seed": 7}, trace),
+    )
     return folder

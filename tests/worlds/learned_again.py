@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run import load_run, run_in_memory, save_run
 
 N_TOPICS, N_WORDS, N_TOKENS = 20, 300, 3000
 WORDS = tuple(f"w{number:03d}" for number in range(N_WORDS))
@@ -72,5 +72,7 @@ def write_model(folder, model, words=WORDS, **provenance):
     folder.mkdir(exist_ok=True)
     frequencies = np.full(len(words), 100)
     facts = {"corpus": {"n_documents": 100}, "options": {}, **provenance}
-    save_run(folder, model, Vocabulary(words, frequencies, frequencies), facts, [])
+    save_run(
+        folder, run_in_memory("run", model, Vocabulary(words, frequencies, frequencies), facts, [])
+    )
     return load_run(folder)
