@@ -220,7 +220,7 @@ def _write_corpus(
         value_type=value_type,
         made=made,
         projection=entry,
-        shards=tuple(VectorKind.entry_of(shard, shard.groups, {}) for shard in shards),
+        shards=shards,
     )
     manifest.save(folder)
     return manifest

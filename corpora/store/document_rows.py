@@ -32,7 +32,7 @@ from sparsetopics.corpora.readers.fields import (
     table_of_fields,
 )
 from sparsetopics.corpora.sources.arrow_files import numbers_of
-from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
+from sparsetopics.corpora.store.field_files import columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import RowGroup, RowKind, Rows
 from sparsetopics.corpora.text.account import WordAccount
@@ -41,23 +41,6 @@ from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 DOCS_PER_ROW_GROUP = 8_192
 FieldName = Annotated[str, Meta(min_length=1)]
 _COUNT_TYPES = (pa.uint32(), pa.float32())
-
-
-class DocumentShard(ShardEntry, frozen=True, omit_defaults=True):
-    """A shard of documents; a row group is stored as its three sizes."""
-
-    row_groups: tuple[Sizes, ...]
-    texts: FileEntry | None = None
-    fields: FileEntry | None = None
-
-    @property
-    def groups(self) -> Sequence[Sizes]:
-        return self.row_groups
-
-    @property
-    def beside(self) -> Mapping[str, FileEntry]:
-        found = {TEXTS: self.texts, FIELDS: self.fields}
-        return {stem: file for stem, file in found.items() if file is not None}
 
 
 class VocabularyEntry(FileEntry, frozen=True):
@@ -74,7 +57,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
     n_skipped: Size  # documents left out because they hold no word of the vocabulary
     n_unknown_tokens: Size  # tokens left out because a given vocabulary does not hold them
     vocabulary: VocabularyEntry
-    shards: tuple[DocumentShard, ...]
+    shards: tuple[ShardEntry, ...]
     fields: dict[FieldName, FieldType] = msgspec.field(default_factory=dict)  # that are kept
     has_ids: bool = False  # whether sources are known to have given any document an id
     values: ValueRules | None = None  # None: made by a release without rules
@@ -88,6 +71,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
         for name, kind in self.fields.items():
             require((name == TEXT) == (kind == TEXT), f"field {name!r} cannot be of type {kind}")
         for shard in self.shards:
+            require(all(isinstance(n, Sizes) for n in shard.row_groups), "a row group lacks sizes")
             if shard.beside.keys() != columns_by_stem(self.fields).keys():
                 raise ValueError(f"{shard.file} does not have the files of the fields")
 
@@ -133,7 +117,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
             n_skipped=made.n_skipped,
             n_unknown_tokens=made.n_unknown_tokens,
             vocabulary=save_vocabulary(folder, vocabulary),
-            shards=tuple(DocumentKind.entry_of(s, s.groups, s.beside) for s in shards),
+            shards=tuple(shards),
             tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
             fields=dict(fields),
             has_ids=made.has_ids,
@@ -216,12 +200,6 @@ class DocumentKind(RowKind[DocumentBatch]):
         is_whole = numbers.type == pa.uint32()
         own_counts = numbers_of(numbers, np.uint32) if is_whole else numbers_of(numbers, np.float32)
         return DocumentBatch(offsets - offsets[0], own_ids.view(np.int32), own_counts)
-
-    @staticmethod
-    def entry_of(
-        file: FileEntry, groups: Sequence[Sizes], beside: Mapping[str, FileEntry]
-    ) -> DocumentShard:
-        return DocumentShard(file.file, file.n_bytes, file.sha256, tuple(groups), **beside)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
