@@ -48,6 +48,7 @@ class TextBlock(NamedTuple):
     # Null: no text, which is an empty document in every format. Or lists, made by ``word_lists``.
     texts: pa.StringArray | pa.ListArray
     fields: Values = NO_VALUES  # other fields to keep
+    place: Callable[[int], str] = "row {}".format  # where a document lies, for messages
 
     @property
     def has_lists(self) -> bool:
@@ -111,7 +112,7 @@ def text_block(rows: Sequence[Row], fields: Mapping[str, Sequence[str | None]]) 
         column = word_lists(pa.array(texts, pa.list_(pa.string())))
     else:
         column = pa.array(texts, pa.string())
-    return checked(TextBlock(ids, labels, column, kept), places.__getitem__)
+    return checked(TextBlock(ids, labels, column, kept, places.__getitem__), places.__getitem__)
 
 
 def word_lists(lists: pa.Array) -> pa.ListArray:

@@ -120,6 +120,10 @@ class LineBlock(NamedTuple):
     data: bytes
     noun: str = "line"  # what a line is in the file
 
+    def place(self, row: int) -> str:
+        """Where one of the lines lies, for messages."""
+        return f"{self.source}, {self.noun} {self.first_line + row}"
+
 
 @contextmanager
 def reading(path: Place) -> Iterator[None]:
