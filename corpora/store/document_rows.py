@@ -20,7 +20,7 @@ from sparsetopics.base.batches import DocumentBatch, IntArray, WordCounts
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.soundness import require
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import DOCUMENTS, AnyCounted, ReadingAccount, whole
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock, ReadingAccount
 from sparsetopics.corpora.readers.dates import UTC
 from sparsetopics.corpora.readers.fields import (
     MOST_FIELDS,
@@ -228,7 +228,7 @@ class EncodedBlock(NamedTuple):
 
 
 def encode(
-    pending: AnyCounted,
+    block: CountedBlock,
     words: pa.StringArray,
     types: Mapping[str, FieldType],
     rules: ValueRules = NO_RULES,
@@ -240,7 +240,6 @@ def encode(
     Other words are left out, and so are documents that hold no known word, unless ``keep_empty``.
     Raises WrongValueError for a value that is not of the type of its field.
     """
-    block = whole(pending)
     new_ids = numbers_of(pc.index_in(block.words, value_set=words).fill_null(-1), np.int32)
     found = renumbered(block, new_ids, len(words))
     is_known = np.diff(found.indptr) > 0
@@ -258,7 +257,7 @@ def encode(
     )
 
 
-def renumbered(pending: AnyCounted, new_ids: NDArray[np.int32], n_words: int) -> DocumentBatch:
+def renumbered(block: CountedBlock, new_ids: NDArray[np.int32], n_words: int) -> DocumentBatch:
     """All documents of a block, with the number in ``new_ids`` (n_block_words,) for each word.
 
     Words with -1 are left out.
@@ -266,7 +265,6 @@ def renumbered(pending: AnyCounted, new_ids: NDArray[np.int32], n_words: int) ->
     # Numba takes half a second to import, and corpora are also opened without any encoding.
     from sparsetopics.corpora.text.token_kernels import renumber_words
 
-    block = whole(pending)
     counted = block.indptr, block.word_ids, block.word_counts
     return DocumentBatch(*renumber_words(*counted, new_ids, n_words))
 
