@@ -19,12 +19,7 @@ from sparsetopics.corpora.readers.blocks import (
     PendingVectors,
     TextBlock,
 )
-from sparsetopics.corpora.readers.counts import (
-    packed_or_not,
-    read_uci,
-    uci_vocabulary_names,
-    vocabulary_names,
-)
+from sparsetopics.corpora.readers.counts import read_uci, uci_vocabulary_names, vocabulary_names
 from sparsetopics.corpora.readers.csv_files import read_csv
 from sparsetopics.corpora.readers.delimiters import CSV_SUFFIXES
 from sparsetopics.corpora.readers.excel import read_xlsx, without_warnings
@@ -186,7 +181,7 @@ def find_collection(
     unknown format or of another than the first; OptionError if ``format_name`` is unknown, or for
     an option that the format does not use.
     """
-    table = FormatTable(DOCUMENTS, FORMATS, partial(_format_of, FORMATS), _vocabularies_of)
+    table = FormatTable(DOCUMENTS, FORMATS, partial(_format_of, FORMATS), _vocabulary_names)
     files, account = find_of_one_format(
         sources,
         _OLD_NAMES.get(format_name, format_name),
@@ -202,11 +197,11 @@ def find_collection(
     return found
 
 
-def _vocabularies_of(path: Place, format_name: str | None) -> list[Place]:
-    """Where the words of a file may be; nowhere if it does not hold counts."""
+def _vocabulary_names(path: Place, format_name: str | None) -> list[str]:
+    """What the words of a file may be called; nothing if it does not hold counts."""
     name = format_name or _format_of(FORMATS, path)
     names_for = None if name is None else FORMATS[name].vocabulary_names
-    return [] if names_for is None else packed_or_not(path, names_for(path.name))
+    return [] if names_for is None else names_for(path.name)
 
 
 def find_vectors(

@@ -16,8 +16,7 @@ from sparsetopics.corpora.readers.counts import (
     bad_line,
     refuse_first,
     summed,
-    vocabulary_names,
-    words_beside,
+    words_of,
 )
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
@@ -33,7 +32,7 @@ def read_ldac(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     The words of ``NAME.dat`` are in ``NAME.dat.vocab``, ``NAME.vocab``, ``vocab.NAME.txt`` or
     ``vocab.txt``.
     """
-    words, _ = words_beside(file.path, options, vocabulary_names)
+    words = words_of(file)
     return (partial(_decode, block, words) for block in line_blocks(file.path, None))
 
 
