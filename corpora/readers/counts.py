@@ -62,6 +62,7 @@ _Open = Callable[[Iterator[LineBlock], SourceFile, int], tuple[Layout, Iterator[
 def read_triples(
     files: Sequence[SourceFile],
     options: ReadOptions,
+    vocabulary_names: Callable[[str], list[str]],
     opened: _Open,
 ) -> Iterator[PendingBlock]:
     """The documents of all files; their numbers run on from file to file.
@@ -71,7 +72,7 @@ def read_triples(
     n_docs_before = 0
     for file in files:
         path = file.path
-        words = words_of(file)
+        words = words_of(file, vocabulary_names)
         with closing(line_blocks(path, None)) as blocks:
             layout, parts = opened(blocks, file, len(words))
             for numbers, triples in _whole_documents(path, layout, parts):
@@ -310,9 +311,13 @@ def _of_dictionary(lines: Sequence[str], path: Place) -> pa.StringArray:
     return pa.array([words[number] for number in range(len(words))], pa.string())
 
 
-def words_of(file: SourceFile) -> pa.StringArray:
-    """The words of a file of counts; raises what ``read_words`` raises."""
-    assert file.words is not None  # files without words are refused when they are found
+def words_of(file: SourceFile, names_for: Callable[[str], list[str]]) -> pa.StringArray:
+    """The words of a file of counts; SourceError with the ``names_for`` them if there are none, and
+    what ``read_words`` raises."""
+    if file.words is None:
+        problem = f"there is no {' or '.join(names_for(file.path.name))} beside it"
+        hint = "Name the vocabulary, one word a line, with --vocabulary-file."
+        raise SourceError(str(file.path), problem, hint)
     return read_words(file.words)
 
 
@@ -361,4 +366,4 @@ def _uci_opened(
     return layout, (parse(block, layout) for block in remaining)
 
 
-read_uci = partial(read_triples, opened=_uci_opened)
+read_uci = partial(read_triples, vocabulary_names=uci_vocabulary_names, opened=_uci_opened)

@@ -16,6 +16,7 @@ from sparsetopics.corpora.readers.counts import (
     bad_line,
     refuse_first,
     summed,
+    vocabulary_names,
     words_of,
 )
 from sparsetopics.corpora.readers.options import ReadOptions
@@ -32,7 +33,7 @@ def read_ldac(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     The words of ``NAME.dat`` are in ``NAME.dat.vocab``, ``NAME.vocab``, ``vocab.NAME.txt`` or
     ``vocab.txt``.
     """
-    words = words_of(file)
+    words = words_of(file, vocabulary_names)
     return (partial(_decode, block, words) for block in line_blocks(file.path, None))
 
 

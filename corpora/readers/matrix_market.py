@@ -23,7 +23,14 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.counts import Layout, Lines, bad_line, parse, read_triples
+from sparsetopics.corpora.readers.counts import (
+    Layout,
+    Lines,
+    bad_line,
+    parse,
+    read_triples,
+    vocabulary_names,
+)
 from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, SourceFile, line_blocks
 
 _BANNER = re.compile(
@@ -158,4 +165,4 @@ def _by_document(parts: Iterator[Lines]) -> Iterator[Lines]:
         yield lines[order[start : start + _PAIRS_AT_ONCE]]
 
 
-read_matrix_market = partial(read_triples, opened=_opened)
+read_matrix_market = partial(read_triples, vocabulary_names=vocabulary_names, opened=_opened)

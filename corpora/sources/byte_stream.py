@@ -41,7 +41,7 @@ class SourceFile(NamedTuple):
 
     path: Place
     name: str  # path relative to the folder or archive the user named, else the file's own name
-    words: Place | None = None  # of counts: the file with their words
+    words: Place | None = None  # of counts: the file with their words, if there is one
 
 
 def open_place(place: Place) -> IO[bytes]:

@@ -111,8 +111,8 @@ def find_of_one_format(
     Vocabulary files of counts are left out, even if ``sources`` name them. ``say`` gets a sentence
     about links that are skipped without ``follow_links``. Raises SourceError if a source is
     missing, packed in a way that is not read, of no known format or of another than the first,
-    and if the words of counts are missing, or behind a link out of the folder that is not to be
-    followed; OptionError if ``format_name`` is unknown.
+    and if the words of counts are behind a link out of the folder that is not to be followed;
+    OptionError if ``format_name`` is unknown.
     """
     if format_name is not None and format_name not in table.names:
         problem = f"must be one of {', '.join(table.names)}, but is {format_name!r}"
@@ -129,11 +129,6 @@ def find_of_one_format(
     if vocabulary_file is None and not follow_links:
         _refuse_words_elsewhere(vocabularies, listed)
     name = format_name or _common_format(found.files, table)
-    for file in found.files:
-        if file.words is None and (names := table.vocabulary_names(file.path, name)):
-            hint = "Name the vocabulary, one word a line, with --vocabulary-file."
-            problem = f"there is no {' or '.join(names)} beside it"
-            raise SourceError(str(file.path), problem, hint)
     left_out = groups_of_left_out(found.left_out, found.skipped_links)
     read = {name: found.files, "vocabulary": vocabularies}
     return found.files, FileAccount.of(read, left_out)
