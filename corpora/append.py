@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import pairwise
+from operator import call
 from pathlib import Path
 
 import msgspec
@@ -28,7 +29,6 @@ from sparsetopics.corpora.ingest import (
     write_shards,
 )
 from sparsetopics.corpora.ingest_options import IngestOptions, job_of
-from sparsetopics.corpora.readers.blocks import whole
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.repeated_ids import SKIP, Extended
@@ -165,7 +165,7 @@ def _write(
             totals, pruning = totals_of(vocabulary, before.sizes.n_docs), PruningOptions()
         else:
             totals, pruning = read_candidates(folder, candidates)
-        tallied = tally_words(map(whole, ids.named(counted)) if is_choosy else counted)
+        tallied = tally_words(map(call, ids.named(counted)) if is_choosy else counted)
         totals = totals.plus(tallied)
         candidates = save_candidates(workspace.new, totals, pruning)
         if reading.options.grow_vocabulary:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from operator import call
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -21,12 +22,11 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.ingest_options import IngestOptions, job_of, settled_tokenizer
 from sparsetopics.corpora.readers.blocks import (
     NO_ACCOUNT,
-    AnyCounted,
     CountedBlock,
     Named,
     PendingBlock,
+    PendingCounted,
     ReadingAccount,
-    whole,
     with_error_last,
 )
 from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
@@ -210,7 +210,7 @@ def ingest(
         vocabulary = given
         if vocabulary is None:
             if options.read.duplicate_ids == SKIP:
-                counted = map(whole, ids.named(counted))
+                counted = map(call, ids.named(counted))
             vocabulary, left_out, candidates = _learn_vocabulary(counted, reading, place.corpus)
         blocks = ids.named(counted)
         types, notes = told.types, told.notes  # known now, if blocks are spooled
@@ -326,7 +326,7 @@ class WrittenShards(NamedTuple):
 
 def write_shards(
     folder: Path,
-    blocks: Iterable[AnyCounted],
+    blocks: Iterable[PendingCounted],
     vocabulary: Vocabulary,
     types: Mapping[str, FieldType],
     ids: GivenIds,
@@ -339,12 +339,12 @@ def write_shards(
     They are encoded in this process: it takes no longer than to send a block to another.
     """
     words, rules = pa.array(vocabulary.words, pa.string()), reading.options.read.rules
-    task = partial(encode, words=words, types=types, rules=rules)
     n_unknown_tokens = n_documents = n_unlabelled = 0
     skipped: list[str] = []
     account = NO_ACCOUNT
     with closing(ShardWriter(folder, DocumentKind(len(words)), types, first)) as writer:
-        for block in with_places(reading.here(task, blocks), ids.place_of):
+        encoded = reading.here(lambda pending: encode(pending(), words, types, rules), blocks)
+        for block in with_places(encoded, ids.place_of):
             writer.append(block.rows)
             skipped += block.skipped
             account = account + block.account

@@ -85,7 +85,7 @@ def ingest_vectors(
         def blocks(stage: str) -> Iterator[VectorBlock]:
             pending = opened.enter_context(closing(collection.read(read)))
             decoded = _alike((cluster_map or here)(call, pending), collection.files)
-            return reported(numbered(decoded), stage, "item", on_progress)
+            return reported(map(call, numbered(decoded)), stage, "item", on_progress)
 
         projection, how_projected = _projection(blocks, read.patches, options, given)
         made = _made(collection.format_name, read) | how_projected
@@ -220,7 +220,7 @@ def _write_corpus(
         value_type=value_type,
         made=made,
         projection=entry,
-        shards=tuple(VectorKind.entry_of(shard, shard.groups, {}) for shard in shards),
+        shards=shards,
     )
     manifest.save(folder)
     return manifest

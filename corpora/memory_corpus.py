@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from numbers import Integral
-from operator import index
+from operator import call, index
 from types import NoneType
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.frames import Document, documents_of, table_of_frame
 from sparsetopics.corpora.ingest_options import IngestOptions, options_at, settled_tokenizer
 from sparsetopics.corpora.memory_arrays import AnyMatrix, csr_of, names_of, strings_of, widened
-from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock, whole
+from sparsetopics.corpora.readers.blocks import NO_ACCOUNT, TextBlock
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.options import ReadOptions
@@ -84,7 +84,7 @@ def _corpus_of_blocks(
         policy = KEEP_ALL  # an index may repeat
     place_of = f"{where}, row {{}}".format
     with closing(GivenIds(policy, None, read.__getitem__, place_of)) as ids:
-        blocks = [*map(whole, ids.named(told.watch(ids.watch(read))))]
+        blocks = [*map(call, ids.named(told.watch(ids.watch(read))))]
         vocabulary, left_out = given, None
         if vocabulary is None:
             vocabulary, left_out = prune(tally_words(blocks), options.pruning, counted=False)

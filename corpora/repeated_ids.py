@@ -24,8 +24,8 @@ from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import (
     NO_ID,
-    AnyCounted,
     CountedBlock,
+    PendingCounted,
     TextBlock,
     chosen,
     given,
@@ -126,7 +126,7 @@ class GivenIds:
             if repeat is not None:
                 raise self._error(*repeat)
 
-    def named(self, watched: Iterable[CountedBlock]) -> Iterator[AnyCounted]:
+    def named(self, watched: Iterable[CountedBlock]) -> Iterator[PendingCounted]:
         """Blocks in which all documents have names, without those to be skipped. If names are late,
         the rest of the blocks is watched first, and all are read again."""
         if not self._late:
@@ -134,7 +134,7 @@ class GivenIds:
         deque(watched, maxlen=0)
         return self._chosen()
 
-    def _chosen(self) -> Iterator[AnyCounted]:
+    def _chosen(self) -> Iterator[PendingCounted]:
         first, start, self.n_skipped = self._before.n_names, self._n_before, 0
         repeated = chain(self.skipped(), [-1])
         ahead = next(repeated)

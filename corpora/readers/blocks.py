@@ -48,6 +48,7 @@ class TextBlock(NamedTuple):
     # Null: no text, which is an empty document in every format. Or lists, made by ``word_lists``.
     texts: pa.StringArray | pa.ListArray
     fields: Values = NO_VALUES  # other fields to keep
+    place: Callable[[int], str] = "row {}".format  # where a document lies, for messages
 
     @property
     def has_lists(self) -> bool:
@@ -88,8 +89,7 @@ class VectorBlock(NamedTuple):
 #: Blocks still to be decoded; readers hand these out so that decoding can run in a worker.
 PendingBlock = Callable[[], TextBlock | CountedBlock]
 PendingVectors = Callable[[], VectorBlock]
-#: Documents that are counted, whether they are in memory or still to be read.
-AnyCounted = CountedBlock | PendingBlock
+PendingCounted = Callable[[], CountedBlock]
 Named = TypeVar("Named", TextBlock, CountedBlock, VectorBlock)
 T = TypeVar("T")
 # Where it lies; id, label, and a text or a list of words.
@@ -111,7 +111,7 @@ def text_block(rows: Sequence[Row], fields: Mapping[str, Sequence[str | None]]) 
         column = word_lists(pa.array(texts, pa.list_(pa.string())))
     else:
         column = pa.array(texts, pa.string())
-    return checked(TextBlock(ids, labels, column, kept), places.__getitem__)
+    return checked(TextBlock(ids, labels, column, kept, places.__getitem__), places.__getitem__)
 
 
 def word_lists(lists: pa.Array) -> pa.ListArray:
@@ -150,13 +150,6 @@ def checked(block: Named, where: Callable[[int], str]) -> Named:
     return block
 
 
-def whole(block: AnyCounted) -> CountedBlock:
-    """The counted block, read if that is still to be done."""
-    found = block if isinstance(block, CountedBlock) else block()
-    assert isinstance(found, CountedBlock)  # the caller knows that it is no text
-    return found
-
-
 def given(ids: pa.StringArray) -> pa.StringArray:
     """The ids, null for empty ones."""
     is_empty = pc.equal(pc.binary_length(ids), 0)
@@ -180,10 +173,11 @@ def named(block: Named, first: int, *, beside_ids: bool) -> Named:
 
 
 def chosen(
-    pending: AnyCounted, skipped: Sequence[int], first: int, *, beside_ids: bool
+    pending: PendingBlock, skipped: Sequence[int], first: int, *, beside_ids: bool
 ) -> CountedBlock:
-    """A block without the ``skipped`` rows, in which all documents have names."""
-    block = whole(pending)
+    """A counted block without the ``skipped`` rows, in which all documents have names."""
+    block = pending()
+    assert isinstance(block, CountedBlock)  # the caller knows that it is no text
     if skipped:
         rows = np.delete(np.arange(len(block.ids)), skipped)
         batch = DocumentBatch(block.indptr, block.word_ids, block.word_counts).take(rows)
@@ -202,7 +196,9 @@ def chosen(
     return named(block, first, beside_ids=beside_ids)
 
 
-def numbered(blocks: Iterable[Named], first: int = 0, has_ids: bool = False) -> Iterator[Named]:
+def numbered(
+    blocks: Iterable[Named], first: int = 0, has_ids: bool = False
+) -> Iterator[Callable[[], Named]]:
     """The blocks, where each row without an id gets a name by its position, as in ``named``.
 
     ``has_ids`` says whether any row before them has an id.
@@ -210,7 +206,7 @@ def numbered(blocks: Iterable[Named], first: int = 0, has_ids: bool = False) -> 
     for block in blocks:
         ids = given(block.ids)
         has_ids = has_ids or ids.null_count < len(ids)
-        yield named(block, first, beside_ids=has_ids)
+        yield partial(named, block, first, beside_ids=has_ids)
         first += len(ids)
 
 

@@ -26,11 +26,9 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources.byte_stream import (
-    PACKED_SUFFIXES,
     LineBlock,
     Place,
     SourceFile,
-    is_file,
     line_blocks,
     packing_of,
     read_utf8,
@@ -57,8 +55,8 @@ class Layout(NamedTuple):
 
 #: Parsed lines, (n_pairs, 4): document, word, count, and the number of the line. Ids are from 1.
 Lines: TypeAlias = NDArray[np.int64]
-#: From the lines of a file, its name, the number of words and the file that holds them.
-_Open = Callable[[Iterator[LineBlock], Place, int, Place], tuple[Layout, Iterator[Lines]]]
+#: From the lines of a file, the file and the number of its words.
+_Open = Callable[[Iterator[LineBlock], SourceFile, int], tuple[Layout, Iterator[Lines]]]
 
 
 def read_triples(
@@ -74,9 +72,9 @@ def read_triples(
     n_docs_before = 0
     for file in files:
         path = file.path
-        words, vocabulary = words_beside(path, options, vocabulary_names)
+        words = words_of(file, vocabulary_names)
         with closing(line_blocks(path, None)) as blocks:
-            layout, parts = opened(blocks, path, len(words), vocabulary)
+            layout, parts = opened(blocks, file, len(words))
             for numbers, triples in _whole_documents(path, layout, parts):
                 yield partial(_count, str(path), numbers, triples, words, n_docs_before)
         n_docs_before += layout.n_docs
@@ -313,21 +311,14 @@ def _of_dictionary(lines: Sequence[str], path: Place) -> pa.StringArray:
     return pa.array([words[number] for number in range(len(words))], pa.string())
 
 
-def words_beside(
-    source: Place, options: ReadOptions, names_for: Callable[[str], list[str]]
-) -> tuple[pa.StringArray, Place]:
-    """The words of the file that the options name, or else of the first existing one of those
-    ``names_for`` the source, packed or not, in its folder; and that file.
-
-    Raises SourceError if there is none, and what ``read_words`` raises.
-    """
-    names = names_for(source.name)
-    beside = filter(is_file, packed_or_not(source, names))
-    place = options.vocabulary_file or next(beside, None)
-    if place is None:
+def words_of(file: SourceFile, names_for: Callable[[str], list[str]]) -> pa.StringArray:
+    """The words of a file of counts; SourceError with the ``names_for`` them if there are none, and
+    what ``read_words`` raises."""
+    if file.words is None:
+        problem = f"there is no {' or '.join(names_for(file.path.name))} beside it"
         hint = "Name the vocabulary, one word a line, with --vocabulary-file."
-        raise SourceError(str(source), f"there is no {' or '.join(names)} beside it", hint)
-    return read_words(place), place
+        raise SourceError(str(file.path), problem, hint)
+    return read_words(file.words)
 
 
 def vocabulary_names(name: str) -> list[str]:
@@ -338,11 +329,6 @@ def vocabulary_names(name: str) -> list[str]:
     names = [f"{bare}.vocab", f"{stem}.vocab", f"{stem}.dict.txt", f"{stem}_wordids.txt"]
     names += [f"{start}_wordids.txt", f"vocab.{stem}.txt", "vocab.txt"]
     return list(dict.fromkeys(names))
-
-
-def packed_or_not(source: Place, names: Iterable[str]) -> list[Place]:
-    """The files of these names in the folder of ``source``, each also as it may be packed."""
-    return [source.with_name(name + end) for name in names for end in ("", *PACKED_SUFFIXES)]
 
 
 # --- UCI bag of words -----------------------------------------------------------------------------
@@ -360,8 +346,9 @@ def uci_vocabulary_names(name: str) -> list[str]:
 
 
 def _uci_opened(
-    blocks: Iterator[LineBlock], path: Place, n_words: int, vocabulary: Place
+    blocks: Iterator[LineBlock], file: SourceFile, n_words: int
 ) -> tuple[Layout, Iterator[Lines]]:
+    path = file.path
     first = next(blocks, LineBlock(str(path), 1, b""))
     *lines, rest = first.data.split(b"\n", _N_HEADER_LINES)
     if len(lines) < _N_HEADER_LINES:
@@ -372,7 +359,7 @@ def _uci_opened(
             raise bad_line(str(path), number, line.decode(), "a number in the header")
     n_docs, n_found, n_pairs = map(int, lines)
     if n_found != n_words:
-        expected = f"{quantity(n_words, 'word')}, as in {vocabulary}"
+        expected = f"{quantity(n_words, 'word')}, as in {file.words}"
         raise SourceError(f"{path}, line 2", f"expected {expected}, but found {n_found}")
     remaining = chain([LineBlock(str(path), _N_HEADER_LINES + 1, rest)] if rest else [], blocks)
     layout = Layout(n_docs, n_words, n_pairs)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import NoReturn
 
 import numpy as np
@@ -55,14 +55,17 @@ def read_csv(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
         if options.header == (*record,):
             raise odd_record(record, len(record), str(file.path), options)
         first.seek(below)
-        fields, rest = _fields_of(header, record, delimiter, file.path, options), b""
+        fields = _fields_of(header, record, delimiter, file.path, options)
+        rest, n_records = b"", 0
         for data in chain([first.read().encode()], (block.data for block in lines)):
             rest += data
             found, n_read, is_odd = _columns(delimiter, fields, rest)
             if max(overlong(found.ids), overlong(found.labels)) >= 0:
                 break
             if len(found.texts):
-                yield partial(TextBlock, *found)
+                place = partial(_place_of_record, file.path, options, n_records)
+                yield partial(TextBlock, *found[:-1], place)
+                n_records += len(found.texts)
             rest = rest[n_read:]
             if is_odd or len(rest) > LONGEST_TEXT:
                 break
@@ -81,6 +84,13 @@ def placed_records(
         first, delimiter, n_lines = _beginning(blocks, path, options)
         texts = (io.StringIO(block.data.decode(), newline="") for block in blocks)
         yield from _csv_rows(chain(first, chain.from_iterable(texts)), path, n_lines, delimiter)
+
+
+def _place_of_record(path: Place, options: ReadOptions, n_before: int, row: int) -> str:
+    """The first line of a record of a block that follows ``n_before`` others; reads the file."""
+    with closing(placed_records(path, options)) as records:
+        own = islice(records, n_before + row + (options.header is None), None)
+        return f"{path}, line {next(own)[1]}"
 
 
 def _beginning(

@@ -6,11 +6,11 @@ from __future__ import annotations
 import datetime
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, dropwhile, islice, zip_longest
-from threading import Lock
+from threading import RLock
 from typing import IO, TypeAlias
 
 import numpy as np
@@ -23,14 +23,14 @@ from sparsetopics.corpora.readers.options import ReadOptions, odd_record
 from sparsetopics.corpora.readers.text_tables import table_blocks
 from sparsetopics.corpora.sources.archives import check_members, zip_errors
 from sparsetopics.corpora.sources.arrow_batches import pieces
-from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, open_unpacked
+from sparsetopics.corpora.sources.byte_stream import SourceFile, open_unpacked
 
 Cell: TypeAlias = str | float | datetime.date | datetime.time | datetime.timedelta | None
-_PlacedRow: TypeAlias = tuple[str, Sequence[str]]
+_NumberedRow: TypeAlias = tuple[int, Sequence[str]]
 _ROWS_AT_ONCE = 1_024
 _MOST_BYTES = 1 << 28  # of the parts of a workbook, some of which are held in memory
 _MOST_ROWS = 1 << 20  # as in Excel
-_SILENCE = Lock()  # because all threads share the filters of warnings
+_SILENCE = RLock()  # because all threads share the filters of warnings
 # What cells show if their formulas fail; they count as empty.
 _ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"))
 
@@ -38,48 +38,33 @@ _ERRORS = frozenset(("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!",
 def read_xlsx(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     """Read a workbook. Whole numbers have no point, and dates are ISO dates.
 
-    Raises OptionError if openpyxl is not installed.
+    Warns of other sheets with values. Raises OptionError if openpyxl is not installed.
     """
-    rows = _placed_rows(file.path, options, warn_user)
-    for where, header in islice(rows, 1):
-        yield from table_blocks(partial(pieces, _batches(header, rows), np.inf), where, options)
-
-
-def sheet_rows(file: SourceFile, options: ReadOptions) -> Iterator[str]:
-    """The place of each row under the header."""
-    rows = _placed_rows(file.path, options, lambda _: None)
-    return (where for where, _ in islice(rows, 1, None))
-
-
-def _batches(header: Sequence[str], rows: Iterator[_PlacedRow]) -> Iterator[pa.RecordBatch]:
-    while some := [row for _, row in islice(rows, _ROWS_AT_ONCE)]:
-        columns = zip_longest(header, *some, fillvalue="")
-        yield pa.RecordBatch.from_arrays([pa.array(c[1:]) for c in columns], list(header))
-
-
-def _placed_rows(
-    path: Place, options: ReadOptions, say: Callable[[str], None]
-) -> Iterator[_PlacedRow]:
-    """Yield the sheet and its header, then the place and cells of each other row; nothing if all
-    sheets are empty.
-
-    ``say`` gets a sentence about other sheets with values.
-    """
-    with open_unpacked(path) as stream:
-        sheets = _filled_sheets(stream, str(path))
+    with open_unpacked(file.path) as stream:
+        sheets = _filled_sheets(stream, str(file.path))
         for title, rows in islice(sheets.items(), 1):
-            where = f"{path}, sheet {title!r}"
+            where = f"{file.path}, sheet {title!r}"
             if others := [repr(name) for name in sheets if name != title]:
                 hint = "To read another sheet, save it as a file of its own."
                 with _SILENCE:
-                    say(f"{where} was read, but not {listed(others)}. {hint}")
-            header = options.header or next(rows)[1]
-            yield where, header
-            for number, row in rows:
-                place = f"{where}, row {number}"
-                if len(row) > len(header) or options.header == (*row,):
-                    raise odd_record(row, len(header), place, options)
-                yield place, row
+                    warn_user(f"{where} was read, but not {listed(others)}. {hint}")
+            number, row = next(rows)
+            if options.header is not None:  # then this row is a document, too
+                rows, number = chain([(number, row)], rows), number - 1
+            batches = _batches(rows, options.header or row, where, options)
+            yield from table_blocks(partial(pieces, batches, np.inf), where, options, number + 1)
+
+
+def _batches(
+    rows: Iterator[_NumberedRow], header: Sequence[str], where: str, options: ReadOptions
+) -> Iterator[pa.RecordBatch]:
+    """The rows under the names of ``header``; SourceError for one that these do not fit."""
+    while some := list(islice(rows, _ROWS_AT_ONCE)):
+        for number, row in some:
+            if len(row) > len(header) or options.header == (*row,):
+                raise odd_record(row, len(header), f"{where}, row {number}", options)
+        columns = zip_longest(header, *(row for _, row in some), fillvalue="")
+        yield pa.RecordBatch.from_arrays([pa.array(c[1:]) for c in columns], list(header))
 
 
 def _texts(row: Sequence[Cell]) -> Sequence[str]:
@@ -98,9 +83,7 @@ def _as_text(cell: Cell) -> str:
     return "" if cell is None or cell in _ERRORS else str(cell)
 
 
-def _filled_sheets(
-    stream: IO[bytes], where: str
-) -> Mapping[str, Iterator[tuple[int, Sequence[str]]]]:
+def _filled_sheets(stream: IO[bytes], where: str) -> Mapping[str, Iterator[_NumberedRow]]:
     """The rows of each sheet with values, from the first that is not blank; hidden sheets last."""
     with needing("excel", "format", "xlsx needs openpyxl, which is not installed"):
         from openpyxl import load_workbook
@@ -132,11 +115,14 @@ def _rows(cells: Iterator[Sequence[Cell]], where: str) -> Iterator[Sequence[str]
 def _openpyxl_errors(where: str) -> Iterator[None]:
     """Raise SourceError for the errors of damaged workbooks, which are of many kinds, and silence
     the warnings of openpyxl, which are about styles, charts and the like."""
-    with (
-        source_errors(where, Exception, "not an Excel workbook"),
-        _SILENCE,
-        warnings.catch_warnings(action="ignore"),
-    ):
+    with source_errors(where, Exception, "not an Excel workbook"), without_warnings():
+        yield
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Silence the warnings of this thread, and of libraries that it calls."""
+    with _SILENCE, warnings.catch_warnings(action="ignore"):
         yield
 
 

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import fields
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
-from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
-from sparsetopics.corpora.readers.counts import (
-    packed_or_not,
-    read_uci,
-    uci_vocabulary_names,
-    vocabulary_names,
+from sparsetopics.corpora.readers.blocks import (
+    DOCUMENTS,
+    VECTORS,
+    PendingBlock,
+    PendingVectors,
+    TextBlock,
 )
-from sparsetopics.corpora.readers.csv_files import placed_records, read_csv
+from sparsetopics.corpora.readers.counts import read_uci, uci_vocabulary_names, vocabulary_names
+from sparsetopics.corpora.readers.csv_files import read_csv
 from sparsetopics.corpora.readers.delimiters import CSV_SUFFIXES
-from sparsetopics.corpora.readers.excel import read_xlsx, sheet_rows
+from sparsetopics.corpora.readers.excel import read_xlsx, without_warnings
 from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
-from sparsetopics.corpora.readers.jsonl import object_blocks, read_json, read_jsonl
+from sparsetopics.corpora.readers.jsonl import read_json, read_jsonl
 from sparsetopics.corpora.readers.ldac import read_ldac
 from sparsetopics.corpora.readers.matrix_market import read_matrix_market
 from sparsetopics.corpora.readers.number_tables import read_csv_numbers, read_table_numbers
@@ -33,8 +34,7 @@ from sparsetopics.corpora.readers.text_files import read_lines, read_mallet, rea
 from sparsetopics.corpora.readers.text_tables import read_table
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.arrow_batches import ipc_pieces, parquet_pieces
-from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, SourceFile, line_blocks
-from sparsetopics.corpora.sources.encodings import Decoding
+from sparsetopics.corpora.sources.byte_stream import Place, SourceFile
 from sparsetopics.corpora.sources.source_files import (
     FormatTable,
     bare_suffix,
@@ -42,8 +42,6 @@ from sparsetopics.corpora.sources.source_files import (
     find_of_one_format,
 )
 
-#: The places of the documents of a file, in their order, for messages: it is read again.
-Places = Callable[[SourceFile, ReadOptions], Iterator[str]]
 Options = TypeVar("Options")
 Pending = TypeVar("Pending")
 
@@ -56,7 +54,7 @@ class Format(NamedTuple, Generic[Options, Pending]):
     options: frozenset[str] = frozenset()  # fields of its options for reading that it uses
     # Of counts: what the file with the words may be called, best first, given their own name.
     vocabulary_names: Callable[[str], list[str]] | None = None
-    places: Places | None = None  # where the documents of a file lie; None: in its rows
+    files_are_documents: bool = False  # each file is one, and its name is the id
 
     @property
     def counted(self) -> bool:
@@ -66,48 +64,11 @@ class Format(NamedTuple, Generic[Options, Pending]):
     @property
     def gives_ids(self) -> bool:
         """Whether ids are written in the files; names of files may repeat in several folders."""
-        return "duplicate_ids" in self.options and self.places is not file_places
+        return "duplicate_ids" in self.options and not self.files_are_documents
 
     def has(self, kept: Kept) -> bool:
         """Whether documents can have these fields: plain text has nothing but itself."""
         return "keep" in self.options and ("text_field" in self.options or not kept.named)
-
-
-# --- where documents lie --------------------------------------------------------------------------
-def row_places(
-    read: Callable[[list[SourceFile], ReadOptions], Iterator[PendingBlock]],
-    file: SourceFile,
-    options: ReadOptions,
-) -> Iterator[str]:
-    """Each row that is read is one document."""
-    sizes = (len(pending().ids) for pending in read([file], options))
-    return (f"{file.path}, row {n}" for n, _ in enumerate(chain.from_iterable(map(range, sizes))))
-
-
-def file_places(file: SourceFile, options: ReadOptions) -> Iterator[str]:
-    """Each file is one document."""
-    yield str(file.path)
-
-
-def line_places(
-    file: SourceFile,
-    options: ReadOptions,
-    *,
-    blank: bool = True,
-    blocks: Callable[[Place, Decoding], Iterator[LineBlock]] = line_blocks,
-) -> Iterator[str]:
-    """Each line is one document; without ``blank``, only lines that are not blank."""
-    for block in blocks(file.path, options.decoding):
-        for number, line in enumerate(block.data.split(b"\n")[:-1], start=block.first_line):
-            if blank or line.strip():
-                yield f"{block.source}, {block.noun} {number}"
-
-
-def record_places(file: SourceFile, options: ReadOptions) -> Iterator[str]:
-    """Each record after the header is one document; its place is its first line."""
-    rows = placed_records(file.path, options)
-    own = rows if options.header else islice(rows, 1, None)
-    return (f"{file.path}, line {line}" for _, line in own)
 
 
 # --- the formats ----------------------------------------------------------------------------------
@@ -134,20 +95,17 @@ _OF_TABLES = _OF_NAMES | {"columns"}
 _OF_TEXT = frozenset({"encoding_errors", "keep"})
 _OF_LINES = _OF_TEXT | {"encoding"}  # Parquet and Arrow have their own
 _OF_FILES = _OF_LINES | {"duplicate_ids"}
-_OF_FIELDS = _OF_NAMES | {"text_field", "duplicate_ids", "date_format", "missing"}
-_OF_RECORDS = _OF_LINES | _OF_FIELDS
-_OF_ROWS = _OF_TEXT | _OF_FIELDS
-_FILLED = partial(line_places, blank=False)
-_OBJECTS = partial(line_places, blocks=object_blocks)
+_OF_ROWS = _OF_TEXT | _OF_NAMES | {"text_field", "duplicate_ids", "date_format", "missing"}
+_OF_RECORDS = _OF_LINES | _OF_ROWS
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, Format[ReadOptions, PendingBlock]] = {
-    "text": Format(read_text, (".txt", ".text"), _OF_FILES, places=file_places),
-    "lines": Format(_each(read_lines), (".lines",), _OF_LINES, places=line_places),
-    "mallet": Format(_each(read_mallet), (), _OF_FILES, places=_FILLED),
-    "jsonl": Format(_each(read_jsonl), (".jsonl", ".ndjson"), _OF_RECORDS, places=_FILLED),
-    "json": Format(_each(read_json), (".json",), _OF_RECORDS, places=_OBJECTS),
-    "csv": Format(_each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV, places=record_places),
-    "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}, places=sheet_rows),
+    "text": Format(read_text, (".txt", ".text"), _OF_FILES, files_are_documents=True),
+    "lines": Format(_each(read_lines), (".lines",), _OF_LINES),
+    "mallet": Format(_each(read_mallet), (), _OF_FILES),
+    "jsonl": Format(_each(read_jsonl), (".jsonl", ".ndjson"), _OF_RECORDS),
+    "json": Format(_each(read_json), (".json",), _OF_RECORDS),
+    "csv": Format(_each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV),
+    "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}),
     "parquet": Format(_each(partial(read_table, parquet_pieces)), (".parquet",), _OF_ROWS),
     "arrow": Format(_each(partial(read_table, ipc_pieces)), _ARROW_SUFFIXES, _OF_ROWS),
     "lda-c": Format(_each(read_ldac), (".dat", ".ldac", ".lda-c"), _OF_COUNTS, vocabulary_names),
@@ -185,7 +143,7 @@ class Collection(NamedTuple, Generic[Options, Pending]):
     def streams(self, options: Options) -> Iterator[Iterator[Pending]]:
         """The same blocks in streams that can be read at the same time: one for each file, if all
         are on this disk and the format allows it."""
-        is_by_file = not self.format.counted and self.format.places is not file_places
+        is_by_file = not (self.format.counted or self.format.files_are_documents)
         # Archives and some file systems of fsspec share one connection among their files.
         if is_by_file and all(isinstance(file.path, Path) for file in self.files):
             return (self.format.read([file], options) for file in self.files)
@@ -197,12 +155,13 @@ TextCollection = Collection[ReadOptions, PendingBlock]
 
 def place_of(number: int, collection: TextCollection, options: ReadOptions) -> str:
     """Where a document of the collection lies, counted from 0; its files are read again."""
-    for file in collection.files:
-        own = collection.format.places or partial(row_places, collection.format.read)
-        for where in own(file, options):
-            if not number:
-                return where
-            number -= 1
+    with without_warnings(), closing(collection.read(options)) as blocks:  # they were said before
+        for pending in blocks:
+            block = pending()
+            assert isinstance(block, TextBlock)  # counts have no ids that anybody gave
+            if number < len(block.ids):
+                return block.place(number)
+            number -= len(block.ids)
     return "documents"  # the files have changed meanwhile
 
 
@@ -222,7 +181,7 @@ def find_collection(
     unknown format or of another than the first; OptionError if ``format_name`` is unknown, or for
     an option that the format does not use.
     """
-    table = FormatTable(DOCUMENTS, FORMATS, partial(_format_of, FORMATS), _vocabularies_of)
+    table = FormatTable(DOCUMENTS, FORMATS, partial(_format_of, FORMATS), _vocabulary_names)
     files, account = find_of_one_format(
         sources,
         _OLD_NAMES.get(format_name, format_name),
@@ -238,11 +197,11 @@ def find_collection(
     return found
 
 
-def _vocabularies_of(path: Place, format_name: str | None) -> list[Place]:
-    """Where the words of a file may be; nowhere if it does not hold counts."""
+def _vocabulary_names(path: Place, format_name: str | None) -> list[str]:
+    """What the words of a file may be called; nothing if it does not hold counts."""
     name = format_name or _format_of(FORMATS, path)
     names_for = None if name is None else FORMATS[name].vocabulary_names
-    return [] if names_for is None else packed_or_not(path, names_for(path.name))
+    return [] if names_for is None else names_for(path.name)
 
 
 def find_vectors(

@@ -85,8 +85,8 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     }
     kept, _ = kept_among(list(types), options, block.source)
     ids, labels, *texts = (columns[name] for name in options.used)
-    found = TextBlock(ids, labels, joined(texts), {name: columns[name] for name in kept})
-    return checked(found, lambda row: f"{block.source}, {block.noun} {block.first_line + row}")
+    fields = {name: columns[name] for name in kept}
+    return checked(TextBlock(ids, labels, joined(texts), fields, block.place), block.place)
 
 
 def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataType] | None:
@@ -139,10 +139,10 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
     kept: list[dict[str, str | None]] = []
     left_out: dict[str, str] = {}  # fields that some line cannot keep, and why
     misnamed: dict[str, SourceError] = {}  # the errors for fields that no line has
-    for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
+    for number, line in enumerate(block.data.split(b"\n")):
         if not line.strip():
             continue
-        where = f"{block.source}, {block.noun} {number}"
+        where = block.place(number)
         record = _record(line, where, options)
         _lift_in_place(record, (*options.used, *options.kept.named))
         if not rows:

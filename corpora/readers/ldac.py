@@ -17,7 +17,7 @@ from sparsetopics.corpora.readers.counts import (
     refuse_first,
     summed,
     vocabulary_names,
-    words_beside,
+    words_of,
 )
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
@@ -33,14 +33,11 @@ def read_ldac(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
     The words of ``NAME.dat`` are in ``NAME.dat.vocab``, ``NAME.vocab``, ``vocab.NAME.txt`` or
     ``vocab.txt``.
     """
-    words, _ = words_beside(file.path, options, vocabulary_names)
+    words = words_of(file, vocabulary_names)
     return (partial(_decode, block, words) for block in line_blocks(file.path, None))
 
 
 def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
-    def where(line: int) -> str:
-        return f"{block.source}, line {block.first_line + line}"
-
     bad = _BAD_LINE.search(block.data)
     if bad is not None:
         number = block.first_line + block.data.count(b"\n", 0, bad.start())
@@ -56,16 +53,18 @@ def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
     if (promised != n_pairs).any():
         line = int(np.argmax(promised != n_pairs))
         problem = f"the line promises {promised[line]} word:count pairs, but has {n_pairs[line]}"
-        raise SourceError(where(line), problem, "The file may be cut off.")
+        raise SourceError(block.place(line), problem, "The file may be cut off.")
     pairs = np.delete(numbers, heads).reshape(-1, 2)
     indptr = np.concatenate(([0], np.cumsum(n_pairs)))
 
     def where_of_pair(pair: int) -> str:
-        return where(int(np.searchsorted(indptr, pair, side="right")) - 1)
+        return block.place(int(np.searchsorted(indptr, pair, side="right")) - 1)
 
     word_ids, counts = pairs.T
     expected = f"a word number from 0 to {len(words) - 1}"
     refuse_first(word_ids >= len(words), word_ids, where_of_pair, expected)
     expected = f"a count of at most {LARGEST_COUNT}"
     refuse_first(counts > LARGEST_COUNT, counts, where_of_pair, expected)
-    return summed((counts, word_ids, indptr), pa.nulls(len(n_pairs), pa.string()), words, where)
+    return summed(
+        (counts, word_ids, indptr), pa.nulls(len(n_pairs), pa.string()), words, block.place
+    )

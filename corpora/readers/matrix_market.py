@@ -31,7 +31,7 @@ from sparsetopics.corpora.readers.counts import (
     read_triples,
     vocabulary_names,
 )
-from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, line_blocks
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, SourceFile, line_blocks
 
 _BANNER = re.compile(
     rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(integer|real|double|pattern)\s+general\s*",
@@ -128,19 +128,20 @@ def _head(layout: str, field: str, line: bytes, source: str, number: int) -> Hea
 
 
 def _opened(
-    blocks: Iterator[LineBlock], path: Place, n_words: int, vocabulary: Place
+    blocks: Iterator[LineBlock], file: SourceFile, n_words: int
 ) -> tuple[Layout, Iterator[Lines]]:
     """Rows are documents, unless only the number of rows is that of the words: then columns are.
 
     Files whose lines are sorted by document are streamed. If the first lines of a file are not, the
     file is sorted in memory.
     """
+    path = file.path
     head, rest = _past_head(blocks, path)
     if head.layout == "array" or head.field == "double":
         raise bad_line(str(path), 1, f"matrix {head.layout} {head.field}", _BANNERS)
     names = ("document", "word") if head.n_columns == n_words else ("word", "document")
     if n_words not in (head.n_rows, head.n_columns):
-        expected = f"{n_words} rows or columns, one for each word of {vocabulary}"
+        expected = f"{n_words} rows or columns, one for each word of {file.words}"
         found = f"{quantity(head.n_rows, 'row')} and {quantity(head.n_columns, 'column')}"
         raise SourceError(f"{path}, line {head.line}", f"expected {expected}, but found {found}")
     shape = dict(zip(names, (head.n_rows, head.n_columns), strict=True))

@@ -85,6 +85,7 @@ def _decode_files(files: list[SourceFile], options: ReadOptions) -> TextBlock:
         pa.array([file.name for file in files], pa.string()),
         pa.array(folders, pa.string()),
         pa.array([read_utf8(file.path, options.decoding) for file in files], pa.string()),
+        place=lambda row: str(files[row].path),
     )
 
 
@@ -104,16 +105,16 @@ def _decode_lines(block: LineBlock, options: ReadOptions) -> TextBlock:
     """Each line as a document without id and label; empty lines are empty documents."""
     texts = pa.array(block.data.decode().replace("\r\n", "\n").split("\n")[:-1], pa.string())
     nothing = pa.nulls(len(texts), pa.string())
-    return TextBlock(nothing, nothing, texts)
+    return TextBlock(nothing, nothing, texts, place=block.place)
 
 
 def _decode_labelled(block: LineBlock, options: ReadOptions) -> TextBlock:
     """Each line as id, label and text, separated by white space, as MALLET reads it."""
     rows = []
-    for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
+    for number, line in enumerate(block.data.split(b"\n")):
         if parts := line.removesuffix(b"\r").split(None, 2):
             doc_id, label, text = [*(part.decode() for part in parts), None, None][:3]
-            rows.append((f"{block.source}, line {number}", doc_id, label, text))
+            rows.append((block.place(number), doc_id, label, text))
     return text_block(rows, {})
 
 

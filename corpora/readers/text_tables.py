@@ -60,13 +60,15 @@ def _columns_noting(
 
 
 def table_blocks(
-    pieces_of: Callable[[Choose], Iterator[Piece]], where: str, options: ReadOptions
+    pieces_of: Callable[[Choose], Iterator[Piece]],
+    where: str,
+    options: ReadOptions,
+    first_row: int = 0,
 ) -> Iterator[Callable[[], TextBlock]]:
     """The documents of a table, in blocks of about ``BLOCK_BYTES``; ``pieces_of`` gives the chosen
-    columns."""
+    columns. Messages count its rows from ``first_row``."""
     left_out: dict[str, str] = {}
     decode = partial(_decoded, where, options, left_out)
-    first_row = 0
     for rows in grouped(pieces_of(partial(_columns_noting, left_out, options, where))):
         table = pa.Table.from_batches(rows)
         yield partial(decode, table, first_row)
@@ -98,8 +100,11 @@ def _decoded(
                 raise
             return unkept(len(table), "holds bytes that are not UTF-8")
 
+    def place(row: int) -> str:
+        return f"{where}, row {first_row + row}"
+
     found = fields._replace(unkept=left_out).block(column)
-    return checked(found, lambda row: f"{where}, row {first_row + row}")
+    return checked(found._replace(place=place), place)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -41,6 +41,7 @@ class SourceFile(NamedTuple):
 
     path: Place
     name: str  # path relative to the folder or archive the user named, else the file's own name
+    words: Place | None = None  # of counts: the file with their words, if there is one
 
 
 def open_place(place: Place) -> IO[bytes]:
@@ -119,6 +120,10 @@ class LineBlock(NamedTuple):
     first_line: int  # number of the first line in the file, from 1
     data: bytes
     noun: str = "line"  # what a line is in the file
+
+    def place(self, row: int) -> str:
+        """Where one of the lines lies, for messages."""
+        return f"{self.source}, {self.noun} {self.first_line + row}"
 
 
 @contextmanager

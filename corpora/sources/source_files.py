@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import filterfalse
+from itertools import filterfalse, product
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.sources.account import MOST_NAMED, FileAccount, groups_of_left_out
 from sparsetopics.corpora.sources.archives import ZipMember, zip_members
 from sparsetopics.corpora.sources.byte_stream import (
+    PACKED_SUFFIXES,
     Place,
     SourceFile,
     absolute,
@@ -72,8 +73,8 @@ class FormatTable(NamedTuple):
     kind: str  # DOCUMENTS or VECTORS
     names: Collection[str]
     format_of: Callable[[Place], str | None]  # that a file name means
-    # Where the words of a file of counts may be, best first; none for other formats.
-    vocabularies_of: Callable[[Place, str | None], list[Place]]
+    # What the words of a file of counts may be called, best first; nothing for other formats.
+    vocabulary_names: Callable[[Place, str | None], list[str]]
 
 
 class Found(NamedTuple):
@@ -136,19 +137,23 @@ def find_of_one_format(
 def _take_words_apart(
     found: Found, format_name: str | None, table: FormatTable, vocabulary_file: Path | None
 ) -> list[SourceFile]:
-    """Move the words of counts out of the files to read; return those that will be read as such.
+    """Move the words of counts out of the files to read, which get to know their own; return those
+    that will be read as such. They may be packed.
 
     Words that nobody reads, because better ones are beside the counts, are left out.
     """
     candidates: set[str] = set()
     used: dict[str, SourceFile] = {}
-    for file in found.files:
-        places = table.vocabularies_of(file.path, format_name)
+    for number, file in enumerate(found.files):
+        names = table.vocabulary_names(file.path, format_name)
+        ends = product(names, ("", *PACKED_SUFFIXES))
+        places = [file.path.with_name(name + end) for name, end in ends]
         others = [place for place in places if _key(place) != _key(file.path)]
         candidates.update(map(_key, others))
         chosen = vocabulary_file or next(filter(is_file, others), None)
         if others and chosen is not None:
             used[_key(chosen)] = SourceFile(chosen, chosen.name)
+            found.files[number] = file._replace(words=chosen)
     if not candidates:
         return []
     candidates |= used.keys()
@@ -378,7 +383,7 @@ def _entries(folder: Path) -> list[Path]:
 def _unpacked(listed: Iterable[SourceFile]) -> list[SourceFile]:
     """The files of a folder that are not hidden, with archives replaced by their members."""
     files: list[SourceFile] = []
-    for place, name in listed:
+    for place, name, _ in listed:
         if any(part[0] == "." for part in name.split("/")):
             continue
         if _is_archive(place) and not isinstance(place, ZipMember):

@@ -20,7 +20,7 @@ from sparsetopics.base.batches import DocumentBatch, IntArray, WordCounts
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.soundness import require
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import DOCUMENTS, AnyCounted, ReadingAccount, whole
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock, ReadingAccount
 from sparsetopics.corpora.readers.dates import UTC
 from sparsetopics.corpora.readers.fields import (
     MOST_FIELDS,
@@ -32,7 +32,7 @@ from sparsetopics.corpora.readers.fields import (
     table_of_fields,
 )
 from sparsetopics.corpora.sources.arrow_files import numbers_of
-from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
+from sparsetopics.corpora.store.field_files import columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import RowGroup, RowKind, Rows
 from sparsetopics.corpora.text.account import WordAccount
@@ -41,23 +41,6 @@ from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 DOCS_PER_ROW_GROUP = 8_192
 FieldName = Annotated[str, Meta(min_length=1)]
 _COUNT_TYPES = (pa.uint32(), pa.float32())
-
-
-class DocumentShard(ShardEntry, frozen=True, omit_defaults=True):
-    """A shard of documents; a row group is stored as its three sizes."""
-
-    row_groups: tuple[Sizes, ...]
-    texts: FileEntry | None = None
-    fields: FileEntry | None = None
-
-    @property
-    def groups(self) -> Sequence[Sizes]:
-        return self.row_groups
-
-    @property
-    def beside(self) -> Mapping[str, FileEntry]:
-        found = {TEXTS: self.texts, FIELDS: self.fields}
-        return {stem: file for stem, file in found.items() if file is not None}
 
 
 class VocabularyEntry(FileEntry, frozen=True):
@@ -74,7 +57,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
     n_skipped: Size  # documents left out because they hold no word of the vocabulary
     n_unknown_tokens: Size  # tokens left out because a given vocabulary does not hold them
     vocabulary: VocabularyEntry
-    shards: tuple[DocumentShard, ...]
+    shards: tuple[ShardEntry, ...]
     fields: dict[FieldName, FieldType] = msgspec.field(default_factory=dict)  # that are kept
     has_ids: bool = False  # whether sources are known to have given any document an id
     values: ValueRules | None = None  # None: made by a release without rules
@@ -88,6 +71,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
         for name, kind in self.fields.items():
             require((name == TEXT) == (kind == TEXT), f"field {name!r} cannot be of type {kind}")
         for shard in self.shards:
+            require(all(isinstance(n, Sizes) for n in shard.row_groups), "a row group lacks sizes")
             if shard.beside.keys() != columns_by_stem(self.fields).keys():
                 raise ValueError(f"{shard.file} does not have the files of the fields")
 
@@ -133,7 +117,7 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=
             n_skipped=made.n_skipped,
             n_unknown_tokens=made.n_unknown_tokens,
             vocabulary=save_vocabulary(folder, vocabulary),
-            shards=tuple(DocumentKind.entry_of(s, s.groups, s.beside) for s in shards),
+            shards=tuple(shards),
             tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
             fields=dict(fields),
             has_ids=made.has_ids,
@@ -217,12 +201,6 @@ class DocumentKind(RowKind[DocumentBatch]):
         own_counts = numbers_of(numbers, np.uint32) if is_whole else numbers_of(numbers, np.float32)
         return DocumentBatch(offsets - offsets[0], own_ids.view(np.int32), own_counts)
 
-    @staticmethod
-    def entry_of(
-        file: FileEntry, groups: Sequence[Sizes], beside: Mapping[str, FileEntry]
-    ) -> DocumentShard:
-        return DocumentShard(file.file, file.n_bytes, file.sha256, tuple(groups), **beside)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Documents:
@@ -250,7 +228,7 @@ class EncodedBlock(NamedTuple):
 
 
 def encode(
-    pending: AnyCounted,
+    block: CountedBlock,
     words: pa.StringArray,
     types: Mapping[str, FieldType],
     rules: ValueRules = NO_RULES,
@@ -262,7 +240,6 @@ def encode(
     Other words are left out, and so are documents that hold no known word, unless ``keep_empty``.
     Raises WrongValueError for a value that is not of the type of its field.
     """
-    block = whole(pending)
     new_ids = numbers_of(pc.index_in(block.words, value_set=words).fill_null(-1), np.int32)
     found = renumbered(block, new_ids, len(words))
     is_known = np.diff(found.indptr) > 0
@@ -280,7 +257,7 @@ def encode(
     )
 
 
-def renumbered(pending: AnyCounted, new_ids: NDArray[np.int32], n_words: int) -> DocumentBatch:
+def renumbered(block: CountedBlock, new_ids: NDArray[np.int32], n_words: int) -> DocumentBatch:
     """All documents of a block, with the number in ``new_ids`` (n_block_words,) for each word.
 
     Words with -1 are left out.
@@ -288,7 +265,6 @@ def renumbered(pending: AnyCounted, new_ids: NDArray[np.int32], n_words: int) ->
     # Numba takes half a second to import, and corpora are also opened without any encoding.
     from sparsetopics.corpora.text.token_kernels import renumber_words
 
-    block = whole(pending)
     counted = block.indptr, block.word_ids, block.word_counts
     return DocumentBatch(*renumber_words(*counted, new_ids, n_words))
 

@@ -17,10 +17,9 @@ from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed, reason_of
 from sparsetopics.corpora.readers.fields import ARROW_TYPES, TEXT, FieldType
-from sparsetopics.corpora.store.manifest import DAMAGE
+from sparsetopics.corpora.store.manifest import DAMAGE, FIELDS, TEXTS
 from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, StoredFile
 
-TEXTS, FIELDS = "texts", "fields"  # how the names of the files begin
 # In a row group: few, since texts are long and a few documents are shown at a time. A divisor of
 # the number of documents in a row group of a shard.
 _TEXTS_PER_GROUP = 256

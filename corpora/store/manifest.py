@@ -27,6 +27,7 @@ from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS
 FILE_NAME = "manifest.json"
 FORMAT_VERSION = 2  # version 1 held no digest of itself
 KINDS = (DOCUMENTS, VECTORS)
+TEXTS, FIELDS = "texts", "fields"  # how the names of the files beside shards begin
 _WHAT_FOR = {  # the hint where a command needs the other kind
     DOCUMENTS: "Vectors are made by `sparsetopics ingest --kind vectors`; mixtures of documents "
     "have --likelihood multinomial.",
@@ -58,17 +59,23 @@ class Sizes(NamedTuple):
         return cls(*map(sum, columns))
 
 
-class ShardEntry(FileEntry, frozen=True):
-    """One Parquet file of rows, with the sizes of its row groups."""
+class ShardEntry(FileEntry, frozen=True, omit_defaults=True):
+    """One Parquet file of rows with the sizes of its row groups, and the files beside it."""
+
+    row_groups: tuple[Sizes | Size, ...]  # of vectors, only their number is stored
+    texts: FileEntry | None = None
+    fields: FileEntry | None = None
 
     @property
     def groups(self) -> Sequence[Sizes]:
-        raise NotImplementedError
+        """The sizes of the row groups."""
+        return [own if isinstance(own, Sizes) else Sizes.of_items(own) for own in self.row_groups]
 
     @property
     def beside(self) -> Mapping[str, FileEntry]:
         """The files with the kept fields of these rows, by what they hold."""
-        return {}
+        found = {TEXTS: self.texts, FIELDS: self.fields}
+        return {stem: file for stem, file in found.items() if file is not None}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -108,13 +108,13 @@ class FileSeries:
     stem: str
     rows_per_group: int
     groups_per_file: int
-    sizes_of: Callable[[pa.Table], Sizes]
+    sizes_of: Callable[[pa.Table], Sizes | int]
     first: int
     level: int  # of compression
     dictionaries: list[str]  # columns stored as dictionaries
     encodings: dict[str, str] | None = None  # of other columns
     entries: list[FileEntry] = field(default_factory=list)
-    groups: list[list[Sizes]] = field(default_factory=list)
+    groups: list[list[Sizes | int]] = field(default_factory=list)
     _waiting: list[pa.Table] = field(default_factory=list)
     _n_waiting: int = 0
     _file: pq.ParquetWriter | None = None

@@ -15,11 +15,11 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch, IntArray, VectorBatch
 from sparsetopics.base.errors import SparsetopicsError
-from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import LONGEST_NAME, overlong
@@ -78,8 +78,8 @@ class RowKind(ABC, Generic[RowBatch]):
         """The ``columns`` as they are stored."""
 
     @abstractmethod
-    def sizes_of(self, table: pa.Table) -> Sizes:
-        """The sizes of stored rows."""
+    def sizes_of(self, table: pa.Table) -> Sizes | int:
+        """The sizes of stored rows, as the manifest lists them."""
 
     @abstractmethod
     def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> RowBatch:
@@ -91,13 +91,6 @@ class RowKind(ABC, Generic[RowBatch]):
         named = zip([self.id_column, "label", *self.columns], columns, strict=True)
         fields = [pa.field(name, own.type, nullable=name == "label") for name, own in named]
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
-
-    @staticmethod
-    @abstractmethod
-    def entry_of(
-        file: FileEntry, groups: Sequence[Sizes], beside: Mapping[str, FileEntry]
-    ) -> ShardEntry:
-        """How the manifest lists a shard and the files beside it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -274,7 +267,7 @@ class ShardWriter(Generic[RowBatch]):
             step = rows_per_group(stem, n_rows)
             self._beside[stem] = FileSeries(
                 *(folder, stem, step, n_groups * (n_rows // step)),
-                lambda table: Sizes.of_items(len(table)),
+                len,
                 first,
                 level=1,
                 dictionaries=[name for name in names if name != TEXT],
@@ -294,14 +287,12 @@ class ShardWriter(Generic[RowBatch]):
         """Write the remaining rows and close the last files; return the entries of all shards."""
         for series in (self._shards, *self._beside.values()):
             series.finish()
-        return tuple(
-            self._kind.entry_of(
-                file,
-                self._shards.groups[number],
-                {stem: series.entries[number] for stem, series in self._beside.items()},
-            )
-            for number, file in enumerate(self._shards.entries)
-        )
+        found = []
+        for number, file in enumerate(self._shards.entries):
+            beside = {stem: series.entries[number] for stem, series in self._beside.items()}
+            sizes = tuple(self._shards.groups[number])
+            found.append(ShardEntry(**asdict(file) | beside, row_groups=sizes))
+        return tuple(found)
 
 
 class RowCorpus(ABC, Generic[RowBatch]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, TypedDict
 
@@ -11,7 +11,8 @@ import pyarrow as pa
 from msgspec import Meta
 
 from sparsetopics.base.batches import VectorBatch, Vectors
-from sparsetopics.base.sealed_files import FileEntry, Json, Size
+from sparsetopics.base.sealed_files import FileEntry, Json
+from sparsetopics.base.soundness import require
 from sparsetopics.corpora.readers.blocks import VECTORS, ValueType
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.manifest import CorpusManifest, ShardEntry, Sizes
@@ -43,16 +44,6 @@ class Made(TypedDict, total=False):
     pca: PcaFacts
 
 
-class VectorShard(ShardEntry, frozen=True):
-    """A shard of vectors; a row group is stored as its number of items."""
-
-    row_groups: tuple[Size, ...]
-
-    @property
-    def groups(self) -> Sequence[Sizes]:
-        return [Sizes.of_items(n_items) for n_items in self.row_groups]
-
-
 class VectorManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=True):
     """Files and sizes of a corpus of vectors, and how its values were made, in their order on disk.
 
@@ -66,11 +57,14 @@ class VectorManifest(CorpusManifest, frozen=True, kw_only=True, omit_defaults=Tr
     value_type: ValueType = "float32"  # of stored values
     made: Made
     projection: FileEntry | None
-    shards: tuple[VectorShard, ...]
+    shards: tuple[ShardEntry, ...]
 
     def __post_init__(self) -> None:
         if self.columns is not None and len(self.columns) != self.n_columns:
             raise ValueError(f"{self.n_columns:,} columns have {len(self.columns):,} names")
+        for shard in self.shards:
+            is_plain = all(isinstance(own, int) for own in shard.row_groups) and not shard.beside
+            require(is_plain, f"{shard.file} is no shard of vectors")
 
     @staticmethod
     def named(sizes: Sizes) -> dict[str, int | float]:
@@ -125,8 +119,8 @@ class VectorKind(RowKind[VectorBatch]):
         flat = pa.array(batch.values.reshape(-1))
         return [pa.FixedSizeListArray.from_arrays(flat, type=self._type)]
 
-    def sizes_of(self, table: pa.Table) -> Sizes:
-        return Sizes.of_items(len(table))
+    def sizes_of(self, table: pa.Table) -> int:
+        return len(table)
 
     def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> VectorBatch:
         (column,) = columns
@@ -137,13 +131,6 @@ class VectorKind(RowKind[VectorBatch]):
             raise ValueError("some values are null")
         numbers = numbers_of(flat, flat.type.to_pandas_dtype())
         return VectorBatch(numbers.reshape(sizes.n_docs, self.n_columns))
-
-    @staticmethod
-    def entry_of(
-        file: FileEntry, groups: Sequence[Sizes], beside: Mapping[str, FileEntry]
-    ) -> VectorShard:
-        sizes = tuple(group.n_docs for group in groups)
-        return VectorShard(file.file, file.n_bytes, file.sha256, sizes)
 
     @property
     def _type(self) -> pa.DataType:

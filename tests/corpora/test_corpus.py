@@ -269,6 +269,15 @@ def test_a_shard_that_does_not_fit_the_manifest(copy):
         next(Corpus.open(copy).batches())
 
 
+def test_a_row_group_of_documents_has_three_sizes(copy):
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["shards"][0]["row_groups"][0] = 1
+    write_sealed(copy / "manifest.json", manifest)
+
+    with pytest.raises(CorpusFormatError, match=r"manifest\.json.*a row group lacks sizes"):
+        Corpus.open(copy)
+
+
 def test_a_word_id_beyond_the_vocabulary(folder, tmp_path):
     ingest([write_jsonl(tmp_path / "a.jsonl", ["cat"])], tmp_path / "small", IngestOptions())
     manifest = json.loads((folder / "manifest.json").read_text())

@@ -195,6 +195,19 @@ def test_a_shard_that_does_not_fit_the_manifest(folder, change, found):
         next(VectorCorpus.open(folder).batches())
 
 
+@pytest.mark.parametrize("name", ["row_groups", "texts"])
+def test_a_shard_of_documents_is_refused(folder, name):
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    shard = manifest["shards"][0]
+    n_items, file = shard["row_groups"][0], {key: shard[key] for key in ("file", "bytes", "sha256")}
+    shard[name] = {"row_groups": [[n_items] * 3, *shard["row_groups"][1:]], "texts": file}[name]
+    write_sealed(path, manifest)
+
+    with pytest.raises(CorpusFormatError, match=r"is no shard of vectors"):
+        VectorCorpus.open(folder)
+
+
 def test_a_shard_of_another_type_is_refused(folder):
     path = folder / "manifest.json"
     write_sealed(path, json.loads(path.read_text()) | {"value_type": "float64"})
