@@ -74,8 +74,7 @@ def pytest_configure_node(node):
 
 def pytest_collection_finish(session):
     session.config.stash[AT_COLLECTION] = kernels_in_use()
-    gc.freeze()  # what stays until the end, and need not be looked at again and again
-    gc.enable()
+    gc.enable()  # without freeze: Hypothesis asks which objects refer to its random generators
 
 
 @pytest.hookimpl(tryfirst=True)
