@@ -27,6 +27,7 @@ from sparsetopics.corpora.grouping import Grouping, GroupKey, LocalGroups, Over
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.execution.executors import Crew
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.measures.prevalence import (
     GroupTotal,
@@ -255,7 +256,7 @@ def memory(documents: int, topics: int, words: int, workers: int, is_kept: bool)
     corpus = Corpus(Vocabulary(tuple(names), known, known), groups)
     before, began, began_cpu = _peak(), time.perf_counter(), time.process_time()
     grouping = DrawnGrouping("label", Over("label", "month"))
-    found = grouped_documents(model, corpus, names, grouping, workers=workers).prevalence()
+    found = grouped_documents(model, corpus, names, grouping, Crew(workers)).prevalence()
     seconds, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     row: dict[str, Cell] = {
         "documents": corpus.n_docs,

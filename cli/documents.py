@@ -63,15 +63,15 @@ def command(
     from sparsetopics.answers.representatives import TopicsToShow, representatives
     from sparsetopics.answers.themes import opened
     from sparsetopics.answers.topic_names import labels_of
-    from sparsetopics.execution.executors import open_broadcast_map
+    from sparsetopics.execution.executors import open_crew
     from sparsetopics.runs.run import SWAPPED, refuse_run
 
     refuse_run(corpus, SWAPPED)
-    with open_broadcast_map(where) as broadcast:
+    with open_crew(where) as crew:
         trained = opened(run, names, n_themes)
-        chosen = TopicsToShow.of_run(trained, topics, workers=where.threads)
+        chosen = TopicsToShow.of_run(trained, topics, workers=crew.threads)
         searched = trained.documents_at(where.seen_from_there(corpus))
-        found = representatives(chosen, searched, n, by=by, broadcast=broadcast)
+        found = representatives(chosen, searched, n, by=by, broadcast=crew.map)
     labels = labels_of(trained)
     if is_json():
         show(found.table(labels).to_pylist(), [])

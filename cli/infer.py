@@ -18,7 +18,8 @@ from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
-    from sparsetopics.base.outputs import Output
+    import pyarrow as pa
+
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.corpus import AnyCorpus, Corpus
     from sparsetopics.runs.run import AnyRun
@@ -139,7 +140,7 @@ def command(
     from sparsetopics.answers.table_files import table_output, write_output
     from sparsetopics.answers.themes import opened
     from sparsetopics.corpora.corpus import open_corpus
-    from sparsetopics.execution.executors import open_broadcast_map
+    from sparsetopics.execution.executors import open_crew
     from sparsetopics.runs.run import SWAPPED, refuse_run
 
     folder = _folder(ctx, corpus, texts, tokenizer)
@@ -153,7 +154,7 @@ def command(
     output = table_output(out, inputs, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
     if folder is not None:
         refuse_run(folder, SWAPPED)
-    with open_broadcast_map(where) as broadcast:
+    with open_crew(where) as crew:
         trained = opened(run, n_themes=n_themes)
         found: AnyCorpus
         if folder is None:
@@ -164,14 +165,14 @@ def command(
             found = known if training is None else found
         if training is not None:
             assert output is not None, "a corpus needs --out"
-            record, lines = _novelty(trained, found, training, over, output, where.threads)
-            show(record, lines)
+            table, record, lines = _novelty(trained, found, training, over, crew.threads)
+            write_output(output, table.schema, [table], spreadsheet_safe=spreadsheet_safe)
+            line = f"Wrote a row for each of {quantity(len(table), 'document')} to {out}."
+            show(record | {"path": str(out)}, [*lines, line])
             return
         if output is None and not tokens:
             top = top or PRINTED_TOPICS
-        schema, tables = share_tables(
-            trained, found, top, tokens, workers=where.threads, broadcast=broadcast
-        )
+        schema, tables = share_tables(trained, found, top, tokens, crew)
         if output is not None:
             write_output(output, schema, tables, spreadsheet_safe=spreadsheet_safe)
             record, lines = _written(trained, found, output.path, top, tokens=tokens)
@@ -250,12 +251,11 @@ def _written(
 
 
 def _novelty(
-    run: AnyRun, corpus: AnyCorpus, training: Path, over: str | None, output: Output, threads: int
-) -> tuple[dict[str, Json], list[str]]:
-    """Write the novelty of documents; its course over periods as a record and as lines."""
+    run: AnyRun, corpus: AnyCorpus, training: Path, over: str | None, threads: int
+) -> tuple[pa.Table, dict[str, Json], list[str]]:
+    """The novelty of documents, and its course over periods as a record and as lines."""
     from sparsetopics.answers.novelty import LEAST_NOVELTY, course_of, novelty_table, usual_scores
     from sparsetopics.answers.quick_topics import QuickTopics
-    from sparsetopics.answers.table_files import write_output
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import knowing
@@ -269,7 +269,6 @@ def _novelty(
     n_known = min(known.n_docs, topics.settings["corpus"]["n_documents"])
     quick = QuickTopics.of(topics.model, threads)
     table = novelty_table(quick, corpus, usual_scores(quick, known, n_known), over)
-    write_output(output, table.schema, [table])
     course = [] if over is None else course_of(table).to_pylist()
     lines = [f"{'from':<12}documents  novelty  novel"] if course else []
     lines += [
@@ -277,10 +276,8 @@ def _novelty(
         f"{row['n_novel']:>5,}"
         for row in course
     ]
-    lines.append(f"Wrote a row for each of {quantity(corpus.n_docs, 'document')} to {output.path}.")
     n_novel = int((table["novelty"].to_numpy() >= LEAST_NOVELTY).sum())
-    record = {"n_documents": corpus.n_docs, "n_novel": n_novel, "course": course}
-    return record | {"path": str(output.path)}, lines
+    return table, {"n_documents": len(table), "n_novel": n_novel, "course": course}, lines
 
 
 def _topics_of_texts(run: AnyRun, rows: Rows) -> tuple[Json, list[str]]:

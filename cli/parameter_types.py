@@ -18,24 +18,23 @@ from sparsetopics.options.guide import guide
 from sparsetopics.options.option import Interval, OneOf, Option, refuse, shown
 
 CONFIG = "sparsetopics.config"  # of a context: the path of its config file
+Param = click.Parameter | None
+Ctx = click.Context | None
 
 
 class NumberType(click.ParamType):  # type: ignore[type-arg]  # a generic from click 8.4
     """A number in an interval."""
 
-    def __init__(self, interval: Interval, hint: str = "") -> None:
-        self.interval, self.hint = interval, hint
+    def __init__(self, interval: Interval) -> None:
+        self.interval = interval
         self.name = "integer" if interval.whole else "number"
 
-    def convert(
-        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | int | float:
+    def convert(self, value: str | float, param: Param, ctx: Ctx) -> str | int | float:
         number: str | int | float = value
         if isinstance(value, str):
             with suppress(ValueError):  # the interval refuses what is no number
                 number = self.interval.parsed(value)
-        hint = self.hint if isinstance(number, str) else ""
-        return self.interval.check(_name(param), number, hint)
+        return self.interval.check(_name(param), number)
 
 
 class NameType(click.Choice[str]):
@@ -65,10 +64,7 @@ class NamedPath(click.Path):
         self.noun = noun
 
     def convert(
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
+        self, value: str | os.PathLike[str], param: Param, ctx: Ctx
     ) -> str | bytes | os.PathLike[str]:
         if value == "" or "\0" in os.fspath(value):  # as a config file can write it
             found = shown(value) if value else "empty"
@@ -91,7 +87,7 @@ def type_of(
     if isinstance(takes, OneOf):
         return NameType(list(takes.names))
     if isinstance(takes, Interval):
-        return NumberType(takes, option.hint)
+        return NumberType(takes)
     if takes is Path:
         return NAMED_PATH
     return bool if takes is bool else TEXT

@@ -119,7 +119,7 @@ def command(
     from sparsetopics.answers.table_files import table_output, write_output
     from sparsetopics.answers.themes import opened
     from sparsetopics.answers.topic_names import labels_of
-    from sparsetopics.execution.executors import open_broadcast_map
+    from sparsetopics.execution.executors import open_crew
     from sparsetopics.runs.run import SWAPPED, refuse_run, runs_in
 
     if pairs and any((by, over, formula, differences, topics, runs)):
@@ -128,20 +128,17 @@ def command(
         out, [run, corpus], overwrite=overwrite, spreadsheet_safe=spreadsheet_safe
     )
     refuse_run(corpus, SWAPPED)
-    with open_broadcast_map(where) as broadcast:
+    with open_crew(where) as crew:
         trained = opened(run, names, n_themes)
         documents = trained.documents_at(where.seen_from_there(corpus))
         labels = labels_of(trained)
         if pairs:
-            table = topic_correlations(
-                trained, documents, labels, workers=where.threads, broadcast=broadcast
-            )
+            table = topic_correlations(trained, documents, labels, crew)
             lines = _pair_lines(table)
         else:
             found = compared_shares(
                 trained, documents, by, over, formula, topics=topics, n_words=n_words,
-                differences=differences, others=[] if runs is None else runs_in(runs),
-                workers=where.threads, broadcast=broadcast,
+                differences=differences, others=[] if runs is None else runs_in(runs), crew=crew,
             )  # fmt: skip
             table = found.differences(labels) if differences else found.table(labels)
             lines = _difference_lines(table, found) if differences else _lines(found, labels)
@@ -173,19 +170,20 @@ def _lines(found: Prevalence | Effects, labels: Labels) -> list[str]:
         columns.append(
             aligned([head, *cells, *(f"{n:,}" for n in sizes[number : number + 1])], ">")
         )
-    width = len(str(max(found.topics)))
-    topics = [f"{k:>{width}} {_short(labels[k][1], columns, width)}" for k in found.topics]
-    lines = lines_of_columns(
-        ["% of documents", *topics, *(["documents"] if sizes else [])], columns
-    )
+    topics = found.topics.tolist()
+    named = _named(topics, [labels[topic][1] for topic in topics], columns)
+    lines = lines_of_columns(["% of documents", *named, *["documents"] * bool(sizes)], columns)
     if n_more := len(found.heads) - len(heads):
         lines.append(f"Left out {quantity(n_more, 'column')}; --out writes all of them.")
     return lines
 
 
-def _short(name: str, columns: Sequence[list[str]], width: int) -> str:
-    """The topic's name, shortened to fit beside the columns; its number is ``width`` wide."""
-    return shortened(printable(name), max(TOPIC, room_beside(columns) - width - 1))
+def _named(topics: Sequence[int], names: Sequence[str], columns: Sequence[list[str]]) -> list[str]:
+    """The number of each topic and its name, shortened to fit beside the columns."""
+    width = max((len(str(topic)) for topic in topics), default=0)
+    room = max(TOPIC, room_beside(columns) - width - 1)
+    pairs = zip(topics, names, strict=True)
+    return [f"{topic:>{width}} {shortened(printable(name), room)}" for topic, name in pairs]
 
 
 def _cell(mean: float, error: float, digits: int = 1) -> str:
@@ -222,8 +220,8 @@ def _difference_lines(table: pa.Table, found: Prevalence | Effects) -> list[str]
         "difference, %": [*map(_precise, 100 * difference, 100 * error)],
         "p, Holm": [*map(_p_value, p_value)],
     }
-    more = quantity(table.num_rows - len(rows), "comparison")
-    return _row_lines(best, sides, numbers, f"{more} with larger p-values", table.num_rows)
+    more = f"{quantity(table.num_rows - len(rows), 'comparison')} with larger p-values"
+    return _row_lines(best, sides, numbers, more, table.num_rows)
 
 
 def _pair_lines(table: pa.Table) -> list[str]:
@@ -234,7 +232,7 @@ def _pair_lines(table: pa.Table) -> list[str]:
     values, errors = best["correlation"].to_numpy(), best["standard_error"].to_numpy()
     numbers = {"correlation": [*map(_precise, values, errors)]}
     more = f"{quantity(table.num_rows - len(rows), 'pair')} with smaller correlations"
-    return _row_lines(best, {"with": list(others)}, numbers, more, table.num_rows)
+    return _row_lines(best, {"with": [*others]}, numbers, more, table.num_rows)
 
 
 def _row_lines(
@@ -247,14 +245,9 @@ def _row_lines(
     """Topics, what they are compared by, and numbers."""
     columns = [aligned([title, *cells]) for title, cells in sides.items()]
     columns += [aligned([title, *cells], ">") for title, cells in numbers.items()]
-    topics, names = best["topic"].to_pylist(), best["name"].to_pylist()
-    width = max((len(str(topic)) for topic in topics), default=0)
-    heads = (
-        f"{topic:>{width}} {_short(name, columns, width)}"
-        for topic, name in zip(topics, names, strict=True)
-    )
-    lines = lines_of_columns(["topic", *heads], columns)
-    is_more = n_rows > len(topics)
+    named = _named(best["topic"].to_pylist(), best["name"].to_pylist(), columns)
+    lines = lines_of_columns(["topic", *named], columns)
+    is_more = n_rows > len(named)
     return [*lines, f"Left out {more}; --out writes all of them."] if is_more else lines
 
 

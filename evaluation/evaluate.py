@@ -18,7 +18,7 @@ from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scoring, score_topics
 from sparsetopics.evaluation.scoring.weight_files import READERS
-from sparsetopics.execution.executors import open_broadcast_map
+from sparsetopics.execution.executors import open_crew
 from sparsetopics.measures.paired import differences_from_best
 from sparsetopics.options.option import check_extension
 from sparsetopics.options.registry import MODELS, imported
@@ -70,8 +70,8 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
         texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.reading, say)
     if len({each.model.n_columns for each in models if isinstance(each, Run)}) > 1:
         say("The runs know different numbers of words, so their scores are of different tokens.")
-    with open_broadcast_map(plan.place) as broadcast:
-        how = Scoring(plan.concentration, texts, plan.seed or 0, plan.place.threads, broadcast)
+    with open_crew(plan.place) as crew:
+        how = Scoring(plan.concentration, texts, plan.seed or 0, crew)
         cards = [score_model(model, heldout, counted_in, how) for model in models]
     if output is not None:
         # The page draws figures, and matplotlib is slow to import.

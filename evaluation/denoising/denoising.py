@@ -8,9 +8,9 @@ models of natural image patches to whole image restoration"). Pixels lie between
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -24,6 +24,7 @@ from sparsetopics.model.likelihoods.scorers import Scorer, triangular_scorer
 
 BETAS = (1.0, 4.0, 8.0, 16.0, 32.0)  # β σ², the schedule of the paper
 BLOCK_PATCHES = 8192  # restored at once
+Restore = Callable[[FloatArray], FloatArray]  # of noisy patches, (n_patches, side²)
 
 
 # --- the prior of patches -------------------------------------------------------------------------
@@ -66,8 +67,8 @@ class PatchPrior:
         """Side of a patch in pixels."""
         return math.isqrt(self.eigenvalues.shape[1])
 
-    def observed_with(self, variance: float) -> NoisyPatches:
-        """Return the model of noisy patches z + e, e ~ N(0, variance · I)."""
+    def restoring(self, variance: float) -> Restore:
+        """Return what restores noisy patches z + e, e ~ N(0, variance · I); see ``_restored``."""
         spread = self.eigenvalues + variance
         # Triangular factors of roots lose no small variances, as those of covariances do.
         roots = np.sqrt(spread)[:, :, None] * self.eigenvectors.transpose(0, 2, 1)
@@ -77,41 +78,36 @@ class PatchPrior:
         scorer = triangular_scorer(np.zeros(spread.shape), factors, constants)
         shrunk = self.eigenvectors * (self.eigenvalues / spread)[:, None, :]
         filters = shrunk @ self.eigenvectors.transpose(0, 2, 1)
-        return NoisyPatches(self.log_weights, scorer, filters)
+        return partial(_restored, self.log_weights, scorer, filters)
 
 
-class NoisyPatches(NamedTuple):
-    """The mixture, observed with white noise."""
+def _restored(
+    log_weights: FloatArray,  # (n_topics,)
+    scorer: Scorer[Vectors],  # log N(z | 0, Σ_k + variance · I)
+    filters: FloatArray,  # (n_topics, side², side²)  Σ_k (Σ_k + variance · I)⁻¹, symmetric
+    patches: FloatArray,  # (n_patches, side²)
+) -> FloatArray:
+    """Return the Wiener estimate under each patch's most probable component, (n_patches, side²).
 
-    log_weights: FloatArray  # (n_topics,)
-    scorer: Scorer[Vectors]  # log N(z | 0, Σ_k + variance · I)
-    filters: FloatArray  # (n_topics, side², side²)  Σ_k (Σ_k + variance · I)⁻¹, symmetric
-
-    def restore(
-        self,
-        patches: FloatArray,  # (n_patches, side²)
-    ) -> FloatArray:
-        """Return the Wiener estimate under each patch's most probable component.
-
-        The result is (n_patches, side²). As in EPLL, the mean of a patch is put back unchanged:
-        averaging over patches and further iterations reduce the noise in it.
-        """
-        means = patches.mean(axis=1, keepdims=True)
-        centred = patches - means
-        # The most probable component is argmax_k log w_k + log N(z | 0, Σ_k + variance · I).
-        # Scorers take single precision, which decides between components well enough.
-        logs = self.scorer(centred.astype(np.float32))
-        logs += self.log_weights.astype(np.float32)
-        topics = logs.argmax(axis=1)
-        # Sorted by component, the patches of each are filtered in one matrix product.
-        order = np.argsort(topics, kind="stable")
-        starts = np.searchsorted(topics[order], np.arange(len(self.filters) + 1))
-        restored = np.empty(patches.shape)
-        for k in np.flatnonzero(np.diff(starts)):
-            own = order[starts[k] : starts[k + 1]]
-            restored[own] = centred[own] @ self.filters[k]
-        restored += means
-        return restored
+    As in EPLL, the mean of a patch is put back unchanged: averaging over patches and further
+    iterations reduce the noise in it.
+    """
+    means = patches.mean(axis=1, keepdims=True)
+    centred = patches - means
+    # The most probable component is argmax_k log w_k + log N(z | 0, Σ_k + variance · I).
+    # Scorers take single precision, which decides between components well enough.
+    logs = scorer(centred.astype(np.float32))
+    logs += log_weights.astype(np.float32)
+    topics = logs.argmax(axis=1)
+    # Sorted by component, the patches of each are filtered in one matrix product.
+    order = np.argsort(topics, kind="stable")
+    starts = np.searchsorted(topics[order], np.arange(len(filters) + 1))
+    restored = np.empty(patches.shape)
+    for k in np.flatnonzero(np.diff(starts)):
+        own = order[starts[k] : starts[k + 1]]
+        restored[own] = centred[own] @ filters[k]
+    restored += means
+    return restored
 
 
 def as_pixels(
@@ -138,7 +134,7 @@ def denoise(
     """Restore x from y = x + e, e ~ N(0, σ²); return (height, width), clipped to [0, 1].
 
     For each β in turn, every patch of the current image is replaced by its estimate under noise of
-    variance 1/β (``NoisyPatches.restore``), and the overlapping estimates are averaged to x̂. With
+    variance 1/β (``PatchPrior.restoring``), and the overlapping estimates are averaged to x̂. With
     the weight side²/σ² on y, as in the authors' code, the image that fits both best is
 
         x = (y + β σ² x̂) / (1 + β σ²).
@@ -152,8 +148,8 @@ def denoise(
         raise ShapeError("noisy image", problem)
     image = noisy
     for beta in betas:
-        model = prior.observed_with(sigma**2 / beta)
-        estimate = average_patches(image, prior.side, model, executor or Executor())
+        restore = prior.restoring(sigma**2 / beta)
+        estimate = average_patches(image, prior.side, restore, executor or Executor())
         image = (noisy + beta * estimate) / (1.0 + beta)
     return np.clip(image, 0.0, 1.0)
 
@@ -161,7 +157,7 @@ def denoise(
 def average_patches(
     image: FloatArray,  # (height, width)
     side: int,
-    model: NoisyPatches,
+    restore: Restore,
     executor: Executor,
 ) -> FloatArray:
     """Restore all overlapping patches; return the mean at each pixel over the patches it is in."""
@@ -172,7 +168,7 @@ def average_patches(
 
     def restore_rows(top: int) -> FloatArray:
         block = windows[top : top + n_rows]
-        return _summed(model.restore(block.reshape(-1, side * side)).reshape(block.shape))
+        return _summed(restore(block.reshape(-1, side * side)).reshape(block.shape))
 
     tops = range(0, n_down, n_rows)
     total = np.zeros((height, width))

@@ -17,9 +17,10 @@ from sparsetopics.corpora.grouping import Grouping, Over
 from sparsetopics.evaluation.figures import DEFAULT_WIDTH, KINDS
 from sparsetopics.evaluation.figures.paper import PaperFigure, finished, styled
 from sparsetopics.evaluation.report.division import Division
-from sparsetopics.evaluation.report.overview import plain_overview
-from sparsetopics.evaluation.report.report import divided, page_grouping, run_report, shown_themes
+from sparsetopics.evaluation.report.overview import plain_overview, shown_themes
+from sparsetopics.evaluation.report.report import divided, page_grouping, run_report
 from sparsetopics.evaluation.report.report_content import Report
+from sparsetopics.execution.executors import Crew
 from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import imported
 from sparsetopics.runs.run import AnyRun
@@ -111,7 +112,8 @@ def _adjusted(
     if grouping.over is not None and grouping.over != Over(grouping.over.column):
         refuse("over", "must be a field of the formula, without a unit")
     assert isinstance(corpus, Corpus), "components of vectors were refused"
-    found = compared_shares(themes, corpus, formula=formula, others=others, workers=workers)
+    crew = Crew(workers)
+    found = compared_shares(themes, corpus, formula=formula, others=others, crew=crew)
     assert isinstance(found, Effects), "there is a formula"
     fields = list(grouping.columns.values())
     chosen = [n for n, point in enumerate(found.design.points) if set(point) == set(fields)]

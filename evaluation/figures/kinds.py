@@ -201,6 +201,6 @@ def draw_numbers(report: Report, width: float) -> PaperFigure:
         refuse("numbers", "needs a run with scores of several numbers of topics", hint)
     room = width * POINTS
     figure, (axes,) = paper.panels([""], width, min(max(0.42 * room, 125.0), 220.0))
-    draw_curve(axes, *curve, LABEL / (room - SCALE))
+    draw_curve(axes, curve, LABEL / (room - SCALE))
     axes.set_ylabel("log-likelihood\nper token")
     return figure

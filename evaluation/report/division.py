@@ -13,8 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
-from sparsetopics.answers.prevalence import GroupedDocuments, NewKey
-from sparsetopics.base.batches import AnyArray, FloatArray, IntArray
+from sparsetopics.answers.prevalence import GroupedDocuments
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import listed, quantity
 from sparsetopics.corpora.grouping import GroupKey, Start
@@ -123,15 +123,13 @@ def scale_end(shares: FloatArray) -> float:
 def division(found: GroupedDocuments) -> Division:
     """Return what a page shows of documents that were divided into groups, periods or both."""
     found, left_out = _with_largest_groups(found)
-    over, n_themes = found.grouping.over, len(found.topics)
+    over = found.grouping.over
     groups = list(dict.fromkeys(key.name for key in found.totals if key.name is not None))
-    over_time = found.joined(lambda key: GroupKey(None, key.start))
-    spans = [] if over is None else _spans(over_time)
+    over_time = found.joined(lambda key: [GroupKey(None, key.start)])
+    spans = _spans(over_time)
     names = [] if over is None else [over.span(span[0], span[-1]) for span in spans]
-    keys = [(name, start) for name in (None, *groups) for start in (None, *(s[0] for s in spans))]
-    cells = _cells(found, spans, [GroupKey(*key) for key in keys])
-    by_group = found.joined(lambda key: GroupKey(key.name, None))
-    shape = 1 + len(groups), 1 + len(spans)
+    n_documents, mean, low, high = _cells(found, groups, spans)
+    by_group = found.joined(lambda key: [GroupKey(key.name, None)])
     return Division(
         by=found.grouping.by,
         over=None if over is None else over.column,
@@ -140,10 +138,10 @@ def division(found: GroupedDocuments) -> Division:
         periods=names,
         middles=[] if over is None else [over.middle(span[0], span[-1]) for span in spans],
         pooled=[name for name, span in zip(names, spans, strict=True) if len(span) > 1],
-        n_documents=cells[0].reshape(shape),
-        mean=cells[1].reshape(*shape, n_themes),
-        low=cells[2].reshape(*shape, n_themes),
-        high=cells[3].reshape(*shape, n_themes),
+        n_documents=n_documents,
+        mean=mean,
+        low=low,
+        high=high,
         against_rest=_against_rest(by_group, groups) if len(groups) > 1 else None,
         pairs=_pairs(by_group, groups) if len(groups) > 1 else None,
         change=_change(over_time, spans) if len(spans) > 1 else None,
@@ -165,7 +163,7 @@ def _with_largest_groups(found: GroupedDocuments) -> tuple[GroupedDocuments, str
     if n_more := len(sizes) - len(largest):
         more = quantity(n_more, "smaller group")
         said.append(f"{more} not shown; their documents count among all others.")
-    named = found.joined(lambda k: GroupKey(k.name if k.name in largest else None, k.start))
+    named = found.joined(lambda k: [GroupKey(k.name if k.name in largest else None, k.start)])
     return named, " ".join(said)
 
 
@@ -186,30 +184,31 @@ def _spans(over_time: GroupedDocuments) -> list[list[Start]]:
 
 
 def _cells(
-    found: GroupedDocuments, spans: Sequence[Sequence[Start]], keys: Sequence[GroupKey]
-) -> list[AnyArray]:
+    found: GroupedDocuments, groups: Sequence[str], spans: Sequence[Sequence[Start]]
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
     """Return documents, means and ends of intervals of groups, periods, both and all."""
     start_of: dict[Start | None, Start] = {start: span[0] for span in spans for start in span}
-    pooled = found.joined(lambda key: GroupKey(key.name, start_of.get(key.start)))
-    totals = dict(pooled.totals)
-    # Later ones replace documents that have no name because their group is small.
-    for new_key in _MARGINS:
-        totals |= pooled.joined(new_key).totals
+    pooled = found.joined(lambda key: [GroupKey(key.name, start_of.get(key.start))])
+    totals = {**pooled.totals, **pooled.joined(_margins).totals}
+    starts = [None, *(span[0] for span in spans)]
+    keys = [GroupKey(name, start) for name in (None, *groups) for start in starts]
     known = [place for place, key in enumerate(keys) if key in totals]
     means = group_means([totals[keys[place]] for place in known], found.topic_word)
     n_documents = np.zeros(len(keys), np.int64)
     n_documents[known] = [totals[keys[place]].n_documents for place in known]
     shares = np.full((3, len(keys), len(found.topics)), np.nan)
     shares[:, known] = means.value, *means.interval(0.0, 1.0)
-    return [n_documents, *shares]
+    shape = 1 + len(groups), len(starts)
+    mean, low, high = shares.reshape(3, *shape, len(found.topics))
+    return n_documents.reshape(shape), mean, low, high
 
 
 _ALL = GroupKey(None, None)
-_MARGINS: Sequence[NewKey] = (
-    lambda key: GroupKey(key.name, None),
-    lambda key: GroupKey(None, key.start),
-    lambda key: _ALL,
-)
+
+
+def _margins(key: GroupKey) -> set[GroupKey]:
+    """The name of a group in all periods, its period in all groups, and all documents."""
+    return {GroupKey(key.name, None), GroupKey(None, key.start), _ALL}
 
 
 def _compared(
@@ -233,7 +232,7 @@ def _against_rest(by_group: GroupedDocuments, groups: Sequence[str]) -> Differen
 
 
 def _all_but(by_group: GroupedDocuments, name: str) -> GroupTotal:
-    return by_group.joined(lambda key: key if key.name == name else _ALL).totals[_ALL]
+    return by_group.joined(lambda key: [key if key.name == name else _ALL]).totals[_ALL]
 
 
 def _pairs(by_group: GroupedDocuments, groups: Sequence[str]) -> Differences:
@@ -256,7 +255,7 @@ def _change(over_time: GroupedDocuments, spans: Sequence[Sequence[Start]]) -> Di
     for part in (spans[-n_last:], spans[:n_first]):
         starts = {start for span in part for start in span}
         own = {key: total for key, total in over_time.totals.items() if key.start in starts}
-        joined = over_time._replace(totals=own).joined(lambda _: _ALL)
+        joined = over_time._replace(totals=own).joined(lambda _: [_ALL])
         totals.append(joined.totals[_ALL])
         names.append(over.span(part[0][0], part[-1][-1]))
     return _compared([(names[0], names[1])], totals, [(0, 1)], over_time.topic_word)

@@ -19,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import without_middle
+from sparsetopics.evaluation.report.topic_path import Curve
 from sparsetopics.measures.paired import Estimate
 
 N_COLOURS = 6  # --series-0 … --series-5 of page.css; lines of further series are dashed
@@ -109,26 +110,21 @@ def score_figure(
         return svg_text(figure)
 
 
-def curve_figure(scores: Mapping[int, Estimate], recommended: int, as_good: tuple[int, int]) -> str:
+def curve_figure(curve: Curve) -> str:
     """Draw scores by number of topics, as SVG text; see ``draw_curve``."""
     with styled_axes(2.5) as (figure, axes):
-        draw_curve(axes, scores, recommended, as_good)
+        draw_curve(axes, curve)
         return svg_text(figure)
 
 
-def draw_curve(
-    axes: Axes,
-    scores: Mapping[int, Estimate],
-    recommended: int,
-    as_good: tuple[int, int],
-    room: float = LABEL_ROOM,
-) -> None:
+def draw_curve(axes: Axes, curve: Curve, room: float = LABEL_ROOM) -> None:
     """Draw scores by number of topics, on a logarithmic axis.
 
     Bars span one standard error of the difference from the best score on either side, and a dotted
-    line marks the best score. A ring is around the ``recommended`` number, and a band behind those
-    from ``as_good[0]`` to ``as_good[1]``.
+    line marks the best score. A ring is around the recommended number, and a band behind those that
+    predict as well.
     """
+    scores, recommended, as_good = curve
     sizes, means = list(scores), [score.mean for score in scores.values()]
     errors = [score.standard_error for score in scores.values()]
     # So that a band of one number has a width, and the axis a length if no other number is shown.

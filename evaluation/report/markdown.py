@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from sparsetopics.base.wording import decimals, printable
 from sparsetopics.evaluation.report.report_content import Report, minus
-from sparsetopics.evaluation.report.side_by_side import score_columns, short_names, table_of
 from sparsetopics.evaluation.report.web_files import templates
 
 INTERVAL_ERRORS = 3.92  # standard errors that a 95 % interval is long
@@ -20,23 +19,9 @@ _NUMBER = re.compile(r"[−+]?[\d,]+(\.\d+)?( ?%)?")
 
 def render_markdown(report: Report) -> str:
     """Return the report as Markdown text, in which no string of the data means anything."""
-    names = short_names(report.subjects)
-    return (
-        templates(md)
-        .get_template("page.md")
-        .render(
-            report=report,
-            overview=report.overview,
-            division=report.division,
-            path=report.topic_path,
-            names=[theme.row.name for theme in report.overview.themes] if report.overview else [],
-            several=len(report.subjects) > 1,
-            named=list(zip(names, report.subjects, strict=True)),
-            scores=table_of(score_columns(report.subjects)),
-            change=_change,
-            decimals=decimals,
-        )
-    )
+    named = list(zip(report.names, report.subjects, strict=True))
+    page = templates(md).get_template("page.md")
+    return page.render(report=report, named=named, change=_change, decimals=decimals)
 
 
 def md(value: str | float) -> str:

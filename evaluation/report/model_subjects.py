@@ -20,13 +20,7 @@ from sparsetopics.base.wording import decimals
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report import components
-from sparsetopics.evaluation.report.overview import (
-    Overview,
-    ReportTopic,
-    overview,
-    page_themes,
-    plain_overview,
-)
+from sparsetopics.evaluation.report.overview import Overview, ReportTopic, overview, plain_overview
 from sparsetopics.evaluation.report.report_content import (
     Similarity,
     Subject,
@@ -41,15 +35,11 @@ from sparsetopics.evaluation.report.topic_map import jensen_shannon_distances, m
 from sparsetopics.evaluation.report.topic_path import number_choice
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
-from sparsetopics.evaluation.scoring.topic_scores import (
-    DIVERSITY_WORDS,
-    Scorecard,
-    coherence_in,
-    last_known,
-)
+from sparsetopics.evaluation.scoring.topic_scores import Scorecard, coherence_in, last_known
 from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.top_words import top_words, topic_diversity, topic_table
+from sparsetopics.measures.topic_quality import DISTINCT_WORDS
 from sparsetopics.model.statistics import in_use
 from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE
@@ -88,8 +78,8 @@ def topic_subject(
         seen = plain_overview("topics", shown)
     else:
         examples = [topic.examples for topic in shown]
-        seen = overview(run, page_themes(run, topic_path), topic_path, examples)
-    diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
+        seen = overview(run, topic_path, examples)
+    diversity = topic_diversity(top_words(topic_word, DISTINCT_WORDS))
     tiles, columns = _topic_scores(npmi, diversity, card)
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title
     return Subject(
@@ -149,7 +139,7 @@ def _topic_scores(
     npmi: float | None, diversity: float, card: Scorecard | None
 ) -> tuple[list[Tile], dict[str, str]]:
     """Return the scores as tiles, and as the row of the comparison table."""
-    note = f"distinct of top {DIVERSITY_WORDS} words"
+    note = f"distinct of top {DISTINCT_WORDS} words"
     tiles, columns = [Tile("Topic diversity", f"{diversity:.0%}", note)], dict[str, str]()
     if npmi is not None:
         columns["NPMI"] = number(npmi, 3)

@@ -16,18 +16,17 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from sparsetopics.base.outputs import Output, written
+from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.wording import with_marks
-from sparsetopics.evaluation.report import figures, page_data, side_by_side
+from sparsetopics.evaluation.report import figures, page_data
 from sparsetopics.evaluation.report.division import scale_end
 from sparsetopics.evaluation.report.markdown import render_markdown
-from sparsetopics.evaluation.report.report_content import Report, Subject, Trace
+from sparsetopics.evaluation.report.report_content import Report, Subject, Trace, table_of
 from sparsetopics.evaluation.report.report_record import render_json
 from sparsetopics.evaluation.report.web_files import packaged, templates
 from sparsetopics.measures.paired import Estimate
 from sparsetopics.options.registry import MOVE_COUNTS
 
-STYLES = ("page.css", "overview.css", "division.css", "tree.css")
-SCRIPTS = ("overview", "division", "tree", "map", "topics")
 TRACES = {
     "elbo_per_token": "ELBO per training {datum}",
     "criterion_per_token": "collapsed criterion per training {datum}",
@@ -45,10 +44,6 @@ class Shown(NamedTuple):
     moves: Markup | None
 
 
-# Models with their cells, one under each head.
-Table = Mapping[str, Sequence[str] | Sequence[tuple[Shown, Sequence[str]]]]
-
-
 def write_page(output: Output, report: Report) -> None:
     """Write ``report``; the ending of the file says how: HTML, JSON or Markdown.
 
@@ -61,61 +56,26 @@ def write_page(output: Output, report: Report) -> None:
 
 def render_page(report: Report) -> str:
     """Return the page as HTML text."""
-    subjects, overview = report.subjects, report.overview
-    names, similar = side_by_side.short_names(subjects), subjects[0].similarity
+    subjects, names = report.subjects, report.names
     shown = [Shown(n, names[n], own, _accepted_moves(own)) for n, own in enumerate(subjects)]
-    return (
-        templates()
-        .get_template("page.html")
-        .render(
-            report=report,
-            shown=shown,
-            overview=overview,
-            n_places=0 if overview is None else len(set(overview.colours)),
-            scores=_table(shown, side_by_side.score_columns(subjects)),
-            score_figures=_score_figures(shown),
-            training=_table(shown, [subject.training for subject in subjects]),
-            trace_figures=_trace_figures(subjects),
-            best=_best(shown),
-            contents=_contents(report),
-            n_colours=figures.N_COLOURS,
-            heat=overview and overview.tree and similar and page_data.heat_map(similar.values),
-            style=Markup("".join(map(packaged, STYLES))),
-            scripts=[Markup(packaged(f"{name}.js")) for name in SCRIPTS],
-            data=_data(report),
-            curve=lambda own: Markup(figures.curve_figure(*own)),
-            band=figures.band_path,
-            scale_end=scale_end,
-            exp=math.exp,
-            with_marks=with_marks,
-        )
+    page = templates().get_template("page.html")
+    return page.render(
+        report=report,
+        shown=shown,
+        score_figures=_score_figures(report),
+        training=table_of([subject.training for subject in subjects]),
+        trace_figures=_trace_figures(subjects),
+        best=_best(shown),
+        n_colours=figures.N_COLOURS,
+        heat_map=page_data.heat_map,
+        packaged=lambda name: Markup(packaged(name)),
+        data=_data(report),
+        curve=lambda own: Markup(figures.curve_figure(own)),
+        band=figures.band_path,
+        scale_end=scale_end,
+        exp=math.exp,
+        with_marks=with_marks,
     )
-
-
-def _contents(report: Report) -> list[tuple[str, str]]:
-    """Return the sections of the page, in order: the id of each and what the contents call it."""
-    overview, division = report.overview, report.division
-    has_topics = bool(report.subjects[0].topics)
-    scores = {"scores": "How good they are"}
-    tree = {"tree": "Tree" if overview and overview.tree else ""}
-    sections = {
-        "changes": "What has changed" if report.changes else "",
-        "path": "Number of topics" if report.topic_path else "",
-        **({} if overview else scores),
-        **(tree if report.topic_path else {}),
-        "themes": overview.noun.capitalize() if overview else "",
-        **(scores if overview and report.scored_on else {}),
-        "time": f"Over {division.over}" if division and division.over else "",
-        "groups": f"By {division.by}" if division and division.by else "",
-        **tree,
-        "lists": "Lists of words" if report.subjects[0].lists else "",
-        "topics": "Topics in detail" if has_topics else "",
-        "map": "Map" if any(subject.similarity for subject in report.subjects) else "",
-        "components": "" if has_topics else "Components",
-        **scores,
-        "training": "Training",
-    }
-    return [(name, title) for name, title in sections.items() if title]
 
 
 def _data(report: Report) -> dict[str, Markup]:
@@ -124,7 +84,7 @@ def _data(report: Report) -> dict[str, Markup]:
         page_data.browser_data(each.words, [topic.relevant for topic in each.topics])
         for each in report.subjects
     ]
-    data: dict[str, dict[str, page_data.Json]] = {"report": {"runs": runs}}
+    data: dict[str, dict[str, Json]] = {"report": {"runs": runs}}
     if report.overview is not None and report.overview.tree is not None:
         data["tree"] = page_data.tree_data(report.overview.tree)
     if report.division is not None:
@@ -137,20 +97,14 @@ def _best(shown: Sequence[Shown]) -> Shown:
     return max(shown, key=lambda each: score.mean if (score := each.subject.score) else -math.inf)
 
 
-def _table(shown: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Table:
-    heads, cells = side_by_side.table_of(columns)
-    return {"heads": heads, "rows": list(zip(shown, cells, strict=True))}
-
-
-def _score_figures(shown: Sequence[Shown]) -> list[Markup]:
+def _score_figures(report: Report) -> list[Markup]:
     """Return a figure of the scores and one of their differences; none without several scores."""
-    apart = side_by_side.differences([each.subject for each in shown])
-    if not apart:
+    from_best = [difference or Estimate(0.0, 0.0) for difference in report.differences]
+    if not from_best:
         return []
-    first, names = shown[0].subject, [each.name for each in shown]
+    first, names = report.subjects[0], report.names
     datum = "token" if first.noun == "topics" else "item"
-    scores = [score for each in shown if (score := each.subject.score) is not None]
-    from_best = [difference or Estimate(0.0, 0.0) for difference in apart]
+    scores = [score for each in report.subjects if (score := each.score) is not None]
     label, other = f"log-likelihood per held-out {datum}", f"difference from the best, per {datum}"
     return [
         Markup(figures.score_figure(names, scores, label, first.unigram)),

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.sealed_files import Json
 from sparsetopics.evaluation.denoising.pictures import grey_png
 from sparsetopics.evaluation.report.components import png_address
 from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.topic_browser import BrowserWords
 from sparsetopics.evaluation.report.topic_tree import Tree
 
-Json: TypeAlias = (
-    "str | float | Sequence[Json] | Mapping[str, Json] | None"  # what json.dumps takes
-)
 DECIMALS = 3  # of logarithms; the error of a probability is below a thousandth
 SHARE_DECIMALS = 4
 ESCAPES = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"})

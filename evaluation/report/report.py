@@ -15,13 +15,13 @@ from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.evaluation.report.division import Division, division
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
-from sparsetopics.evaluation.report.overview import page_themes
+from sparsetopics.evaluation.report.overview import shown_themes
 from sparsetopics.evaluation.report.page import write_page
 from sparsetopics.evaluation.report.report_content import Fact, Report, Subject
 from sparsetopics.evaluation.report.topic_path import shown_number, topic_path_section
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
-from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.execution.executors import Crew
 from sparsetopics.options.option import check_extension, check_type, refuse
 from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
@@ -147,11 +147,18 @@ def shown_runs(
     That of a topic path is the recommended run, or the one in the middle. Raises what ``opened``
     raises, RunError for a topic path among others, and OptionError for themes of one.
     """
-    topic_path = _topic_path(runs)
-    if n_themes and topic_path is not None:
-        refuse("themes", f"is for one run, but {runs[0]} is a topic path", ONE_OF_PATH)
-    chosen = runs if topic_path is None else [topic_path.run(shown_number(topic_path.scores))]
-    return (opened(run, names, n_themes) for run in chosen), topic_path
+    paths = [run for run in runs if is_topic_path(run)]
+    if not paths:
+        return (opened(run, names, n_themes) for run in runs), None
+    if len(runs) > 1:
+        problem = "a topic path must be reported alone, but several inputs are given"
+        hint = f"Name runs in it instead, such as {paths[0] / 'NUMBER'}."
+        raise RunError(str(paths[0]), problem, hint)
+    if n_themes:
+        refuse("themes", f"is for one run, but {paths[0]} is a topic path", ONE_OF_PATH)
+    topic_path = load_topic_path(paths[0])
+    chosen = topic_path.run(shown_number(topic_path.scores))
+    return (opened(run, names) for run in [chosen]), topic_path
 
 
 def page_grouping(
@@ -224,22 +231,4 @@ def divided(themes: AnyRun, corpus: AnyCorpus, grouping: Grouping, workers: int)
     if not isinstance(corpus, Corpus):
         refuse("by" if grouping.over is None else "over", "needs a corpus of documents")
     words = () if themes.vocabulary is None else themes.vocabulary.shown
-    return division(grouped_documents(themes.model, corpus, words, grouping, workers=workers))
-
-
-def shown_themes(run: AnyRun, topic_path: TopicPathFolder | None) -> AnyRun:
-    """Return the themes that a page divides; a mixture as it is, which is refused later."""
-    topics = run.of(TopicPosterior)
-    return run if topics is None else page_themes(topics, topic_path).run
-
-
-def _topic_path(runs: Sequence[Path]) -> TopicPathFolder | None:
-    """Return the topic path among the inputs, if there is one; it must be alone."""
-    found = [run for run in runs if is_topic_path(run)]
-    if not found:
-        return None
-    if len(runs) > 1:
-        problem = "a topic path must be reported alone, but several inputs are given"
-        hint = f"Name runs in it instead, such as {found[0] / 'NUMBER'}."
-        raise RunError(str(found[0]), problem, hint)
-    return load_topic_path(found[0])
+    return division(grouped_documents(themes.model, corpus, words, grouping, Crew(workers)))

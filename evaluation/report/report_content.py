@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.answers.changes import Change
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.wording import decimals
 from sparsetopics.evaluation.report.components import ComponentRow
 from sparsetopics.evaluation.report.division import Division
 from sparsetopics.evaluation.report.overview import Overview, ReportTopic
 from sparsetopics.evaluation.report.topic_path import NumberChoice, TopicPathSection
-from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score
+from sparsetopics.measures.paired import Estimate, HeldoutScores, differences_from_best, mean_score
 from sparsetopics.runs.guidance import GuideList
 
 DASH = "–"
@@ -21,6 +23,7 @@ MINUS = "\N{MINUS SIGN}"
 
 Fact = str | float | None  # None: not known
 Trace = Sequence[Mapping[str, float | None]]  # one entry per lap or global update
+Table = tuple[list[str], list[list[str]]]  # heads, and rows of cells
 
 
 def minus(number: str) -> str:
@@ -108,3 +111,37 @@ class Report:
     def overview(self) -> Overview | None:
         """What the collection is about; None on a page about several models, or about vectors."""
         return self.subjects[0].overview if len(self.subjects) == 1 else None
+
+    @property
+    def names(self) -> list[str]:
+        """The file names of models if they tell them apart, otherwise the whole paths."""
+        paths = [subject.path for subject in self.subjects]
+        short = [Path(path).name or path for path in paths]
+        return short if len(set(short)) == len(short) else paths
+
+    @property
+    def differences(self) -> list[Estimate | None]:
+        """The paired difference of each model from the best; none without several scores."""
+        scores = [each.heldout for each in self.subjects if each.heldout is not None]
+        found = differences_from_best(scores)
+        return found if len(scores) == len(self.subjects) and any(found) else []
+
+    @property
+    def scores(self) -> Table:
+        """The scores of all models, side by side."""
+        rows: list[dict[str, str]] = [
+            {"kind": subject.kind, subject.noun: f"{subject.n_topics:,}", **subject.columns}
+            for subject in self.subjects
+        ]
+        for own, apart in zip(rows, self.differences, strict=False):  # there may be none
+            own["difference from best"] = "best"
+            if apart is not None:
+                mean, error = (number(each, decimals(apart.standard_error)) for each in apart)
+                own["difference from best"] = f"{mean} ± {error}"
+        return table_of(rows)
+
+
+def table_of(rows: Sequence[Mapping[str, str]]) -> Table:
+    """Return the heads that any of the rows has, and the cells of each row."""
+    heads = list(dict.fromkeys(head for own in rows for head in own))
+    return heads, [[own.get(head, DASH) for head in heads] for own in rows]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import NAME_BALANCE, NAME_WORDS, relevant_words
@@ -48,11 +48,8 @@ class Tree:
         return [branch.topic for branch in self.branches if branch.topic is not None]
 
 
-class _Grown(NamedTuple):
-    """A branch whose parent has no place yet, and the branches that became part of it."""
-
-    own: Branch
-    parts: Sequence[_Grown]
+# A branch whose parent has no place yet, and the branches that became part of it.
+_Grown: TypeAlias = "tuple[Branch, Sequence[_Grown]]"
 
 
 def _in_order(tops: Sequence[_Grown]) -> list[Branch]:
@@ -61,12 +58,15 @@ def _in_order(tops: Sequence[_Grown]) -> list[Branch]:
     branches, waiting = list[Branch](), list[tuple[_Grown, int | None]]()
     waiting += [(branch, None) for branch in reversed(tops)]
     while waiting:
-        grown, parent = waiting.pop()
+        (branch, parts), parent = waiting.pop()
         place = len(branches)
-        branches.append(grown.own._replace(parent=parent))
-        heavier = sorted(grown.parts, key=lambda part: part.own.weight)
-        waiting += [(part, place) for part in heavier]
+        branches.append(branch._replace(parent=parent))
+        waiting += [(part, place) for part in sorted(parts, key=_weight)]
     return branches
+
+
+def _weight(grown: _Grown) -> float:
+    return grown[0].weight
 
 
 # --- the tree of a model --------------------------------------------------------------------------
@@ -83,15 +83,14 @@ def tree_of_themes(run: TopicRun, names: Sequence[str], cut: int, marks: Mapping
         name = [shown[word] for word in relevant_words(words, unigram, NAME_WORDS, NAME_BALANCE)[0]]
         best = [shown[word] for word in top_words(words, MOST_WORDS)[0]]
         own = ", ".join(name) if topic is None else names[topic]
-        branch = Branch(None, size, 1, topic, own, float(weights[group]), best)
-        return _Grown(branch, parts)
+        return Branch(None, size, 1, topic, own, float(weights[group]), best), parts
 
     groups = [grown(topic, n_topics, topic, ()) for topic in range(n_topics)]
     for size, (kept, absorbed, _) in zip(range(n_topics - 1, 0, -1), run.themes(), strict=True):
         counts[kept] += counts[absorbed]
         weights[kept] += weights[absorbed]
         ended = (groups[group] for group in (kept, absorbed))
-        parts = [_Grown(own._replace(fewest=size + 1), of_own) for own, of_own in ended]
+        parts = [(own._replace(fewest=size + 1), of_own) for own, of_own in ended]
         groups[kept] = grown(kept, size, None, parts)
     return Tree(_in_order(groups[:1]), range(n_topics, 0, -1), cut, marks)
 
@@ -117,8 +116,7 @@ def tree_of_path(
         name = names.get(number, topic.name) if is_shown else topic.name
         words = list(dict.fromkeys([*topic.telling_words, *topic.words]))[:MOST_WORDS]
         own = number if is_shown else None
-        branch = Branch(None, sizes[first], sizes[last], own, name, topic.weight, words)
-        return _Grown(branch, parts)
+        return Branch(None, sizes[first], sizes[last], own, name, topic.weight, words), parts
 
     ends: list[tuple[int, list[int], Sequence[_Grown]]]
     ends = [(0, [topic], ()) for topic in range(sizes[0])]
@@ -131,17 +129,8 @@ def tree_of_path(
             else:
                 after.append((place, [topic], [grown(*ends[part]) for part in family]))
         ends = after
-    tops = sorted((grown(*end) for end in ends), key=lambda top: -top.own.weight)
+    tops = sorted((grown(*end) for end in ends), key=_weight, reverse=True)
     return Tree(_in_order(tops), sizes, cut, marks)
-
-
-def themes_of_path(tree: TopicTree, n_topics: int, n_themes: int) -> list[int]:
-    """Return the topic of the rung with ``n_themes`` that each of ``n_topics`` became part of."""
-    sizes = [rung.n_topics for rung in tree.rungs]
-    themes = list(range(n_topics))
-    for rung in tree.rungs[sizes.index(n_topics) : sizes.index(n_themes)]:
-        themes = [rung.topics[theme].parent or 0 for theme in themes]
-    return themes
 
 
 def theme_order(order: Sequence[int], of_topics: Sequence[int]) -> list[int]:

@@ -107,7 +107,7 @@ def score_mixture(
     ``items`` fit the columns or words of ``run``. ``counted_in`` is for topics.
     """
     groups: Sequence[AnyRowGroup] = items.row_groups
-    found = list(how.broadcast(partial(_score_group, model=run.model), groups))
+    found = list(how.crew.map(partial(_score_group, model=run.model), groups))
     scores, owners = (np.concatenate(each) for each in zip(*found, strict=True))
     labels = [label for batch_labels in items.labels() for label in batch_labels]
     has_labels = any(label is not None for label in labels)

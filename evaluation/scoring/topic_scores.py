@@ -14,7 +14,7 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
-from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
+from sparsetopics.execution.executors import ALONE, Crew
 from sparsetopics.measures import coherence
 from sparsetopics.measures.completion import (
     CompletionScore,
@@ -23,23 +23,21 @@ from sparsetopics.measures.completion import (
 )
 from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.measures.top_words import inverted_rbo, top_words, topic_diversity
+from sparsetopics.measures.topic_quality import COHERENT_WORDS, DISTINCT_WORDS
 from sparsetopics.options.registry import MODELS
 from sparsetopics.runs.run import Run, TopicRun
 
-COHERENCE_WORDS = 10  # top words of a topic that coherence and rank-biased overlap use
-DIVERSITY_WORDS = 25
 IN_SAMPLE = " was trained with this corpus: its scores are in-sample, not those of new data."
 Record = dict[str, str | float | dict[str, float | None] | None]  # scores by their JSON keys
 
 
 class Scoring(NamedTuple):
-    """How models are scored; all but ``broadcast`` is for topics."""
+    """How models are scored; all but ``crew`` is for topics."""
 
     concentration: float | None = None  # Σ_k α_k of runs; None: their own
     texts: TokenizedTexts | None = None  # for c_v and c_npmi
     seed: int = 0  # of the split of documents
-    workers: int = 1
-    broadcast: OrderedMap = broadcast_map_here
+    crew: Crew = ALONE
 
 
 USUAL = Scoring()
@@ -185,9 +183,9 @@ def score_topics(
     unigram = unigram_probabilities(topics.vocabulary.term_frequency)
     completion, documents = document_completion(
         heldout, topic_word, alpha, unigram,
-        seed=how.seed, workers=how.workers, broadcast=how.broadcast,
+        seed=how.seed, workers=how.crew.threads, broadcast=how.crew.map,
     )  # fmt: skip
-    coherent_words = top_words(topic_word, COHERENCE_WORDS)
+    coherent_words = top_words(topic_word, COHERENT_WORDS)
     counts = coherence.count_cooccurrence(counted_in.batches(), coherent_words)
     words, texts = topics.vocabulary.words, how.texts
     names = [[words[word] for word in best] for best in coherent_words]
@@ -198,7 +196,7 @@ def score_topics(
         heldout=documents,
         topic_npmi=coherence.npmi(*counts),
         u_mass=float(coherence.u_mass(*counts).mean()),
-        diversity=topic_diversity(top_words(topic_word, DIVERSITY_WORDS)),
+        diversity=topic_diversity(top_words(topic_word, DISTINCT_WORDS)),
         inverted_rbo=inverted_rbo(coherent_words),
         topic_c_v=c_v,
         topic_c_npmi=c_npmi,
@@ -208,5 +206,5 @@ def score_topics(
 
 def coherence_in(corpus: Corpus, topic_word: FloatArray) -> FloatArray:
     """Return the NPMI of each topic, (n_topics,), counted in ``corpus``."""
-    best = top_words(topic_word, COHERENCE_WORDS)
+    best = top_words(topic_word, COHERENT_WORDS)
     return coherence.npmi(*coherence.count_cooccurrence(corpus.batches(), best))

@@ -19,6 +19,8 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
+from sparsetopics.answers.exports.tables import WORDS
+from sparsetopics.answers.table_files import LABELS
 from sparsetopics.base.array_files import read_npy
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import SourceError
@@ -34,8 +36,6 @@ VOCABULARY_SUFFIX = ".vocab"
 INDEX_NAMES = ("", "__index_level_0__")  # columns of row labels that pandas writes
 MOST_BYTES = 2**31 - 1  # the largest block that the CSV reader accepts
 _ROWS_AT_ONCE = 1 << 16
-LONG_TYPES = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
-LABELS = {"id", "name"}  # columns that ``export`` adds; before, --names added a name alone
 
 _WRONG_VALUE = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value '(.*)'"
@@ -104,7 +104,7 @@ def _parquet(path: Path) -> WordWeights:
 
 def _mallet(path: Path) -> WordWeights:
     """Read ``topic TAB word TAB weight``, as MALLET's --topic-word-weights-file writes."""
-    header = ReadOptions(column_names=list(LONG_TYPES))
+    header = ReadOptions(column_names=list(WORDS))
     parse = ParseOptions(delimiter="\t", quote_char=False)  # words may contain quotation marks
     return _of_long(_long_table(path, header, parse))
 
@@ -113,20 +113,20 @@ def _long_table(path: Path, read: ReadOptions, parse: ParseOptions) -> pa.Table:
     """Read columns topic, word and probability; ValueError says in which line one is wrong."""
     read.use_threads = False  # with threads, Arrow does not know the line
     try:
-        return read_csv(path, read, parse, ConvertOptions(column_types=LONG_TYPES))
+        return read_csv(path, read, parse, ConvertOptions(column_types=WORDS))
     except pa.ArrowInvalid as error:
         wrong = _WRONG_VALUE.match(str(error))
         if wrong is None:
             raise
         column, line, value = wrong.groups()
-        where = f"line {line}, column {list(LONG_TYPES)[int(column)]!r}"
+        where = f"line {line}, column {list(WORDS)[int(column)]!r}"
         noun = "a whole number" if column == "0" else "a number"
         raise ValueError(f"{where}: expected {noun}, but found {value!r}") from error
 
 
 def _is_long(columns: Sequence[str]) -> bool:
-    """Whether a table is one that ``export`` writes or has written."""
-    return [*columns[:3]] == list(LONG_TYPES) and LABELS.issuperset(columns[3:])
+    """Whether a table is one that ``export`` writes or has written, with or without labels."""
+    return [*columns[:3]] == list(WORDS) and {*columns[3:]} <= LABELS.keys()
 
 
 def _of_table(table: pa.Table) -> WordWeights:
@@ -134,7 +134,7 @@ def _of_table(table: pa.Table) -> WordWeights:
     if not len(table):
         raise ValueError("the table has no rows")
     if _is_long(table.column_names):
-        return _of_long(table.select(list(LONG_TYPES)))
+        return _of_long(table.select(list(WORDS)))
     words = [name for name in table.column_names if name not in INDEX_NAMES]
     weights = np.stack([np.asarray(table[word], np.float64) for word in words], axis=1)
     return WordWeights(weights, words)
@@ -142,7 +142,7 @@ def _of_table(table: pa.Table) -> WordWeights:
 
 def _of_long(table: pa.Table) -> WordWeights:
     """Take a row per topic and word; missing pairs have weight zero."""
-    table = table.cast(pa.schema(list(LONG_TYPES.items())))
+    table = table.cast(pa.schema(list(WORDS.items())))
     table.validate(full=True)
     if any(column.null_count for column in table.columns):
         raise ValueError("a row lacks its topic, word or number")

@@ -17,7 +17,7 @@ from sparsetopics.base.errors import CorpusError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.store.shards import RowGroup
-from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
+from sparsetopics.execution.executors import ALONE, Crew
 from sparsetopics.inference.course import Model
 from sparsetopics.measures import effects
 from sparsetopics.measures.estimates import Estimates
@@ -46,8 +46,7 @@ def compared_shares(
     n_words: int = 5,
     differences: bool = False,
     others: Sequence[AnyRun] = (),
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
+    crew: Crew = ALONE,
 ) -> prevalence.Prevalence | Effects:
     """Estimate the shares of topics in groups of documents, or by a formula.
 
@@ -68,15 +67,10 @@ def compared_shares(
             option = next(iter(grouping.columns))
             refuse("formula", f"cannot stand beside --{option}", "Name the field in the formula.")
         design = design_of(formula, corpus)
-        return formula_effects(
-            run.model, corpus, design, beside, places, workers=workers, broadcast=broadcast
-        )
+        return formula_effects(run.model, corpus, design, beside, places, crew)
     if differences:
         grouping.check_comparable()
-    words = run.words.shown
-    groups = prevalence.grouped_documents(
-        run.model, corpus, words, grouping, workers=workers, broadcast=broadcast
-    )
+    groups = prevalence.grouped_documents(run.model, corpus, run.words.shown, grouping, crew)
     return groups.prevalence(n_words, beside, places)
 
 
@@ -150,7 +144,7 @@ class Effects(NamedTuple):
         terms = [self.design.columns[number] for number in chosen]
         columns["term"] = pa.array(terms * len(self.topics), pa.string())
         # For a unit of a number, a share may change by more than one.
-        found = Estimates(*(own[chosen] for own in self.coefficients)).tested(np.inf)
+        found = self.coefficients.at(chosen).tested(np.inf)
         return pa.table(columns | prevalence.difference_columns(found))
 
 
@@ -160,46 +154,42 @@ def formula_effects(
     design: Design,
     others: Sequence[prevalence.TopicsInUse] = (),
     places: IntArray | slice = prevalence.ALL,
-    *,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
+    crew: Crew = ALONE,
 ) -> Effects:
     """Estimate by least squares how the shares of topics depend on the columns of a design.
 
     ``places`` are those of some topics among those in use; by default, they are all. Errors also
     count how far the estimates of ``others`` are from these. Documents are read twice.
-    The result has the same bits for any number of workers. Raises OptionError for a mixture, and
-    if the columns determine each other.
+    Raises OptionError for a mixture, and if the columns determine each other.
     """
     own = prevalence.topics_in_use(model)
     ends = np.cumsum([len(each.numbers) for each in (own, *others)])
     projection = np.hstack([each.projection for each in (own, *others)])
     sizes = [group.n_docs for group in corpus.row_groups]
     parts = list(zip(corpus.row_groups, np.split(design.rows, np.cumsum(sizes)[:-1]), strict=True))
-    sums = partial(effects.sum_products, projection=projection, workers=workers)
-    products = effects.added(broadcast(partial(_of_part, sums), parts))
+    sums = partial(effects.sum_products, projection=projection, workers=crew.threads)
+    products = effects.added(crew.map(partial(_of_part, sums), parts))
     if not products.n_documents:
         raise CorpusError("the corpus", "no document with values for the formula has a known word")
     try:
-        found = effects.fit(products)
+        fitted, inverted = effects.fit(products)
     except np.linalg.LinAlgError as error:
         problem = f"{design.columns[error.args[0]]} follows from the columns before it"
         hint = "Leave a field out, write + instead of *, or take a smaller df in s()."
         refuse("formula", problem, hint)
-    parts_of_models = np.split(found.coefficients, ends[:-1], axis=1)
-    fits = [effects.Fit(each, found.inverse) for each in parts_of_models]
+    of_own, *of_others = np.split(fitted, ends[:-1], axis=1)
     contrasts = np.vstack([np.eye(len(design.columns)), design.contrasts])
-    how = partial(effects.sum_spread, projection=own.projection, workers=workers)
-    errors = partial(how, found=fits[0], contrasts=contrasts)
-    spread = effects.added(broadcast(partial(_of_part, errors), parts))
-    pairs = zip(others, fits[1:], strict=True)
-    of_runs = [run.placed(effects.product(contrasts.T, each.coefficients)) for run, each in pairs]
-    known = effects.estimates_of(contrasts, fits[0], products.n_documents, spread)
-    known = known.over_runs(np.array(of_runs)).of_topics(places)
-    coefficients, shares = (
-        Estimates(*(each[some] for each in known))
-        for some in (slice(len(design.columns)), slice(len(design.columns), None))
-    )
+    errors = partial(
+        effects.sum_spread, projection=own.projection, coefficients=of_own, inverted=inverted,
+        contrasts=contrasts, workers=crew.threads,
+    )  # fmt: skip
+    spread = effects.added(crew.map(partial(_of_part, errors), parts))
+    pairs = zip(others, of_others, strict=True)
+    of_runs = [run.placed(effects.product(contrasts.T, each)) for run, each in pairs]
+    known = effects.estimates_of(contrasts, of_own, products.n_documents, spread)
+    known = known.over_runs(np.array(of_runs)).at(prevalence.ALL, places)
+    n_columns = len(design.columns)
+    coefficients, shares = known.at(slice(n_columns)), known.at(slice(n_columns, None))
     # Nothing else keeps least squares from shares that cannot be.
     shares = shares._replace(value=np.clip(shares.value, 0.0, 1.0))
     n_left_out = corpus.n_docs - products.n_documents
@@ -213,12 +203,7 @@ def _of_part(sums: Callable[..., T], part: Part) -> T:
 
 # --- in pairs -------------------------------------------------------------------------------------
 def topic_correlations(
-    run: AnyRun,
-    corpus: Corpus,
-    labels: prevalence.Labels,
-    *,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
+    run: AnyRun, corpus: Corpus, labels: prevalence.Labels, crew: Crew = ALONE
 ) -> pa.Table:
     """Return a row for each pair of topics: how their shares correlate over documents.
 
@@ -227,14 +212,14 @@ def topic_correlations(
     """
     prevalence.refuse_mixture(run.model)
     used = prevalence.topics_in_use(run.model)
-    of_pairs = partial(_sum_pairs, projection=used.projection, workers=workers)
+    of_pairs = partial(_sum_pairs, projection=used.projection, workers=crew.threads)
     parts = [(group,) for group in corpus.row_groups]
-    sums = effects.added(broadcast(partial(_of_part, of_pairs), parts))
+    sums = effects.added(crew.map(partial(_of_part, of_pairs), parts))
     one, other = np.triu_indices(len(used.numbers), 1)
     columns = prevalence.topic_columns(used.numbers[one], 1, labels)
     columns |= prevalence.topic_columns(used.numbers[other], 1, labels, "other_")
-    pairs = (own[None, one, other] for own in correlations(sums, used.projection))
-    return pa.table(columns | prevalence.interval_columns(Estimates(*pairs), "correlation", -1.0))
+    pairs = correlations(sums, used.projection).at(None, one, other)
+    return pa.table(columns | prevalence.interval_columns(pairs, "correlation", -1.0))
 
 
 def _sum_pairs(batch: DocumentBatch, projection: FloatArray, workers: int) -> PairSums:

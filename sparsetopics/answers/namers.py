@@ -49,7 +49,8 @@ def named_by(
         shown = TopicsToShow.of_run(run, workers=workers)
         found = representatives(shown, corpus, N_DOCUMENTS)
         documents = [[each.text or " ".join(each.words) for each in own] for own in found.of_topics]
-    theme_of, ids = names_of_themes(themes_to_read(run)), [topic.id for topic in run.topics]
+    themes, ids = themes_to_read(run), [topic.id for topic in run.topics]
+    theme_of = names_of_themes(themes) if themes else {}
     names, failures = dict[int | str, str](), dict[str, list[str]]()
     for topic, own in zip(used, documents, strict=True):
         words, telling = ([word for word, _ in rows[topic].words] for rows in (best, apart))

@@ -75,8 +75,8 @@ def new_documents(run: TopicRun, corpus: Corpus, where: str, workers: int) -> Ne
     novelties, novel_share = np.full(new.n_docs, np.nan), 0.0
     if old.n_docs >= novelty.DOCUMENTS_PER_LENGTH:
         some = old[spread_evenly(old.n_docs, novelty.MOST_KNOWN)]
-        usual = novelty.UsualScores.of(novelty.explained(topics, some, are_known=True))
-        novelties = usual.novelty(novelty.explained(topics, new, are_known=False))
+        usual = novelty.UsualScores.of(*novelty.explained(topics, some, are_known=True))
+        novelties = usual.novelty(*novelty.explained(topics, new, are_known=False))
         novel_share = usual.novel_share
     return NewDocuments(known, topics, later, places, new, old, novelties, novel_share)
 

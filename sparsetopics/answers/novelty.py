@@ -41,15 +41,13 @@ LEAST_DEVIATION = 1e-6  # nats per token, where all documents are the same
 LEAST_NOVELTY = 2.5  # of a document that topics do not fit
 
 
-class Explained(NamedTuple):
-    """How topics explain documents."""
+def explained(
+    topics: QuickTopics, batch: DocumentBatch, *, are_known: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the scores of documents, 0 without a known word, and their tokens, (n_docs,) each.
 
-    scores: FloatArray  # (n_docs,)  nats per token; 0 without a known word
-    n_tokens: FloatArray  # (n_docs,)
-
-
-def explained(topics: QuickTopics, batch: DocumentBatch, *, are_known: bool) -> Explained:
-    """Explain documents; ``are_known`` says that the topics were learned from them."""
+    ``are_known`` says that the topics were learned from them.
+    """
     taken, documents = topics.tokens(batch), batch.documents
     use, n_tokens = summed(taken, documents, batch.n_docs), tokens_of_documents(batch)
     counts, alpha, sums = topics.counts, topics.doc_concentration, topics.weight_sums
@@ -72,8 +70,7 @@ def explained(topics: QuickTopics, batch: DocumentBatch, *, are_known: bool) -> 
         gains = (of_topic + alpha[topic]) * own / others - usual
         rates[pairs] += np.bincount(pair - batch.indptr[first], gains, len(pairs))
     logs = xlogy(batch.weights, rates / (n_tokens + alpha.sum())[documents])
-    scores = np.bincount(documents, logs, batch.n_docs) / np.maximum(n_tokens, 1.0)
-    return Explained(scores, n_tokens)
+    return np.bincount(documents, logs, batch.n_docs) / np.maximum(n_tokens, 1.0), n_tokens
 
 
 class UsualScores(NamedTuple):
@@ -85,24 +82,24 @@ class UsualScores(NamedTuple):
     novel_share: float = 0.0  # of the training documents, with ``LEAST_NOVELTY``
 
     @classmethod
-    def of(cls, known: Explained) -> UsualScores:
-        """The scores of ``known`` documents, in ranges of lengths of as many documents each."""
-        order = np.argsort(known.n_tokens, kind="stable")
+    def of(cls, scores: FloatArray, n_tokens: FloatArray) -> UsualScores:
+        """Those of ``explained`` documents, in ranges of lengths of as many documents each."""
+        order = np.argsort(n_tokens, kind="stable")
         n_ranges = int(np.clip(len(order) // DOCUMENTS_PER_LENGTH, 1, MOST_LENGTHS))
         parts = np.array_split(order, n_ranges)
-        lengths = [np.log(known.n_tokens[part].mean()) for part in parts]
-        means = [known.scores[part].mean() for part in parts]
-        deviations = [max(known.scores[part].std(), LEAST_DEVIATION) for part in parts]
+        lengths = [np.log(n_tokens[part].mean()) for part in parts]
+        means = [scores[part].mean() for part in parts]
+        deviations = [max(scores[part].std(), LEAST_DEVIATION) for part in parts]
         usual = cls(np.array(lengths), np.array(means), np.array(deviations))
-        is_novel = usual.novelty(known) >= LEAST_NOVELTY
+        is_novel = usual.novelty(scores, n_tokens) >= LEAST_NOVELTY
         return usual._replace(novel_share=float(is_novel.mean()))
 
-    def novelty(self, found: Explained) -> FloatArray:
+    def novelty(self, scores: FloatArray, n_tokens: FloatArray) -> FloatArray:
         """Standard deviations below the mean of documents as long, (n_docs,); NaN without words."""
-        lengths = np.log(np.maximum(found.n_tokens, 1.0))
+        lengths = np.log(np.maximum(n_tokens, 1.0))
         means = np.interp(lengths, self.log_lengths, self.means)
         deviations = np.interp(lengths, self.log_lengths, self.deviations)
-        return np.where(found.n_tokens > 0.0, (means - found.scores) / deviations, np.nan)
+        return np.where(n_tokens > 0.0, (means - scores) / deviations, np.nan)
 
 
 def usual_scores(topics: QuickTopics, corpus: Corpus, n_docs: int) -> UsualScores:
@@ -113,7 +110,7 @@ def usual_scores(topics: QuickTopics, corpus: Corpus, n_docs: int) -> UsualScore
     if n_docs < DOCUMENTS_PER_LENGTH:
         refuse("novelty", f"needs at least {DOCUMENTS_PER_LENGTH} training documents")
     batch = documents_at(corpus.row_groups, spread_evenly(n_docs, MOST_KNOWN))
-    return UsualScores.of(explained(topics, batch, are_known=True))
+    return UsualScores.of(*explained(topics, batch, are_known=True))
 
 
 def novelty_table(
@@ -124,9 +121,9 @@ def novelty_table(
     grouping, parts = Grouping.parse(None, over), list[pa.Table]()
     grouping.check(corpus.fields)
     for group in corpus.row_groups:
-        found = explained(topics, group.read(), are_known=False)
-        columns = {"doc_id": arrow_strings(group.read_ids()), "n_tokens": found.n_tokens}
-        columns["novelty"] = pa.array(usual.novelty(found), from_pandas=True)
+        scores, n_tokens = explained(topics, group.read(), are_known=False)
+        columns = {"doc_id": arrow_strings(group.read_ids()), "n_tokens": n_tokens}
+        columns["novelty"] = pa.array(usual.novelty(scores, n_tokens), from_pandas=True)
         if over is not None:
             groups = grouping.of(group)
             starts = pa.array([key.start for key in groups.keys])

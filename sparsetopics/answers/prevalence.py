@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -23,7 +23,7 @@ from sparsetopics.corpora.grouping import Grouping, GroupKey, Start
 from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import RowGroup
-from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
+from sparsetopics.execution.executors import ALONE, Crew
 from sparsetopics.inference.course import Model
 from sparsetopics.measures.estimates import Differences, Estimates
 from sparsetopics.measures.prevalence import (
@@ -46,7 +46,7 @@ NO_LABELS = "Was it made with labels?"
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
 ALL = slice(None)  # topics
-NewKey = Callable[[GroupKey], GroupKey]
+NewKeys = Callable[[GroupKey], Collection[GroupKey]]
 
 
 class TopicsInUse(NamedTuple):
@@ -184,15 +184,16 @@ class GroupedDocuments(NamedTuple):
     totals: Mapping[GroupKey, GroupTotal]  # ordered by name and time
     n_left_out: int  # documents without a value to divide by
 
-    def joined(self, new_key: NewKey) -> GroupedDocuments:
-        """The same documents in fewer groups: those with the same ``new_key`` become one.
+    def joined(self, new_keys: NewKeys) -> GroupedDocuments:
+        """The same documents in other groups: each group becomes a part of those of ``new_keys``.
 
         Estimates are those of documents that had been divided so from the start.
         """
         totals: dict[GroupKey, GroupTotal] = {}
         for key, total in self.totals.items():
-            empty = GroupTotal(len(self.topics), len(self.words))
-            totals.setdefault(new_key(key), empty).include(total)
+            for new_key in new_keys(key):
+                empty = GroupTotal(len(self.topics), len(self.words))
+                totals.setdefault(new_key, empty).include(total)
         return self._replace(totals=totals)
 
     def prevalence(
@@ -214,18 +215,12 @@ class GroupedDocuments(NamedTuple):
         of_runs = np.empty((len(others), *means.value.shape))
         for row, other in zip(of_runs, others, strict=True):
             row[:] = other.placed(group_shares(totals, other.topic_word, other.projection))
-        found = groups, n_documents, means.of_topics(places), of_runs[:, :, places], telling
+        found = groups, n_documents, means.at(ALL, places), of_runs[:, :, places], telling
         return Prevalence(self.grouping, self.topics[places], *found, self.n_left_out)
 
 
 def grouped_documents(
-    model: Model,
-    corpus: Corpus,
-    words: Sequence[str],
-    grouping: Grouping,
-    *,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
+    model: Model, corpus: Corpus, words: Sequence[str], grouping: Grouping, crew: Crew = ALONE
 ) -> GroupedDocuments:
     """Divide the documents of ``corpus``, and sum up what they say about the topics of a model.
 
@@ -239,10 +234,10 @@ def grouped_documents(
     grouping.check(corpus.fields)
     used = topics_in_use(model)
     topics, topic_word = used.numbers, used.topic_word
-    task = partial(_sum_part, grouping=grouping, projection=used.projection, workers=workers)
+    task = partial(_sum_part, grouping=grouping, projection=used.projection, workers=crew.threads)
     total_of = defaultdict[GroupKey, GroupTotal](lambda: GroupTotal(len(topics), len(words)))
     are_whole = True
-    for keys, sums, of_part in broadcast(task, corpus.row_groups):
+    for keys, sums, of_part in crew.map(task, corpus.row_groups):
         are_whole &= of_part
         if len(total_of.keys() | keys) > MOST_GROUPS:
             option = "by" if grouping.over is None else "over"

@@ -17,7 +17,7 @@ from sparsetopics.base.wording import plural
 from sparsetopics.corpora.corpus import AnyCorpus
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import AnyRowGroup
-from sparsetopics.execution.executors import OrderedMap, broadcast_map_here
+from sparsetopics.execution.executors import ALONE, Crew
 from sparsetopics.inference.course import Model
 from sparsetopics.inference.document_step import DENSE_STEP, topic_proportions
 from sparsetopics.model.mixture_posterior import MixturePosterior
@@ -68,13 +68,7 @@ def proportions_under(
 
 
 def share_tables(
-    run: AnyRun,
-    corpus: AnyCorpus,
-    top: int | None = None,
-    tokens: bool = False,
-    *,
-    workers: int = 1,
-    broadcast: OrderedMap = broadcast_map_here,
+    run: AnyRun, corpus: AnyCorpus, top: int | None = None, tokens: bool = False, crew: Crew = ALONE
 ) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """Return how much each document or item is of each topic or component: columns, and tables.
 
@@ -88,9 +82,9 @@ def share_tables(
     tokens of a mixture, and with ``top``.
     """
     groups: Sequence[AnyRowGroup] = corpus.row_groups
-    columns, shares = ShareColumns.of(run, top), shares_of(run.model, workers=workers)
+    columns, shares = ShareColumns.of(run, top), shares_of(run.model, workers=crew.threads)
     if not tokens:
-        return columns.schema, broadcast(partial(_table_of, columns, shares), groups)
+        return columns.schema, crew.map(partial(_table_of, columns, shares), groups)
     if top is not None:
         refuse("tokens", "cannot be combined with --top", "Give one of them.")
     if not isinstance(run.model, TopicPosterior):
@@ -102,7 +96,7 @@ def share_tables(
     schema = pa.schema(types | {"share": share})
     known, ids = arrow_strings(run.words.shown), arrow_strings([own.id for own in run.topics])
     word_topic = np.ascontiguousarray(run.model.topic_word_mean.T)
-    return schema, broadcast(partial(_tokens_of, schema, known, ids, word_topic, shares), groups)
+    return schema, crew.map(partial(_tokens_of, schema, known, ids, word_topic, shares), groups)
 
 
 class ShareColumns(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -66,14 +66,9 @@ def write_tables(
     With ``spreadsheet_safe``, CSV cells of text that begin like a formula get an apostrophe in
     front; numbers stay as they are.
     """
-    if suffix == ".csv":
-        schema = _flat(schema.empty_table()).schema
-        tables = map(_flat, map(_rounded, tables))
-        if spreadsheet_safe:
-            tables = map(_without_formulas, tables)
-    if suffix == ".parquet":
-        schema = _with_any_size(schema.empty_table()).schema
-        tables = map(_with_any_size, tables)
+    changes = [*CHANGES.get(suffix, ()), *[_without_formulas] * spreadsheet_safe]
+    for change in changes:
+        schema, tables = change(schema.empty_table()).schema, map(change, tables)
     FORMATS[suffix](path, schema, tables)
 
 
@@ -163,6 +158,11 @@ def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
     return texts
 
 
+#: What is done to tables before they are written, one after the other.
+CHANGES: dict[str, Sequence[Callable[[pa.Table], pa.Table]]] = {
+    ".parquet": (_with_any_size,),
+    ".csv": (_rounded, _flat),
+}
 #: What writes tables in each format, by its extension. The format of Arrow is also that of Feather.
 #: Arrow's CSV has every text in quotes and the shortest numbers that read back the same.
 FORMATS: dict[str, Callable[[Path, pa.Schema, Tables], None]] = {

@@ -20,6 +20,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.estimators.base import Estimator, other_runs
 from sparsetopics.estimators.inputs import GIVEN, Data, check_fields_of
 from sparsetopics.estimators.plots import Plots
+from sparsetopics.execution.executors import Crew
 from sparsetopics.options.option import (
     Interval,
     OneOf,
@@ -192,7 +193,7 @@ class FittedEstimator(Estimator):
             corpus = self._documents_of(texts)
         else:
             corpus = Corpus(**vars(every_text(self._texts_of(texts), run.words, tokenizer)))
-        schema, tables = share_tables(run, corpus, top, tokens, workers=self._n_threads)
+        schema, tables = share_tables(run, corpus, top, tokens, Crew(self._n_threads))
         return pa.concat_tables([schema.empty_table(), *tables])
 
     @naming_parameters()
@@ -218,7 +219,7 @@ class FittedEstimator(Estimator):
             refuse("texts", f"is for topic models, but {type(self).__name__} is a mixture")
         heldout = self._more_rows(X)
         running = None if texts is None else TokenizedTexts.of(self._texts_of(texts), run.words)
-        how = Scoring(texts=running, workers=self._n_threads)
+        how = Scoring(texts=running, crew=Crew(self._n_threads))
         card = score_model(run, heldout, heldout, how)
         for remark in card.remarks:
             warn_user(f"{card.name}{remark}")
@@ -276,7 +277,7 @@ class FittedEstimator(Estimator):
         labels, documents = labels_of(run), self._documents_of(corpus)
         found = compared_shares(
             run, documents, by, over, formula, topics=topics, n_words=int(n_words),
-            differences=differences, others=other_runs(runs), workers=self._n_threads,
+            differences=differences, others=other_runs(runs), crew=Crew(self._n_threads),
         )  # fmt: skip
         return found.differences(labels) if differences else found.table(labels)
 
@@ -292,7 +293,7 @@ class FittedEstimator(Estimator):
         from sparsetopics.answers.topic_names import labels_of
 
         run, documents = self._run_of_topics(names), self._documents_of(corpus)
-        return topic_correlations(run, documents, labels_of(run), workers=self._n_threads)
+        return topic_correlations(run, documents, labels_of(run), Crew(self._n_threads))
 
     @naming_parameters()
     def report(

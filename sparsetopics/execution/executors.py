@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.stopping import check_held, safely_interruptible
@@ -189,16 +189,29 @@ def open_cluster_map(place: Workplace) -> Iterator[OrderedMap | None]:
 broadcast_map_here: OrderedMap = LocalMap()  # computes each result when it is needed
 
 
-@contextmanager
-def open_broadcast_map(place: Workplace) -> Iterator[OrderedMap]:
-    """Yield a map over the workers of the cluster of ``place``, or in this thread if it has none.
+class Crew(NamedTuple):
+    """Who works on a collection: threads on each part of it, and a map over the parts.
 
-    It is for a function that holds a model or other large values: a cluster gets it once. An item
-    should say where its data are, not hold them. Raises OptionError if Dask is not installed,
-    ClusterError if no scheduler answers.
+    The map is for a function that holds a model or other large values: a cluster gets it once. An
+    item should say where its data are, not hold them. Results do not depend on the crew.
+    """
+
+    threads: int = 1
+    map: OrderedMap = broadcast_map_here
+
+
+ALONE = Crew()
+
+
+@contextmanager
+def open_crew(place: Workplace) -> Iterator[Crew]:
+    """Yield the workers of the cluster of ``place``, or the threads of this process if it has none.
+
+    Raises OptionError if Dask is not installed, ClusterError if no scheduler answers.
     """
     with _open_cluster(place) as cluster:
-        yield broadcast_map_here if cluster is None else cluster.broadcast_map
+        over_parts = broadcast_map_here if cluster is None else cluster.broadcast_map
+        yield Crew(place.threads, over_parts)
 
 
 def _open_cluster(place: Workplace) -> AbstractContextManager[Cluster | None]:

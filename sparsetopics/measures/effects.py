@@ -42,13 +42,6 @@ class Products(NamedTuple):
     with_topics: FloatArray  # (n_columns, n_topics)  Xᵀy
 
 
-class Fit(NamedTuple):
-    """Least squares without their errors."""
-
-    coefficients: FloatArray  # (n_columns, n_topics)  β
-    inverse: FloatArray  # (n_columns, n_columns)  of XᵀX
-
-
 class Spread(NamedTuple):
     """Sums over documents of a power of a times one of e/(1 − h), for each contrast."""
 
@@ -65,33 +58,37 @@ def sum_products(
     return Products(len(known), product(known, known), product(known, estimates))
 
 
-def fit(products: Products) -> Fit:
-    """Solve for β. Raises LinAlgError with the number of a column that others determine."""
+def fit(products: Products) -> tuple[FloatArray, FloatArray]:
+    """Return β, (n_columns, n_topics), and (XᵀX)⁻¹, (n_columns, n_columns).
+
+    Raises LinAlgError with the number of a column that others determine.
+    """
     sizes = np.sqrt(np.diagonal(products.of_columns))
     sizes = np.where(sizes > 0.0, sizes, 1.0)
     scaled = products.of_columns / np.outer(sizes, sizes)
-    solved = inverse(scaled) / np.outer(sizes, sizes)
-    return Fit(product(solved, products.with_topics), solved)
+    inverted = inverse(scaled) / np.outer(sizes, sizes)
+    return product(inverted, products.with_topics), inverted
 
 
 def sum_spread(
     batch: DocumentBatch,
     design: FloatArray,
     projection: FloatArray,
-    found: Fit,
+    coefficients: FloatArray,  # (n_columns, n_topics)
+    inverted: FloatArray,  # (n_columns, n_columns)
     contrasts: FloatArray,  # (n_contrasts, n_columns)
     workers: int = 1,
 ) -> Spread:
     """Sum what residuals say about the errors of contrasts."""
     known, estimates = _known(batch, design, projection, workers)
-    residuals = estimates - product(known.T, found.coefficients)
-    solved = product(known.T, found.inverse)
+    residuals = estimates - product(known.T, coefficients)
+    solved = product(known.T, inverted)
     leverage = np.einsum("dp,dp->d", solved, known)
     is_alone = leverage > ALONE
     residuals[~is_alone] /= 1.0 - leverage[~is_alone, None]
     residuals[is_alone] = 0.0
     shape = len(contrasts), projection.shape[1]
-    least = (1.0 - ALONE) * np.sqrt(np.einsum("cp,pq,cq->c", contrasts, found.inverse, contrasts))
+    least = (1.0 - ALONE) * np.sqrt(np.einsum("cp,pq,cq->c", contrasts, inverted, contrasts))
     sums = Spread(np.zeros(shape), np.zeros(shape), np.zeros(len(contrasts)))
     for first in range(0, len(known), ROWS):
         some = slice(first, first + ROWS)
@@ -102,12 +99,14 @@ def sum_spread(
     return sums
 
 
-def estimates_of(contrasts: FloatArray, found: Fit, n_documents: int, spread: Spread) -> Estimates:
+def estimates_of(
+    contrasts: FloatArray, coefficients: FloatArray, n_documents: int, spread: Spread
+) -> Estimates:
     """Return what ``contrasts``, (n_contrasts, n_columns), times β are, with errors.
 
     Errors are NaN where a document alone decides. Degrees of freedom are documents less columns.
     """
-    value = product(contrasts.T, found.coefficients)
+    value = product(contrasts.T, coefficients)
     error = np.sqrt(spread.squares)
     error[spread.is_unknown > 0.0] = np.nan
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -20,9 +20,9 @@ class Estimates(NamedTuple):
     skewness: FloatArray  # of the estimate, not of documents
     freedom: FloatArray  # degrees of freedom of the standard error
 
-    def of_topics(self, places: IntArray | slice) -> Estimates:
-        """Return the columns of some topics."""
-        return Estimates(*(own[:, places] for own in self))
+    def at(self, *places: IntArray | list[int] | slice | None) -> Estimates:
+        """Return some of them, chosen as in arrays."""
+        return Estimates(*(own[places] for own in self))
 
     def interval(self, least: float, most: float) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper ends of 95 % intervals, from ``least`` to ``most``."""

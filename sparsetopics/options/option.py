@@ -61,11 +61,10 @@ def check_type(
     value: object,  # whatever users' Python code passes
     kinds: type | tuple[type, ...],
     noun: str,
-    hint: str = "",
 ) -> None:
     """Raise OptionError unless an argument is of one of the ``kinds``, which ``noun`` describes."""
     if not isinstance(value, kinds):
-        refuse(name, f"must be {noun}, but is {shown(value)}", hint)
+        refuse(name, f"must be {noun}, but is {shown(value)}")
 
 
 def check_strings(name: str, values: Sequence[str] | Set[str]) -> None:
@@ -123,6 +122,7 @@ class Interval:
     unit: str = ""
     or_count: bool = False  # whole numbers are none of the interval, but counts from 1
     name: str = ""  # a word that is taken, too
+    hint: str = ""  # what to use instead, for values that are no number although one is needed
 
     def __contains__(self, value: float) -> bool:
         """Whether ``value`` lies in the interval; NaN lies in none."""
@@ -140,7 +140,7 @@ class Interval:
             noun = "a whole number" if self.whole else "a number"
             noun = "a share such as 0.5 or a count such as 5" if self.or_count else noun
             noun = f"{self.name} or {noun}" if self.name else noun
-            refuse(name, f"must be {noun}, but is {shown(value)}", hint)
+            refuse(name, f"must be {noun}, but is {shown(value)}", hint or self.hint)
         if number not in self:
             refuse(name, f"must be {self._expected(number)}, but is {shown(value)}", hint)
         return number
@@ -264,7 +264,6 @@ class Option:
         doors: The commands and functions that have it; empty if all that the table is for do.
         everyday: Whether ``--help`` lists it, or only ``--help-all``.
         metavar: What ``--help`` calls the value; None for the name of its type.
-        hint: What to use instead, for values that are no number although the option takes one.
         help: What it does. Commands add the default, unless it is None.
         section: The part of the list of options where ``--help`` has it.
     """
@@ -279,7 +278,6 @@ class Option:
     doors: tuple[str, ...] = ()
     everyday: bool = False
     metavar: str | None = None
-    hint: str = ""
     help: str = ""
     section: str = ""
 
@@ -323,10 +321,7 @@ class Option:
         tuple. None stays None. Raises OptionError for a value that the option does not take."""
         if value is None:
             return None
-        if isinstance(self.takes, Interval):
-            hint = self.hint if self.takes.number(value) is None else ""
-            return self.takes.check(self.name, value, hint)
-        if isinstance(self.takes, OneOf | SomeOf):
+        if isinstance(self.takes, Interval | OneOf | SomeOf):
             return self.takes.check(self.name, value)
         if not isinstance(self.takes, type):
             return self.takes(self.name, value)

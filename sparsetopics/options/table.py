@@ -182,19 +182,19 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             f"{_for('for')} End with the number of topics that predicts best (predicting), or with "
             "fewer that are enough to read (reading): the topics are joined by the theme tree and "
             f"fitted in {READING_LAPS} more laps. reading needs --validation-share.")),
-        Option("alpha", CONCENTRATION, DEFAULT_DOC_CONCENTRATION, "prior.doc_concentration",
-               hint="It is the sum over all topics, which share it evenly. "
-                    "--learn-hyperparameters learns it.", help=(
+        Option("alpha", replace(CONCENTRATION, hint=(
+            "It is the sum over all topics, which share it evenly. --learn-hyperparameters learns "
+            "it.")), DEFAULT_DOC_CONCENTRATION, "prior.doc_concentration", help=(
             f"{_for('alpha')} α, the concentration of a document's topics, summed over all "
             "topics.")),
         Option("gamma", CONCENTRATION, DEFAULT_TOP_CONCENTRATION, "prior.top_concentration",
                help=(
             "(hdp, mixtures) γ, the concentration of the weights of topics or components. A "
             "greater γ expects more of them.")),
-        Option("eta", CONCENTRATION, DEFAULT_WORD_CONCENTRATION, "prior.word_concentration",
-               hint="All words of all topics share it, so it cannot favour seed words. "
-                    "--learn-hyperparameters learns it, and `sparsetopics train` can start from "
-                    "the topics of a run.", help=(
+        Option("eta", replace(CONCENTRATION, hint=(
+            "All words of all topics share it, so it cannot favour seed words. "
+            "--learn-hyperparameters learns it, and `sparsetopics train` can start from the topics "
+            "of a run.")), DEFAULT_WORD_CONCENTRATION, "prior.word_concentration", help=(
             "(lda, hdp, multinomial mixtures) η, the concentration of each word in a topic or "
             "component.")),
         Option("smoothing", replace(CONCENTRATION, name=LEARNED), LEARNED, "smoothing",

@@ -25,6 +25,7 @@ from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.execution.executors import Crew
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import Run
 from worlds.topic_draws import N_TOPICS, N_WORDS, batch_of, draw_topics
@@ -143,7 +144,8 @@ def test_workers_and_pickled_tasks_give_the_same_bits(world, text):
             yield pickle.loads(pickle.dumps(there(own)))
 
     one, three, cluster = (
-        effects_of(world, text, **how) for how in ({}, {"workers": 3}, {"broadcast": pickled})
+        effects_of(world, text, **how)
+        for how in ({}, {"crew": Crew(3)}, {"crew": Crew(map=pickled)})
     )
 
     for other in (three, cluster):
@@ -166,8 +168,8 @@ def test_correlations_of_parts_have_the_same_bits_anywhere(world):
     table = topic_correlations(run, corpus, LABELS)
 
     assert table.num_rows == N_TOPICS * (N_TOPICS - 1) // 2
-    assert table.equals(topic_correlations(run, corpus, LABELS, workers=3))
-    assert table.equals(topic_correlations(run, corpus, LABELS, broadcast=pickled))
+    assert table.equals(topic_correlations(run, corpus, LABELS, Crew(3)))
+    assert table.equals(topic_correlations(run, corpus, LABELS, Crew(map=pickled)))
     assert [row["other_topic"] for row in table.to_pylist()] == [1, 2, 3, 2, 3, 3]
 
 

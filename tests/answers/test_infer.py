@@ -19,7 +19,7 @@ from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.execution.executors import broadcast_map_here
+from sparsetopics.execution.executors import Crew, broadcast_map_here
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.runs.run import load_run, run_in_memory, save_run
 from sparsetopics.runs.run_files import vocabulary_of
@@ -186,7 +186,7 @@ def test_only_one_piece_of_the_table_is_held_at_a_time(run_folder, vocabulary, t
     corpus = Corpus(whole.vocabulary, [whole.row_groups[0]] * 50)
     for name in ("a.parquet", "a.csv", "a.jsonl", "a.arrow"):
         output = output_file(tmp_path / name, overwrite=False)
-        tables = share_tables(load_run(run_folder), corpus, 2, broadcast=broadcast)
+        tables = share_tables(load_run(run_folder), corpus, 2, crew=Crew(map=broadcast))
         write_output(output, *tables)
         del tables
 

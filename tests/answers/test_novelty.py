@@ -11,13 +11,7 @@ from scipy import sparse
 import reference_novelty
 from sparsetopics import LDA, Corpus
 from sparsetopics.answers import novelty
-from sparsetopics.answers.novelty import (
-    LEAST_NOVELTY,
-    Explained,
-    UsualScores,
-    explained,
-    usual_scores,
-)
+from sparsetopics.answers.novelty import LEAST_NOVELTY, UsualScores, explained, usual_scores
 from sparsetopics.answers.quick_topics import QuickTopics, summed
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.lookup import documents_at
@@ -57,7 +51,7 @@ def test_documents_are_explained_as_by_the_plain_twin(seed, smoothing, are_known
     with pytest.MonkeyPatch.context() as patch:
         if is_cut:  # into blocks of a document or two
             patch.setattr(novelty, "cut_blocks", lambda indptr: _pairs(len(indptr) - 1))
-        found = explained(QuickTopics.of(model, 1), batch_of(counts), are_known=are_known)
+        found, n_tokens = explained(QuickTopics.of(model, 1), batch_of(counts), are_known=are_known)
 
     sigma = ETA if smoothing is None else smoothing
     scores = reference_novelty.explained(
@@ -68,8 +62,8 @@ def test_documents_are_explained_as_by_the_plain_twin(seed, smoothing, are_known
         sigma,
         are_known=are_known,
     )
-    np.testing.assert_array_equal(found.n_tokens, counts.sum(axis=1))
-    np.testing.assert_allclose(found.scores, scores, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(n_tokens, counts.sum(axis=1))
+    np.testing.assert_allclose(found, scores, rtol=1e-6, atol=1e-9)
 
 
 def tokens_of(model, counts):
@@ -114,12 +108,12 @@ def test_a_document_that_was_learned_is_taken_out_of_the_topics(seed):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(QuickTopics, "tokens", lambda *_: tokens)
-        found = explained(QuickTopics.of(learned, 1), document, are_known=True)
-        by_hand = explained(QuickTopics.of(model, 1), document, are_known=False)
-        as_new = explained(QuickTopics.of(learned, 1), document, are_known=False)
+        found, _ = explained(QuickTopics.of(learned, 1), document, are_known=True)
+        by_hand, _ = explained(QuickTopics.of(model, 1), document, are_known=False)
+        as_new, _ = explained(QuickTopics.of(learned, 1), document, are_known=False)
 
-    np.testing.assert_allclose(found.scores, by_hand.scores, rtol=1e-9)
-    assert (found.scores <= as_new.scores + 1e-9).all()
+    np.testing.assert_allclose(found, by_hand, rtol=1e-9)
+    assert (found <= as_new + 1e-9).all()
 
 
 @pytest.mark.parametrize("are_known", [False, True])
@@ -128,7 +122,7 @@ def test_a_small_topic_may_explain_more_of_a_document_than_it_has(are_known):
     model = TopicPosterior("lda", of_topics + ETA, np.full(2, 0.1), ETA, smoothing=0.01)
     counts = np.array([[30, 0, 0, 0, 0], [1, 1, 1, 0, 0]])
 
-    scores = explained(QuickTopics.of(model, 1), batch_of(counts), are_known=are_known).scores
+    scores, _ = explained(QuickTopics.of(model, 1), batch_of(counts), are_known=are_known)
 
     assert np.isfinite(scores).all()
     assert scores[0] < (-1.0 if are_known else 0.0)  # left out, its word is as good as unknown
@@ -136,9 +130,9 @@ def test_a_small_topic_may_explain_more_of_a_document_than_it_has(are_known):
 
 def test_training_documents_may_all_be_the_same():
     same = np.full(100, -2.0) + np.tile([0.0, 1e-15], 50)
-    usual = UsualScores.of(Explained(same, np.full(100, 9.0)))
+    usual = UsualScores.of(same, np.full(100, 9.0))
 
-    found = usual.novelty(Explained(np.array([-2.0, -2.5]), np.full(2, 9.0)))
+    found = usual.novelty(np.array([-2.0, -2.5]), np.full(2, 9.0))
 
     assert usual.novel_share == 0.0
     assert abs(found[0]) < 0.01
@@ -152,20 +146,20 @@ def test_documents_without_words_have_no_novelty():
     found = explained(QuickTopics.of(model, 1), batch_of(counts), are_known=False)
 
     usual = UsualScores(np.array([0.0, 3.0]), np.array([-1.0, -2.0]), np.array([0.5, 0.5]))
-    assert found.scores[-1] == 0.0
-    assert np.isnan(usual.novelty(found)).tolist() == [False] * (len(counts) - 1) + [True]
+    assert found[0][-1] == 0.0
+    assert np.isnan(usual.novelty(*found)).tolist() == [False] * (len(counts) - 1) + [True]
 
 
 def test_scores_are_compared_with_those_of_documents_as_long():
     n_tokens = np.repeat([10.0, 100.0], 100)
     spread = np.tile([-1.0, 1.0], 100)
     scores = np.where(n_tokens == 10.0, -3.0 + 0.5 * spread, -5.0 + 0.1 * spread)
-    usual = UsualScores.of(Explained(scores, n_tokens))
+    usual = UsualScores.of(scores, n_tokens)
 
     middle = np.sqrt(1000.0)  # half way in logarithms
     lengths = np.array([1.0, 10.0, middle, 100.0, 1e6])
     below = np.array([-4.0, -4.0, -4.3, -5.2, -5.2])
-    found = usual.novelty(Explained(below, lengths))
+    found = usual.novelty(below, lengths)
 
     np.testing.assert_allclose(found, [2.0, 2.0, 1.0, 2.0, 2.0], rtol=1e-9)
     assert usual.novel_share == 0.0
@@ -179,8 +173,8 @@ def test_novelty_of_documents_of_the_same_kind_is_standard(seed):
     usual = usual_scores(QuickTopics.of(model, 1), after, before.n_docs)
     later = documents_at(after.row_groups, np.arange(before.n_docs, after.n_docs))
 
-    found = usual.novelty(explained(QuickTopics.of(model, 1), later, are_known=False))
-    learned = usual.novelty(explained(QuickTopics.of(model, 1), later, are_known=True))
+    found = usual.novelty(*explained(QuickTopics.of(model, 1), later, are_known=False))
+    learned = usual.novelty(*explained(QuickTopics.of(model, 1), later, are_known=True))
 
     print(seed, found.mean(), found.std(), (found > LEAST_NOVELTY).mean(), learned.mean())
     assert abs(found.mean()) < 0.3
@@ -197,7 +191,7 @@ def test_documents_of_another_theme_are_novel(seed):
     later = documents_at(after.row_groups, np.arange(before.n_docs, after.n_docs))
 
     found = (
-        usual.novelty(explained(QuickTopics.of(model, 1), later, are_known=False)) >= LEAST_NOVELTY
+        usual.novelty(*explained(QuickTopics.of(model, 1), later, are_known=False)) >= LEAST_NOVELTY
     )
 
     is_of_it = np.concatenate(stream.themes[1:]) == N_THEMES

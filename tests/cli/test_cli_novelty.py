@@ -83,6 +83,21 @@ def test_each_document_has_a_row(tmp_path, ending):
     assert out.stat().st_size > 0
 
 
+def test_ids_that_spreadsheets_take_for_formulas_get_an_apostrophe(tmp_path):
+    words = ["=1+1", *json.loads(Path("first.jsonl").read_text().splitlines()[0])["text"].split()]
+    record = {"id": words[0], "date": "2026-06-01", "text": " ".join(words)}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
+    called("ingest", tmp_path / "a.jsonl", "--vocabulary", "run", "--out", tmp_path / "a")
+    given = ("infer", "run", tmp_path / "a", "--novelty", "corpus", "--out")
+
+    called(*given, tmp_path / "plain.csv")
+    called(*given, tmp_path / "safe.csv", "--spreadsheet-safe")
+
+    plain, safe = ((tmp_path / f"{name}.csv").read_text() for name in ("plain", "safe"))
+    assert '"=1+1"' in plain
+    assert safe == plain.replace('"=1+1"', '"\'=1+1"')
+
+
 def test_the_course_is_that_of_the_rows(tmp_path):
     out = tmp_path / "out.parquet"
     given = (*GIVEN, "--over", "date:day", "--out", out)

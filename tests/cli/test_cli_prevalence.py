@@ -19,6 +19,7 @@ from sparsetopics.cli.prevalence import _p_value
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.store.parquet_files import StoredFile
+from sparsetopics.execution.executors import Crew
 from sparsetopics.runs.run import load_run
 from worlds.sport_and_law import MONTHS, called, told, write_texts
 
@@ -236,7 +237,7 @@ def test_work_for_a_cluster_can_be_pickled(corpus, by, over, where):
         documents = Corpus.from_table(texts, vocabulary=run.words, keep=keep)
     arguments = (run.model, documents, run.words.words, Grouping.parse(by, over))
 
-    there = grouped_documents(*arguments, broadcast=broadcast)
+    there = grouped_documents(*arguments, Crew(map=broadcast))
 
     here, labels = grouped_documents(*arguments), labels_of(run)
     assert there.prevalence().table(labels).equals(here.prevalence().table(labels))

@@ -53,10 +53,11 @@ def test_denoising_equals_the_plain_twin(seed, betas, monkeypatch):
 def test_patches_of_one_image_take_several_components():
     """Else the comparison with the twin would say nothing of their choice."""
     rng = np.random.default_rng(0)
-    model = PatchPrior.from_mixture(*some_mixture(3, rng)).observed_with(SIGMA**2)
+    restore = PatchPrior.from_mixture(*some_mixture(3, rng)).restoring(SIGMA**2)
+    log_weights, scorer, _ = restore.args
 
     patches = rng.normal(0.0, 0.2, (60, 9)).astype(np.float32)
-    scores = model.scorer(patches) + model.log_weights
+    scores = scorer(patches) + log_weights
     assert len(set(scores.argmax(axis=1).tolist())) > 1
 
 
@@ -69,7 +70,7 @@ def test_one_patch_under_one_gaussian_has_its_posterior_mean():
     # Of the coordinates of the clean patch, noisy known.
     precision = np.linalg.inv(basis @ covariance @ basis.T) + np.eye(15) / SIGMA**2
 
-    found = prior.observed_with(SIGMA**2).restore(noisy.reshape(1, -1))
+    found = prior.restoring(SIGMA**2)(noisy.reshape(1, -1))
 
     wiener = noisy.mean() + basis.T @ np.linalg.solve(precision, basis @ noisy.ravel() / SIGMA**2)
     np.testing.assert_allclose(found[0], wiener, rtol=1e-9, atol=1e-12)
@@ -80,13 +81,13 @@ def test_one_patch_under_one_gaussian_has_its_posterior_mean():
 
 def test_a_mean_that_was_removed_comes_back_as_it_was():
     rng = np.random.default_rng(0)
-    model = PatchPrior.from_mixture(*some_mixture(3, rng)).observed_with(SIGMA**2)
+    restore = PatchPrior.from_mixture(*some_mixture(3, rng)).restoring(SIGMA**2)
     patches = rng.normal(0.0, 0.2, (30, 9))
 
-    restored = model.restore(patches)
+    restored = restore(patches)
 
     np.testing.assert_allclose(restored.mean(axis=1), patches.mean(axis=1), atol=1e-12)
-    np.testing.assert_allclose(model.restore(patches + 0.25), restored + 0.25, atol=1e-12)
+    np.testing.assert_allclose(restore(patches + 0.25), restored + 0.25, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))

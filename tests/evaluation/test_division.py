@@ -220,7 +220,7 @@ def test_joined_groups_have_the_estimates_of_groups_made_so():
     total = drawn(KEYS)
     found = grouped(KEYS, "section", "year", total=total)
 
-    joined = found.joined(lambda key: GroupKey(None, None))
+    joined = found.joined(lambda key: [GroupKey(None, None)])
 
     wanted = group_means([total(lambda key: True)], TOPICS)
     own = group_means(list(joined.totals.values()), TOPICS)

@@ -12,6 +12,7 @@ from sparsetopics.evaluation.report.figures import (
     score_figure,
     trace_figure,
 )
+from sparsetopics.evaluation.report.topic_path import Curve
 from sparsetopics.measures.paired import Estimate
 
 
@@ -45,7 +46,7 @@ def test_settings_of_the_user_or_the_current_folder_change_nothing():
 
 @pytest.mark.parametrize("n_topics", [1, 10, 15])
 def test_a_curve_of_one_number_has_an_axis(n_topics):
-    text = curve_figure({n_topics: Estimate(-3.9, 0.0)}, n_topics, (n_topics, n_topics))
+    text = curve_figure(Curve({n_topics: Estimate(-3.9, 0.0)}, n_topics, (n_topics, n_topics)))
 
     assert text.startswith("<svg")
 
@@ -68,7 +69,7 @@ LONG_NAMES = ["a name of a run that is long", "another long name of another run"
 @pytest.mark.parametrize(
     "figure",
     [
-        curve_figure(SCORES, 900, (600, 1_200)),
+        curve_figure(Curve(SCORES, 900, (600, 1_200))),
         trace_figure([([1, 2, 3], [-8.1, -7.9, -7.8])], "collapsed criterion per training token"),
         score_figure(
             LONG_NAMES, list(SCORES.values())[:2], "log-likelihood per held-out token", -9.0

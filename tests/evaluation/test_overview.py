@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from sparsetopics.answers.representatives import RepresentativeDocument
-from sparsetopics.answers.themes import USUAL_THEMES
+from sparsetopics.answers.themes import USUAL_THEMES, page_themes, places_in_themes
 from sparsetopics.answers.topic_names import with_names
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
-from sparsetopics.evaluation.report.overview import overview, page_themes
+from sparsetopics.evaluation.report.overview import overview
 from sparsetopics.evaluation.scoring.fixed_topics import read_topics
 from sparsetopics.measures.knee import MOST_THEMES
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -62,8 +62,13 @@ def path_of(sizes=(40, 30, 20, 10, 5), to_read=12):
 
 
 def found_for(run, topic_path=None, examples=None):
-    themes = page_themes(run, topic_path)
-    return overview(run, themes, topic_path, examples or [()] * run.model.n_topics)
+    return overview(run, topic_path, examples or [()] * run.model.n_topics)
+
+
+def places_of(run, themes):
+    """The theme that each topic is in."""
+    places = places_in_themes(themes)
+    return np.array([places[topic.id] for topic in run.topics])
 
 
 @pytest.mark.parametrize("n_topics", [1, 2, MOST_THEMES])
@@ -72,8 +77,8 @@ def test_few_topics_are_the_themes(n_topics):
 
     themes, found = page_themes(run), found_for(run)
 
-    assert themes.run is run
-    assert themes.of_topics.tolist() == list(range(n_topics))
+    assert themes is run
+    assert places_of(run, themes).tolist() == list(range(n_topics))
     assert found.noun == "topics"
     assert [each.topics for each in found.themes] == [[topic] for topic in range(n_topics)]
     assert (found.tree is None) == (n_topics == 1)
@@ -87,7 +92,7 @@ def test_many_topics_are_joined_to_the_number_to_read_or_to_twelve(to_read, n_th
 
     themes, found = page_themes(run), found_for(run)
 
-    assert themes.run.model.n_topics == len(found.themes) == n_themes
+    assert themes.model.n_topics == len(found.themes) == n_themes
     assert (found.noun, found.tree.cut) == ("themes", n_themes)
     assert dict(found.tree.marks) == ({"to read": to_read, "to predict": 30} if to_read else {})
 
@@ -99,11 +104,11 @@ def test_counts_of_a_theme_are_the_sums_of_those_of_its_topics(topic_path, n_emp
 
     themes = page_themes(run, topic_path)
 
-    sums = np.zeros_like(themes.run.model.exact_counts)
-    np.add.at(sums, themes.of_topics, run.model.exact_counts)
-    np.testing.assert_allclose(themes.run.model.exact_counts, sums, atol=1e-9)
+    sums, places = np.zeros_like(themes.model.exact_counts), places_of(run, themes)
+    np.add.at(sums, places, run.model.exact_counts)
+    np.testing.assert_allclose(themes.model.exact_counts, sums, atol=1e-9)
     assert (np.diff(sums.sum(axis=1)) <= 0).all()  # the heaviest first
-    assert sorted(set(themes.of_topics.tolist())) == list(range(themes.run.model.n_topics))
+    assert sorted(set(places.tolist())) == list(range(themes.model.n_topics))
 
 
 @pytest.mark.parametrize(
@@ -120,15 +125,17 @@ def test_counts_of_a_theme_are_the_sums_of_those_of_its_topics(topic_path, n_emp
 def test_themes_of_a_path_are_topics_of_a_rung(sizes, to_read, n_themes):
     topic_path = path_of(sizes, to_read)
 
-    themes, found = (make(run_of(), topic_path) for make in (page_themes, found_for))
+    run = run_of()
+    themes, found = (make(run, topic_path) for make in (page_themes, found_for))
 
-    assert themes.run.model.n_topics == len(found.themes) == found.tree.cut == n_themes
+    assert themes.model.n_topics == len(found.themes) == found.tree.cut == n_themes
     assert found.tree.marks.get("to read") == to_read
     groups = np.arange(30)
     for fewer in [size for size in sizes if n_themes <= size < 30]:
         groups %= fewer
     together = groups[:, None] == groups
-    np.testing.assert_array_equal(themes.of_topics[:, None] == themes.of_topics, together)
+    places = places_of(run, themes)
+    np.testing.assert_array_equal(places[:, None] == places, together)
 
 
 def test_themes_without_data_are_left_out():

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from resealing import edit_json, reseal_file
 from run_contents import make_placeholder_runs
+from sparsetopics.answers.themes import themes_of_path
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
@@ -21,7 +22,7 @@ from sparsetopics.evaluation.report.model_subjects import topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.evaluation.report.topic_path import topic_path_section
-from sparsetopics.evaluation.report.topic_tree import themes_of_path, tree_of_path
+from sparsetopics.evaluation.report.topic_tree import tree_of_path
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import load_run, run_in_memory, save_run

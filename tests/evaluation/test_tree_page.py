@@ -10,15 +10,11 @@ import numpy as np
 import pytest
 
 from browser import told_by
+from sparsetopics.answers.themes import themes_of_path
 from sparsetopics.evaluation.report.page import render_page
 from sparsetopics.evaluation.report.page_data import escaped_json, heat_map, tree_data
 from sparsetopics.evaluation.report.report import run_report
-from sparsetopics.evaluation.report.topic_tree import (
-    Tree,
-    themes_of_path,
-    tree_of_path,
-    tree_of_themes,
-)
+from sparsetopics.evaluation.report.topic_tree import Tree, tree_of_path, tree_of_themes
 from sparsetopics.inference.theme_tree import Merge
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.topic_path_files import TopicTree, TreeRung, TreeTopic

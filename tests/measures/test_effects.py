@@ -25,8 +25,8 @@ def effects(batch, design, contrasts, projection, workers=1, cuts=()):
     ]
     products = added(sum_products(*part, projection, workers) for part in parts)
     found = fit(products)
-    spread = added(sum_spread(*part, projection, found, contrasts, workers) for part in parts)
-    return estimates_of(contrasts, found, products.n_documents, spread)
+    spread = added(sum_spread(*part, projection, *found, contrasts, workers) for part in parts)
+    return estimates_of(contrasts, found[0], products.n_documents, spread)
 
 
 def drawn(seed, n_documents=60, n_columns=3):
