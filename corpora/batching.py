@@ -206,14 +206,18 @@ class TrainingData(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialRowGroup(RowGroup[DocumentBatch]):
-    """Some rows of another row group."""
+    """Some documents of another row group, perhaps with only some of their words."""
 
     group: RowGroup[DocumentBatch]
     rows: IntArray  # ascending
     batch: DocumentBatch | None = None  # their words, if they are in memory
+    n_words: int | None = None  # of the vocabulary; later ones are left out. None: all
 
     def read(self) -> DocumentBatch:
-        return self.group.read().take(self.rows) if self.batch is None else self.batch
+        if self.batch is not None:
+            return self.batch
+        batch = self.group.read().take(self.rows)
+        return batch if self.n_words is None else batch.chosen(batch.word_ids < self.n_words)
 
     def read_ids(self) -> list[str]:
         return [*map(self.group.read_ids().__getitem__, self.rows)]

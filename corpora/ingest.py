@@ -86,18 +86,7 @@ class IngestSummary(NamedTuple):
         return cls(**sizes, fields=fields, notes={}, files=files, account=None, new_words=())
 
 
-class IngestProgress(NamedTuple):
-    """How far an ingest is."""
-
-    stage: str  # "finding phrases", "fitting", "reading" or "writing"
-    n_rows: int
-    noun: str  # "document" or "item"
-
-    def __str__(self) -> str:
-        return f"{self.stage}: {quantity(self.n_rows, self.noun)}"
-
-
-OnProgress = Callable[[IngestProgress], None]
+OnProgress = Callable[[str], None]  # gets how far an ingest is: ``reading: 8,192 documents``
 
 
 def reported(
@@ -107,7 +96,7 @@ def reported(
     n_rows = 0
     for block in blocks:
         n_rows += len(block.ids)
-        on_progress(IngestProgress(stage, n_rows, noun))
+        on_progress(f"{stage}: {quantity(n_rows, noun)}")
         yield block
 
 
@@ -249,7 +238,7 @@ def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
     n_documents = 0
     for tokens, n_more in reading.mapped(cut):
         n_documents += n_more
-        reading.on_progress(IngestProgress("finding phrases", n_documents, "document"))
+        reading.on_progress(f"finding phrases: {quantity(n_documents, 'document')}")
         yield tokens
 
 
@@ -351,6 +340,6 @@ def write_shards(
             n_unknown_tokens += block.n_unknown_tokens
             n_documents += block.rows.batch.n_docs
             n_unlabelled += block.rows.labels.null_count
-            reading.on_progress(IngestProgress("writing", n_documents, "document"))
+            reading.on_progress(f"writing: {quantity(n_documents, 'document')}")
         shards = writer.finish()
     return WrittenShards(shards, skipped, n_unknown_tokens, n_unlabelled, account)

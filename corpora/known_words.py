@@ -6,37 +6,14 @@ that two vocabularies have means the same word in both if one of them begins wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import pyarrow as pa
+import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, IntArray
+from sparsetopics.corpora.batching import PartialRowGroup
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
-from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownWords(RowGroup[DocumentBatch]):
-    """The documents of a row group with the first words of its vocabulary; some may have none."""
-
-    whole: RowGroup[DocumentBatch]
-    n_words: int
-
-    def read(self) -> DocumentBatch:
-        batch = self.whole.read()
-        return batch.chosen(batch.word_ids < self.n_words)
-
-    def read_ids(self) -> list[str]:
-        return self.whole.read_ids()
-
-    def read_labels(self) -> list[str | None]:
-        return self.whole.read_labels()
-
-    def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
-        return self.whole.read_fields(names, rows)
 
 
 def begin_alike(one: Vocabulary, other: Vocabulary) -> bool:
@@ -55,7 +32,11 @@ def under(corpus: Corpus, vocabulary: Vocabulary) -> Corpus:
         return corpus
     if len(corpus.vocabulary) < len(vocabulary):
         return replace(corpus, vocabulary=vocabulary)
-    groups = [KnownWords(group.sizes, group, len(vocabulary)) for group in corpus.row_groups]
+    n_words = len(vocabulary)
+    groups = [
+        PartialRowGroup(group.sizes, group, np.arange(group.n_docs), n_words=n_words)
+        for group in corpus.row_groups
+    ]
     sized = tuple(replace(each, sizes=sizes_of_batch(each.read())) for each in groups)
     known = replace(corpus, vocabulary=vocabulary, row_groups=sized)
     n_later = int(corpus.n_tokens - known.n_tokens)

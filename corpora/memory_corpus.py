@@ -227,10 +227,12 @@ def corpus_of_table(
 def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
     if hasattr(table, "columns") and hasattr(table, "to_dict"):  # a data frame
         table = table_of_frame(table, read, IN_MEMORY)
-
-    pieces_of = partial(pieces, _table_batches(table), np.inf)
+    batches = _table_batches(table)
     try:
-        for pending in table_blocks(pieces_of, IN_MEMORY, read):
+        if (first := next(batches, None)) is None:
+            return
+        pieces_of = partial(pieces, chain([first], batches), np.inf)
+        for pending in table_blocks(first.schema, pieces_of, IN_MEMORY, read):
             yield pending()
     except SourceError:
         raise

@@ -95,7 +95,7 @@ def _field_problems(
 ) -> Iterator[str]:
     """The problems of the kept fields of one row group, one for each file at most."""
     for stem, names in columns_by_stem(fields).items():
-        if group.fields.files[stem].path not in damaged:
+        if group.beside[stem].path not in damaged:
             try:
                 group.read_fields(names)
             except CorpusFormatError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -39,13 +39,6 @@ class FileAccount(NamedTuple):
 
     read: tuple[FileGroup, ...]
     left_out: tuple[FileGroup, ...]
-
-    @classmethod
-    def of(
-        cls, read: Mapping[str, Sequence[SourceFile]], left_out: tuple[FileGroup, ...]
-    ) -> FileAccount:
-        """The account of files that are ``read``, by their kind."""
-        return cls(tuple(FileGroup.of(kind, own) for kind, own in read.items() if own), left_out)
 
     def __str__(self) -> str:
         """``Read 2 files as text (a.txt, b.txt). Left out 1 file: 1 .md (notes.md).``"""

@@ -6,19 +6,15 @@ Beside ``shard-00000.parquet``, ``texts-00000.parquet`` holds the texts of the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError
-from sparsetopics.base.wording import listed, reason_of
+from sparsetopics.base.wording import listed
 from sparsetopics.corpora.readers.fields import ARROW_TYPES, TEXT, FieldType
-from sparsetopics.corpora.store.manifest import DAMAGE, FIELDS, TEXTS
-from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, StoredFile
+from sparsetopics.corpora.store.manifest import FIELDS, TEXTS
 
 # In a row group: few, since texts are long and a few documents are shown at a time. A divisor of
 # the number of documents in a row group of a shard.
@@ -47,42 +43,7 @@ def check_fields(names: Sequence[str], known: Iterable[str]) -> None:
             raise OptionError("field", problem, kept)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredFields:
-    """The kept fields of the documents of one shard."""
-
-    files: Mapping[str, StoredFile]  # by how their names begin
-    types: Mapping[str, FieldType]
-    docs_per_group: int  # in a full row group of the shard
-
-    def read(
-        self, names: Sequence[str], group: int, n_docs: int, rows: IntArray | None
-    ) -> pa.Table:
-        """The fields ``names`` of a row group of the shard, which has ``n_docs`` documents, or only
-        those of its ``rows`` (ascending).
-
-        Raises OptionError for an unknown field, CorpusFormatError for a damaged file.
-        """
-        check_fields(names, self.types)
-        columns: dict[str, pa.Array] = {}
-        for stem, held in columns_by_stem(names).items():
-            file, size = self.files[stem], rows_per_group(stem, self.docs_per_group)
-            parts = np.arange(-(-n_docs // size)) if rows is None else np.unique(rows // size)
-            expected = int(np.minimum(size, n_docs - parts * size).sum())
-            first = group * (self.docs_per_group // size)
-            table = file.columns((first + parts).tolist(), held, expected, MOST_TOGETHER)
-            for name in held:
-                try:
-                    _check(table[name], self.types[name])
-                except (ValueError, pa.ArrowInvalid) as error:
-                    raise DAMAGE.of(file.path, f"column {name!r}: {reason_of(error)}") from error
-            if rows is not None:
-                table = table.take(np.searchsorted(parts, rows // size) * size + rows % size)
-            columns |= {name: table[name].combine_chunks() for name in held}
-        return pa.table({name: columns[name] for name in names})
-
-
-def _check(column: pa.ChunkedArray, kind: FieldType) -> None:
+def check_values(column: pa.ChunkedArray, kind: FieldType) -> None:
     """ValueError or ArrowInvalid unless the values are sound."""
     if column.type != ARROW_TYPES[kind]:
         raise ValueError(f"expected a {kind} ({ARROW_TYPES[kind]}), but found {column.type}")

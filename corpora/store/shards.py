@@ -25,8 +25,8 @@ from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import LONGEST_NAME, overlong
 from sparsetopics.corpora.readers.fields import TEXT, FieldType
 from sparsetopics.corpora.store.field_files import (
-    StoredFields,
     check_fields,
+    check_values,
     columns_by_stem,
     rows_per_group,
 )
@@ -167,7 +167,8 @@ class StoredRowGroup(RowGroup[RowBatch]):
     shard: StoredFile
     index: int
     kind: RowKind[RowBatch]
-    fields: StoredFields
+    beside: Mapping[str, StoredFile]  # the files with kept fields, by how their names begin
+    types: Mapping[str, FieldType]  # of these
 
     def __repr__(self) -> str:
         return short_repr(self, "shard", "index", "n_docs", "n_pairs")
@@ -191,7 +192,29 @@ class StoredRowGroup(RowGroup[RowBatch]):
         return [None if code is None else labels[code] for code in codes]
 
     def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
-        return self.fields.read(names, self.index, self.n_docs, rows)
+        check_fields(names, self.types)
+        columns: dict[str, pa.Array] = {}
+        for stem, held in columns_by_stem(names).items():
+            table = self._table(stem, held, rows)
+            columns |= {name: table[name].combine_chunks() for name in held}
+        return pa.table({name: columns[name] for name in names})
+
+    def _table(self, stem: str, names: list[str], rows: IntArray | None) -> pa.Table:
+        """Kept fields that are in the same file; CorpusFormatError if it is damaged."""
+        file, per_group = self.beside[stem], self.kind.rows_per_group
+        size = rows_per_group(stem, per_group)
+        parts = np.arange(-(-self.n_docs // size)) if rows is None else np.unique(rows // size)
+        expected = int(np.minimum(size, self.n_docs - parts * size).sum())
+        groups = self.index * (per_group // size) + parts
+        table = file.columns(groups.tolist(), names, expected, MOST_TOGETHER)
+        for name in names:
+            try:
+                check_values(table[name], self.types[name])
+            except (ValueError, pa.ArrowInvalid) as error:
+                raise DAMAGE.of(file.path, f"column {name!r}: {reason_of(error)}") from error
+        if rows is None:
+            return table
+        return table.take(np.searchsorted(parts, rows // size) * size + rows % size)
 
     def _names(self, column: str, most: int = MOST_TOGETHER) -> pa.StringArray:
         (names,) = self._columns([column], most)
@@ -235,9 +258,8 @@ def stored_groups(
     for entry in shards:
         shard = StoredFile(folder, entry)
         beside = {stem: StoredFile(folder, file) for stem, file in entry.beside.items()}
-        fields = StoredFields(beside, types, kind.rows_per_group)
         groups += [
-            StoredRowGroup(sizes, shard, index, kind, fields)
+            StoredRowGroup(sizes, shard, index, kind, beside, types)
             for index, sizes in enumerate(entry.groups)
         ]
     return tuple(groups)

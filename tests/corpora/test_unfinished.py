@@ -163,7 +163,7 @@ def test_stopped_twice_with_other_workers_it_goes_on(source, tmp_path, n_counted
 
     assert files_of(tmp_path / "corpus") == files_of(tmp_path / "whole")
     assert n_counted() < 2.5 * n_all
-    assert max(step.n_rows for step in told if step.stage == "reading") == len(TEXTS)
+    assert f"reading: {len(TEXTS):,} documents" in told
 
 
 def test_a_block_that_the_disk_lost_is_read_again(source, tmp_path):
