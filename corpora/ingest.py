@@ -34,10 +34,9 @@ from sparsetopics.corpora.readers.formats import TextCollection, place_of
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, SKIP, Extended, GivenIds
-from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.byte_stream import error_of_all
 from sparsetopics.corpora.sources.encodings import NotTextError
-from sparsetopics.corpora.sources.source_files import names_of
+from sparsetopics.corpora.sources.source_files import FileAccount, names_of
 from sparsetopics.corpora.store.document_rows import (
     DocumentKind,
     DocumentManifest,
@@ -49,8 +48,7 @@ from sparsetopics.corpora.store.manifest import ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import ShardWriter
 from sparsetopics.corpora.store.unfinished import Spool, corpus_output, paths_of, work_folder
 from sparsetopics.corpora.text.account import WordAccount
-from sparsetopics.corpora.text.candidates import save_candidates
-from sparsetopics.corpora.text.pruning import prune, tally_words
+from sparsetopics.corpora.text.pruning import prune, save_candidates, tally_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, sentences_of
 from sparsetopics.corpora.text.tokenizer_functions import where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import VectorBatch, Vectors
+from sparsetopics.base.batches import VectorBatch
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.wording import quantity
@@ -29,9 +29,8 @@ from sparsetopics.corpora.projection import (
 from sparsetopics.corpora.readers.blocks import VectorBlock, kept_type, numbered
 from sparsetopics.corpora.readers.formats import IMAGE, find_vectors
 from sparsetopics.corpora.readers.options import VectorReadOptions, listed
-from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.byte_stream import SourceFile
-from sparsetopics.corpora.sources.source_files import names_of
+from sparsetopics.corpora.sources.source_files import FileAccount, names_of
 from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.store.unfinished import corpus_output, paths_of, work_folder
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
@@ -130,15 +129,12 @@ def _fitted(
     blocks: _Pass, options: VectorOptions, n_components: int, basis: Projection | None
 ) -> tuple[Projection, Made]:
     """A PCA of a sample of the items, or of their coordinates in ``basis``."""
-    columns: tuple[str, ...] | None = None
-
-    def values() -> Iterator[Vectors]:
-        nonlocal columns
-        for block in blocks("fitting"):
-            columns = block.columns
-            yield block.values if basis is None else basis(block.values)
-
-    sample = sample_rows(values(), np.random.default_rng(options.seed))
+    found = blocks("fitting")
+    first = next(found)  # all have its columns
+    each = (block.values for block in chain([first], found))
+    values = each if basis is None else map(basis, each)
+    sample = sample_rows(values, np.random.default_rng(options.seed))
+    columns = first.columns
     projection, explained = fit_projection(sample, n_components, columns, whiten=options.whiten)
     made: Made = {
         "pca": {

@@ -79,7 +79,6 @@ class ValueRules:
 
 
 NO_RULES = ValueRules()
-NO_NOTES: Mapping[str, str] = {}
 
 
 class Kept(NamedTuple):
@@ -132,7 +131,7 @@ def check_number_of_fields(n_fields: int, where: str) -> None:
         raise SourceError(where, problem, "Name some of them with --keep.")
 
 
-def described(fields: Mapping[str, FieldType], notes: Mapping[str, str] = NO_NOTES) -> str:
+def described(fields: Mapping[str, FieldType], notes: Mapping[str, str] = {}) -> str:
     """The fields for people: ``text, section (string) and date (date)``, with ``notes`` about how
     some of them got their types."""
     names = []
@@ -256,18 +255,15 @@ class FieldTypes:
         """The blocks; SourceError if there are more than a thousand fields."""
         for block in blocks:
             for name, values in block.fields.items():
-                self._look_at(name, values)
+                if pa.types.is_dictionary(values.type):
+                    self._unkept.setdefault(name, values.dictionary[0].as_py())
+                    continue
+                clues = self._clues.setdefault(name, _Clues())
+                if self._given(name) is None:
+                    clues.look_at(values, self._rules.missing, self._n_rows)
             self._n_rows += len(block.ids)
             check_number_of_fields(len(self._clues), "documents")
             yield block
-
-    def _look_at(self, name: str, values: pa.StringArray) -> None:
-        if pa.types.is_dictionary(values.type):
-            self._unkept.setdefault(name, values.dictionary[0].as_py())
-            return
-        clues = self._clues.setdefault(name, _Clues())
-        if self._given(name) is None:
-            clues.look_at(values, self._rules.missing, self._n_rows)
 
     def _given(self, name: str) -> FieldType | None:
         if name == TEXT:

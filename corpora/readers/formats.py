@@ -33,7 +33,6 @@ from sparsetopics.corpora.readers.number_tables import read_csv_numbers, read_ta
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.readers.text_files import read_lines, read_mallet, read_text
 from sparsetopics.corpora.readers.text_tables import read_table
-from sparsetopics.corpora.sources.account import FileAccount, FileGroup, groups_of_left_out
 from sparsetopics.corpora.sources.arrow_batches import open_ipc_table, open_parquet_table
 from sparsetopics.corpora.sources.byte_stream import (
     PACKED_SUFFIXES,
@@ -44,9 +43,12 @@ from sparsetopics.corpora.sources.byte_stream import (
 )
 from sparsetopics.corpora.sources.encodings import kind_of_other
 from sparsetopics.corpora.sources.source_files import (
+    FileAccount,
+    FileGroup,
     Found,
     bare_suffix,
     find_files,
+    groups_of_left_out,
     key_of,
     refuse_words_elsewhere,
 )

@@ -199,19 +199,15 @@ def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
         lengths = np.frombuffer(array.buffers()[1], np.int32)[::4]
         own = lengths[array.offset : array.offset + len(array)]
         return np.maximum(own, 0).astype(np.int64)  # the length of a null may be anything
-    types = pa.types
-    if types.is_string(kind) or types.is_binary(kind) or types.is_list(kind):
-        offset_type = "int32"
-    elif types.is_large_string(kind) or types.is_large_binary(kind) or types.is_large_list(kind):
-        offset_type = "int64"
-    else:  # no reader uses this type
-        return np.zeros(len(array), np.int64)
-    offsets = np.frombuffer(array.buffers()[1], offset_type)
-    ends = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
-    if is_list_of_texts(kind):
-        ends = np.concatenate(([0], np.cumsum(_BYTES_OF_NUMBER + _bytes_of(array.values))))[ends]
-        return np.diff(ends)
-    return np.diff(ends) * (_BYTES_OF_NUMBER if pa.types.is_nested(kind) else 1)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        ends = np.asarray(array.offsets, np.int64)
+        if not is_text(kind.value_type):
+            return np.diff(ends) * _BYTES_OF_NUMBER
+        whole = np.concatenate(([0], np.cumsum(_BYTES_OF_NUMBER + _bytes_of(array.values))))
+        return np.diff(whole[ends])
+    if kind in (*AS_TEXT, *_AS_BYTES):
+        return np.asarray(pc.binary_length(array).fill_null(0), np.int64)
+    return np.zeros(len(array), np.int64)  # no reader uses this type
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -32,8 +32,8 @@ from sparsetopics.corpora.readers.fields import (
     table_of_fields,
 )
 from sparsetopics.corpora.sources.arrow_files import numbers_of
-from sparsetopics.corpora.store.field_files import columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes
+from sparsetopics.corpora.store.parquet_files import columns_by_stem
 from sparsetopics.corpora.store.shards import RowGroup, RowKind, Rows
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary

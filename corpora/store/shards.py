@@ -24,19 +24,20 @@ from sparsetopics.base.showing import short_repr
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import LONGEST_NAME, overlong
 from sparsetopics.corpora.readers.fields import TEXT, FieldType
-from sparsetopics.corpora.store.field_files import (
+from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, files_of
+from sparsetopics.corpora.store.parquet_files import (
+    MOST_TOGETHER,
+    FileSeries,
+    StoredFile,
     check_fields,
     check_values,
     columns_by_stem,
     rows_per_group,
 )
-from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, files_of
-from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, FileSeries, StoredFile
 
 RowBatch = TypeVar("RowBatch", DocumentBatch, VectorBatch)
 SHARD = "shard"  # how the names of shards begin
 _MOST_IDS = 1 << 24  # bytes in a row group that is small on disk: ids differ, so they are short
-NO_TYPES: Mapping[str, FieldType] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,13 +85,6 @@ class RowKind(ABC, Generic[RowBatch]):
     @abstractmethod
     def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> RowBatch:
         """The batch in the stored ``columns``, as views; ValueError if they are damaged."""
-
-    def table_of(self, rows: Rows[RowBatch]) -> pa.Table:
-        """The rows as they are stored."""
-        columns: list[pa.Array] = [rows.ids, rows.labels, *self.columns_of(rows.batch)]
-        named = zip([self.id_column, "label", *self.columns], columns, strict=True)
-        fields = [pa.field(name, own.type, nullable=name == "label") for name, own in named]
-        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,7 +242,7 @@ def stored_groups(
     folder: Path,
     shards: Sequence[ShardEntry],
     kind: RowKind[RowBatch],
-    types: Mapping[str, FieldType] = NO_TYPES,
+    types: Mapping[str, FieldType] = {},
 ) -> tuple[StoredRowGroup[RowBatch], ...]:
     """The row groups of the shards of a corpus folder that keeps fields of these ``types``;
     CorpusFormatError if a file is missing or of another size."""
@@ -276,7 +270,7 @@ class ShardWriter(Generic[RowBatch]):
         self,
         folder: Path,
         kind: RowKind[RowBatch],
-        fields: Mapping[str, FieldType] = NO_TYPES,
+        fields: Mapping[str, FieldType] = {},
         first: int = 0,
     ) -> None:
         self._kind: RowKind[RowBatch] = kind
@@ -301,7 +295,11 @@ class ShardWriter(Generic[RowBatch]):
             series.close()
 
     def append(self, rows: Rows[RowBatch]) -> None:
-        self._shards.append(self._kind.table_of(rows))
+        names = [self._kind.id_column, "label", *self._kind.columns]
+        columns = [rows.ids, rows.labels, *self._kind.columns_of(rows.batch)]
+        named = zip(names, columns, strict=True)
+        fields = [pa.field(name, own.type, nullable=name == "label") for name, own in named]
+        self._shards.append(pa.Table.from_arrays(columns, schema=pa.schema(fields)))
         for stem, series in self._beside.items():
             series.append(rows.fields.select(self._columns[stem]))
 
@@ -322,7 +320,7 @@ class RowCorpus(ABC, Generic[RowBatch]):
 
     row_groups: Sequence[RowGroup[RowBatch]]
     noun: str  # what a row is called
-    fields: Mapping[str, FieldType] = NO_TYPES  # that are kept, by name
+    fields: Mapping[str, FieldType] = {}  # that are kept, by name
 
     @property
     @abstractmethod

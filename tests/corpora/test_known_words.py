@@ -11,9 +11,8 @@ from scipy import sparse
 
 from sparsetopics import Corpus
 from sparsetopics.corpora.append import append
-from sparsetopics.corpora.batching import PartialRowGroup, later_documents
+from sparsetopics.corpora.batching import PartialRowGroup, begin_alike, later_documents, under
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.known_words import begin_alike, under
 from sparsetopics.corpora.lookup import documents_at
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from sparsetopics.corpora.text.vocabulary import Vocabulary

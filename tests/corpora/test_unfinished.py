@@ -20,9 +20,9 @@ from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.store import unfinished
 from sparsetopics.corpora.store.shards import ShardWriter
-from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.corpora.text.tokens import PhraseOptions
 from sparsetopics.options.workplace import Workplace
 from worlds.collections_on_disk import make_texts, write_jsonl
 from worlds.vectors_on_disk import make_vectors
@@ -87,7 +87,7 @@ from sparsetopics.corpora import ingest
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.store import shards
 from sparsetopics.corpora.store import unfinished
-from sparsetopics.corpora.text.phrases import PhraseOptions
+from sparsetopics.corpora.text.tokens import PhraseOptions
 
 byte_stream.BLOCK_BYTES = {block_bytes}
 
