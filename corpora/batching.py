@@ -18,7 +18,6 @@ import pyarrow as pa
 from sparsetopics.base.batches import DocumentBatch, IntArray, Source, StoredBatch, VectorBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import RowBatch, RowCorpus, RowGroup, rows_by_group
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -285,7 +284,7 @@ def _in_memory(group: RowGroup[DocumentBatch], rows: IntArray) -> list[PartialRo
     parts = np.split(rows, range(VALIDATION_AT_ONCE, len(rows), VALIDATION_AT_ONCE))
     batches = map(whole.take, parts)
     return [
-        PartialRowGroup(sizes_of_batch(batch), group, part, batch)
+        PartialRowGroup(Sizes.of(batch), group, part, batch)
         for part, batch in zip(parts, batches, strict=True)
     ]
 
@@ -333,11 +332,13 @@ def under(corpus: Corpus, vocabulary: Vocabulary) -> Corpus:
     n_words = len(vocabulary)
     if corpus.n_words <= n_words:
         return corpus if corpus.n_words == n_words else replace(corpus, vocabulary=vocabulary)
+    most = max((group.n_docs for group in corpus.row_groups), default=0)
+    rows = np.arange(most)  # one array, which all groups share
     groups = [
-        PartialRowGroup(group.sizes, group, np.arange(group.n_docs), n_words=n_words)
+        PartialRowGroup(group.sizes, group, rows[: group.n_docs], n_words=n_words)
         for group in corpus.row_groups
     ]
-    sized = tuple(replace(each, sizes=sizes_of_batch(each.read())) for each in groups)
+    sized = tuple(replace(each, sizes=Sizes.of(each.read())) for each in groups)
     known = replace(corpus, vocabulary=vocabulary, row_groups=sized)
     n_later = int(corpus.n_tokens - known.n_tokens)
     return replace(known, n_unknown_tokens=corpus.n_unknown_tokens + n_later)

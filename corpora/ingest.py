@@ -336,7 +336,7 @@ def write_shards(
             skipped += block.skipped
             account = account + block.account
             n_unknown_tokens += block.n_unknown_tokens
-            n_documents += block.rows.batch.n_docs
+            n_documents += block.rows.n_docs
             n_unlabelled += block.rows.labels.null_count
             reading.on_progress(f"writing: {quantity(n_documents, 'document')}")
         shards = writer.finish()

@@ -255,15 +255,18 @@ class FieldTypes:
         """The blocks; SourceError if there are more than a thousand fields."""
         for block in blocks:
             for name, values in block.fields.items():
-                if pa.types.is_dictionary(values.type):
-                    self._unkept.setdefault(name, values.dictionary[0].as_py())
-                    continue
-                clues = self._clues.setdefault(name, _Clues())
-                if self._given(name) is None:
-                    clues.look_at(values, self._rules.missing, self._n_rows)
+                self._look_at(name, values)
             self._n_rows += len(block.ids)
             check_number_of_fields(len(self._clues), "documents")
             yield block
+
+    def _look_at(self, name: str, values: pa.StringArray) -> None:
+        if pa.types.is_dictionary(values.type):
+            self._unkept.setdefault(name, values.dictionary[0].as_py())
+            return
+        clues = self._clues.setdefault(name, _Clues())
+        if self._given(name) is None:
+            clues.look_at(values, self._rules.missing, self._n_rows)
 
     def _given(self, name: str) -> FieldType | None:
         if name == TEXT:

@@ -191,24 +191,23 @@ def find_collection(
 
     The extension tells the format unless ``format_name`` does. Words that lie beside counts, or in
     the vocabulary file of ``options``, are no documents. ``say`` gets a sentence about links
-    that are skipped without ``follow_links``. Raises SourceError if a source is missing, of an
-    unknown format or of another than the first; OptionError if ``format_name`` is unknown, or for
-    an option that the format does not use.
+    that are skipped without ``follow_links``. Raises SourceError if a source is missing, packed in
+    a way that is not read, of an unknown format or of another than the first, and if the words of
+    counts are behind a link out of the folder that is not to be followed; OptionError if
+    ``format_name`` is unknown, or for an option that the format does not use.
     """
-    found = _found(
-        DOCUMENTS,
-        FORMATS,
-        sources,
-        _OLD_NAMES.get(format_name, format_name),
-        options,
-        vocabulary_file=options.vocabulary_file,
-        follow_links=follow_links,
-        say=say,
-    )
-    if options.keep and not found.format.has(options.kept):
-        own = f"files of format {found.format_name}"
+    vocabulary_file = options.vocabulary_file
+    format_name = _OLD_NAMES.get(format_name, format_name)
+    found = _found(sources, format_name, FORMATS, follow_links=follow_links, say=say)
+    listed = {key_of(file.path) for file in (*found.files, *found.left_out)}
+    vocabularies = _take_words_apart(found, format_name, vocabulary_file)
+    if vocabulary_file is None and not follow_links:
+        refuse_words_elsewhere(vocabularies, listed)
+    collection = _collection(found, vocabularies, format_name, options, FORMATS)
+    if options.keep and not collection.format.has(options.kept):
+        own = f"files of format {collection.format_name}"
         raise OptionError("keep", f"{own} have no field {options.kept.named[0]!r}, but only text")
-    return found
+    return collection
 
 
 def find_vectors(
@@ -220,27 +219,20 @@ def find_vectors(
     say: Callable[[str], None] = lambda _: None,
 ) -> Collection[VectorReadOptions, PendingVectors]:
     """Find the files of vectors that ``sources`` name, as ``find_collection`` does."""
-    own = VECTORS, VECTOR_FORMATS
-    return _found(*own, sources, format_name, options, follow_links=follow_links, say=say)
+    found = _found(sources, format_name, VECTOR_FORMATS, follow_links=follow_links, say=say)
+    return _collection(found, [], format_name, options, VECTOR_FORMATS)
 
 
 def _found(
-    kind: str,  # DOCUMENTS or VECTORS
-    formats: Mapping[str, Format[Options, Pending]],
     sources: Iterable[str | Path],
     format_name: str | None,
-    options: ReadOptions | VectorReadOptions,
+    formats: Mapping[str, Format[Options, Pending]],
     *,
-    vocabulary_file: Path | None = None,
     follow_links: bool,
     say: Callable[[str], None],
-) -> Collection[Options, Pending]:
-    """The files that ``sources`` name, all of one of the ``formats``.
-
-    Vocabulary files of counts are left out, even if ``sources`` name them. Raises what
-    ``find_collection`` raises, and SourceError for a file that is packed in a way that is not read,
-    and if the words of counts are behind a link out of the folder that is not to be followed.
-    """
+) -> Found:
+    """The files that may be of one of the ``formats``; raises what ``find_files`` raises, and
+    OptionError if there is no format of this name."""
     if format_name is not None and format_name not in formats:
         problem = f"must be one of {', '.join(formats)}, but is {format_name!r}"
         raise OptionError("format", problem)
@@ -251,12 +243,28 @@ def _found(
 
     found = find_files(sources, belongs, or_all=format_name is not None, follow_links=follow_links)
     found.say_skipped(say)
-    listed = {key_of(file.path) for file in (*found.files, *found.left_out)}
-    vocabularies = _take_words_apart(found, format_name, formats, vocabulary_file)
-    if vocabulary_file is None and not follow_links:
-        refuse_words_elsewhere(vocabularies, listed)
-    name = format_name or _common_format(found.files, kind, formats)
-    _check_options(options, name, formats)
+    return found
+
+
+def _collection(
+    found: Found,
+    vocabularies: Sequence[SourceFile],  # of counts
+    format_name: str | None,
+    options: ReadOptions | VectorReadOptions,
+    formats: Mapping[str, Format[Options, Pending]],
+) -> Collection[Options, Pending]:
+    """The files of one format; SourceError if they have several, OptionError for a given option
+    that the format ignores."""
+    name = format_name or _common_format(found.files, formats)
+    for option in fields(options):
+        is_given = getattr(options, option.name) != option.default
+        if is_given and option.name not in formats[name].options:
+            users = [user for user, entry in formats.items() if option.name in entry.options]
+            hint = "Leave it out."
+            if option.name == "vocabulary_file" and not formats[name].options.isdisjoint(_OF_TEXT):
+                hint = "Text takes no list of words; --vocabulary takes those of a corpus or a run."
+            problem = f"is for {listed(users, 'or')}, but the format is {name}"
+            raise OptionError(option.name, problem, hint)
     read = {name: found.files, "vocabulary": vocabularies}
     groups = tuple(FileGroup.of(kind, own) for kind, own in read.items() if own)
     left_out = groups_of_left_out(found.left_out, found.skipped_links)
@@ -264,10 +272,7 @@ def _found(
 
 
 def _take_words_apart(
-    found: Found,
-    format_name: str | None,
-    formats: Mapping[str, Format[Options, Pending]],
-    vocabulary_file: Path | None,
+    found: Found, format_name: str | None, vocabulary_file: Path | None
 ) -> list[SourceFile]:
     """Move the words of counts out of the files to read, which get to know their own; return those
     that will be read as such. They may be packed.
@@ -277,8 +282,8 @@ def _take_words_apart(
     candidates: set[str] = set()
     used: dict[str, SourceFile] = {}
     for number, file in enumerate(found.files):
-        name = format_name or _format_of(formats, file.path)
-        names_for = None if name is None else formats[name].vocabulary_names
+        name = format_name or _format_of(FORMATS, file.path)
+        names_for = None if name is None else FORMATS[name].vocabulary_names
         if names_for is None:
             continue
         ends = product(names_for(file.path.name), ("", *PACKED_SUFFIXES))
@@ -307,10 +312,10 @@ def _take_words_apart(
 
 
 def _common_format(
-    files: Sequence[SourceFile], kind: str, formats: Mapping[str, Format[Options, Pending]]
+    files: Sequence[SourceFile], formats: Mapping[str, Format[Options, Pending]]
 ) -> str:
     """The format that all extensions mean; SourceError if they do not agree."""
-    names = [_known_format(file.path, kind, formats) for file in files]
+    names = [_known_format(file.path, formats) for file in files]
     for file, name in zip(files, names, strict=True):
         if name != names[0]:
             problem = f"has format {name}, but {files[0].path} has format {names[0]}"
@@ -319,38 +324,21 @@ def _common_format(
     return names[0]
 
 
-def _known_format(path: Place, kind: str, formats: Mapping[str, Format[Options, Pending]]) -> str:
+def _known_format(path: Place, formats: Mapping[str, Format[Options, Pending]]) -> str:
     name = _format_of(formats, path)
     if name is None:
         with open_bytes(path) as stream:
-            other, hint = kind_of_other(stream.read(_FIRST_BYTES))
-        if other and "zip" not in other:  # many formats are zip archives
-            raise SourceError(str(path), f"the file is {other}", hint)
-        suffix = bare_suffix(path)
-        problem = f"{suffix} is not a known format of {kind}"
+            kind, hint = kind_of_other(stream.read(_FIRST_BYTES))
+        if kind and "zip" not in kind:  # many formats are zip archives
+            raise SourceError(str(path), f"the file is {kind}", hint)
+        suffix, rows = bare_suffix(path), DOCUMENTS if UCI in formats else VECTORS
+        problem = f"{suffix} is not a known format of {rows}"
         hint = f"Convert it, or name its format with --format: {', '.join(formats)}."
         if not suffix:
             problem = "the file name has no extension, so the format is unknown"
             hint = f"Name the format with --format: {', '.join(formats)}."
         raise SourceError(str(path), problem, hint)
     return name
-
-
-def _check_options(
-    options: ReadOptions | VectorReadOptions,
-    name: str,
-    formats: Mapping[str, Format[Options, Pending]],
-) -> None:
-    """OptionError for a given option that the format ignores."""
-    for option in fields(options):
-        is_given = getattr(options, option.name) != option.default
-        if is_given and option.name not in formats[name].options:
-            users = [user for user, entry in formats.items() if option.name in entry.options]
-            hint = "Leave it out."
-            if option.name == "vocabulary_file" and not formats[name].options.isdisjoint(_OF_TEXT):
-                hint = "Text takes no list of words; --vocabulary takes those of a corpus or a run."
-            problem = f"is for {listed(users, 'or')}, but the format is {name}"
-            raise OptionError(option.name, problem, hint)
 
 
 def _format_of(formats: Mapping[str, Format[Options, Pending]], path: Place) -> str | None:

@@ -127,7 +127,8 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    of_numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(is_kind(kind) for is_kind in of_numbers)
 
 
 def _is_list(kind: pa.DataType) -> bool:

@@ -40,26 +40,6 @@ SHARD = "shard"  # how the names of shards begin
 _MOST_IDS = 1 << 24  # bytes in a row group that is small on disk: ids differ, so they are short
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows(Generic[RowBatch]):
-    """Documents or items with their names. Words are sorted and unique within a document, counts
-    positive, no document empty (but see ``memory_corpus.every_text``); values are finite."""
-
-    ids: pa.StringArray
-    labels: pa.StringArray
-    batch: RowBatch
-    # Kept, in columns of their types.
-    fields: pa.Table = field(default_factory=lambda: pa.table({}))
-
-    def __repr__(self) -> str:
-        return short_repr(self, "batch")
-
-    def take(self, rows: IntArray) -> Rows[RowBatch]:
-        """The chosen rows, in the given order."""
-        names = self.ids.take(rows), self.labels.take(rows)
-        return Rows(*names, self.batch.take(rows), self.fields.take(rows))
-
-
 class RowKind(ABC, Generic[RowBatch]):
     """How rows of one kind are laid out in Parquet: all that differs between the kinds on disk."""
 
@@ -121,10 +101,10 @@ class RowGroup(ABC, Generic[RowBatch]):
         """Pairs of a document and a word in it; one for each item."""
         return self.sizes.n_pairs
 
-    def read_rows(self, fields: Sequence[str] = ()) -> Rows[RowBatch]:
+    def read_rows(self, fields: Sequence[str] = ()) -> MemoryRowGroup[RowBatch]:
         """Ids, labels, batch and some kept fields."""
         ids, labels = (pa.array(n, pa.string()) for n in (self.read_ids(), self.read_labels()))
-        return Rows(ids, labels, self.read(), self.read_fields(fields))
+        return MemoryRowGroup(self.sizes, ids, labels, self.read(), self.read_fields(fields))
 
 
 AnyRowGroup = RowGroup[DocumentBatch] | RowGroup[VectorBatch]
@@ -132,25 +112,35 @@ AnyRowGroup = RowGroup[DocumentBatch] | RowGroup[VectorBatch]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryRowGroup(RowGroup[RowBatch]):
-    """Rows in memory."""
+    """Rows in memory. Words are sorted and unique within a document, counts positive, no document
+    empty (but see ``memory_corpus.every_text``); values are finite."""
 
-    rows: Rows[RowBatch]
+    ids: pa.StringArray
+    labels: pa.StringArray
+    batch: RowBatch
+    # Kept, in columns of their types.
+    fields: pa.Table = field(default_factory=lambda: pa.table({}))
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_pairs")
 
+    def take(self, rows: IntArray) -> MemoryRowGroup[RowBatch]:
+        """The chosen rows, in the given order."""
+        names, batch = (self.ids.take(rows), self.labels.take(rows)), self.batch.take(rows)
+        return MemoryRowGroup(Sizes.of(batch), *names, batch, self.fields.take(rows))
+
     def read(self) -> RowBatch:
-        return self.rows.batch
+        return self.batch
 
     def read_ids(self) -> list[str]:
-        return list(self.rows.ids.to_pylist())
+        return list(self.ids.to_pylist())
 
     def read_labels(self) -> list[str | None]:
-        return list(self.rows.labels.to_pylist())
+        return list(self.labels.to_pylist())
 
     def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
-        check_fields(names, self.rows.fields.column_names)
-        chosen = self.rows.fields.select(list(names))
+        check_fields(names, self.fields.column_names)
+        chosen = self.fields.select(list(names))
         return chosen if rows is None else chosen.take(rows)
 
 
@@ -294,7 +284,7 @@ class ShardWriter(Generic[RowBatch]):
         for series in (self._shards, *self._beside.values()):
             series.close()
 
-    def append(self, rows: Rows[RowBatch]) -> None:
+    def append(self, rows: MemoryRowGroup[RowBatch]) -> None:
         names = [self._kind.id_column, "label", *self._kind.columns]
         columns = [rows.ids, rows.labels, *self._kind.columns_of(rows.batch)]
         named = zip(names, columns, strict=True)

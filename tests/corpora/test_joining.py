@@ -150,7 +150,7 @@ def test_finding_phrases_says_nothing_of_its_own(tmp_path, caplog):
 
     # A cluster of another test may still be closing.
     assert [name for name, *_ in caplog.record_tuples if not name.startswith("distributed")] == []
-    assert told[0] == ("finding phrases", 30, "document")
+    assert told[0] == "finding phrases: 30 documents"
 
 
 def test_ngrams_travel_with_the_vocabulary(tmp_path):
