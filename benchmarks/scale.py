@@ -30,8 +30,9 @@ from results import Cell, keep
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.store.document_rows import DocumentKind, Documents, write_manifest
-from sparsetopics.corpora.store.shards import Rows, ShardWriter
+from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, Documents
+from sparsetopics.corpora.store.manifest import Sizes
+from sparsetopics.corpora.store.shards import MemoryRowGroup, ShardWriter
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps as lap_module
@@ -67,7 +68,7 @@ class Speed(NamedTuple):
 
 def draw_documents(
     rng: np.random.Generator, first: int, n_docs: int, shape: Shape
-) -> Rows[DocumentBatch]:
+) -> MemoryRowGroup[DocumentBatch]:
     """Documents of two topics each, a topic's words in an order of its own, by Zipf's law."""
     n_words = shape.n_words
     lengths = 1 + rng.poisson(shape.mean_tokens - 1.0, n_docs)
@@ -81,7 +82,7 @@ def draw_documents(
     indptr = np.searchsorted(keys, np.arange(n_docs + 1) * n_words).astype(np.int64)
     batch = DocumentBatch(indptr, (keys % n_words).astype(np.int32), counts.astype(np.uint32))
     names = pa.array([f"{first + d:09d}" for d in range(n_docs)], pa.string())
-    return Rows(names, pa.nulls(n_docs, pa.string()), batch)
+    return MemoryRowGroup(Sizes.of(batch), names, pa.nulls(n_docs, pa.string()), batch)
 
 
 def _zipf_ranks(rng: np.random.Generator, n: int, n_words: int) -> NDArray[np.int64]:
@@ -99,7 +100,7 @@ def write_corpus(folder: Path, n_docs: int, shape: Shape = Shape()) -> None:  # 
         shards = writer.finish()
     words = tuple(f"w{v:05d}" for v in range(shape.n_words))
     once = np.ones(shape.n_words, np.int64)
-    write_manifest(folder, Documents(Vocabulary(words, once, once), ()), shards)
+    DocumentManifest.write(folder, Documents(Vocabulary(words, once, once), ()), shards)
 
 
 class _Outside:

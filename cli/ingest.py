@@ -25,7 +25,7 @@ from sparsetopics.options.option import Given, Value, refuse
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from sparsetopics.corpora.ingest import IngestProgress, IngestSummary, OnProgress
+    from sparsetopics.corpora.ingest import IngestSummary, OnProgress
     from sparsetopics.corpora.ingest_options import IngestOptions
     from sparsetopics.corpora.text.vocabulary import Vocabulary
 
@@ -214,13 +214,13 @@ def _showing_progress() -> Iterator[OnProgress]:
     """Yield a callback that shows a moving line in a terminal, or else a line now and then."""
     last = time.monotonic()
 
-    def tell(progress: IngestProgress) -> None:
+    def tell(progress: str) -> None:
         nonlocal last
         if status is not None:
-            status.update(str(progress))
+            status.update(progress)
         if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            (say if status is None else note)(str(progress))
+            (say if status is None else note)(progress)
 
     with _moving_line() if has_bars() else nullcontext() as status:
         yield tell

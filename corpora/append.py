@@ -32,13 +32,23 @@ from sparsetopics.corpora.ingest_options import IngestOptions, job_of
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
 from sparsetopics.corpora.repeated_ids import SKIP, Extended
-from sparsetopics.corpora.sources.account import FileAccount
-from sparsetopics.corpora.sources.source_files import local_paths, names_of, without_empty
+from sparsetopics.corpora.sources.source_files import (
+    FileAccount,
+    local_paths,
+    names_of,
+    without_empty,
+)
 from sparsetopics.corpora.store.document_rows import DocumentManifest, save_vocabulary
 from sparsetopics.corpora.store.manifest import FILE_NAME
 from sparsetopics.corpora.store.unfinished import SPOOL, Spool
-from sparsetopics.corpora.text.candidates import grown, read_candidates, save_candidates, totals_of
-from sparsetopics.corpora.text.pruning import PruningOptions, tally_words
+from sparsetopics.corpora.text.pruning import (
+    PruningOptions,
+    grown,
+    read_candidates,
+    save_candidates,
+    tally_words,
+    totals_of,
+)
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.execution.executors import open_cluster_map, open_local_map
 

@@ -1,6 +1,7 @@
 """Dividing a corpus into batches at random: held in memory, or streamed by row group.
 
-Some documents may be kept out of training, so that topics can be scored on them.
+Some documents may be kept out of training, so that topics can be scored on them. Words may be left
+out that a model does not know, because it learned before the vocabulary of a corpus grew.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import pyarrow as pa
 from sparsetopics.base.batches import DocumentBatch, IntArray, Source, StoredBatch, VectorBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import RowBatch, RowCorpus, RowGroup, rows_by_group
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import shown
 from sparsetopics.options.table import MOST_VALIDATION, RESIDENT_PAIRS
 
@@ -206,14 +207,18 @@ class TrainingData(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialRowGroup(RowGroup[DocumentBatch]):
-    """Some rows of another row group."""
+    """Some documents of another row group, perhaps with only some of their words."""
 
     group: RowGroup[DocumentBatch]
     rows: IntArray  # ascending
     batch: DocumentBatch | None = None  # their words, if they are in memory
+    n_words: int | None = None  # of the vocabulary; later ones are left out. None: all
 
     def read(self) -> DocumentBatch:
-        return self.group.read().take(self.rows) if self.batch is None else self.batch
+        if self.batch is not None:
+            return self.batch
+        batch = self.group.read().take(self.rows)
+        return batch if self.n_words is None else batch.chosen(batch.word_ids < self.n_words)
 
     def read_ids(self) -> list[str]:
         return [*map(self.group.read_ids().__getitem__, self.rows)]
@@ -279,7 +284,7 @@ def _in_memory(group: RowGroup[DocumentBatch], rows: IntArray) -> list[PartialRo
     parts = np.split(rows, range(VALIDATION_AT_ONCE, len(rows), VALIDATION_AT_ONCE))
     batches = map(whole.take, parts)
     return [
-        PartialRowGroup(sizes_of_batch(batch), group, part, batch)
+        PartialRowGroup(Sizes.of(batch), group, part, batch)
         for part, batch in zip(parts, batches, strict=True)
     ]
 
@@ -305,3 +310,35 @@ def divide(
     n_last = max(1, round(validation.n_docs * source.n_batches / training.n_docs))
     last = plan_batches(validation, min(n_last, validation.n_docs), rng)
     return TrainingData(source, joined(source, last), validation, (training, validation))
+
+
+# --- words that a vocabulary lacks ----------------------------------------------------------------
+def begin_alike(one: Vocabulary, other: Vocabulary) -> bool:
+    """Whether one of two vocabularies begins with the words of the other, or is the same.
+
+    Words get their numbers once. A corpus whose vocabulary grows keeps those of before, so a number
+    that two vocabularies have then means the same word in both.
+    """
+    n_both = min(len(one), len(other))
+    return one.words[:n_both] == other.words[:n_both]
+
+
+def under(corpus: Corpus, vocabulary: Vocabulary) -> Corpus:
+    """The corpus with a vocabulary that begins with its own, or that its own begins with.
+
+    Words that ``vocabulary`` lacks are left out and counted as unknown tokens. Documents stay, even
+    if they have no other words.
+    """
+    n_words = len(vocabulary)
+    if corpus.n_words <= n_words:
+        return corpus if corpus.n_words == n_words else replace(corpus, vocabulary=vocabulary)
+    most = max((group.n_docs for group in corpus.row_groups), default=0)
+    rows = np.arange(most)  # one array, which all groups share
+    groups = [
+        PartialRowGroup(group.sizes, group, rows[: group.n_docs], n_words=n_words)
+        for group in corpus.row_groups
+    ]
+    sized = tuple(replace(each, sizes=Sizes.of(each.read())) for each in groups)
+    known = replace(corpus, vocabulary=vocabulary, row_groups=sized)
+    n_later = int(corpus.n_tokens - known.n_tokens)
+    return replace(known, n_unknown_tokens=corpus.n_unknown_tokens + n_later)

@@ -24,8 +24,8 @@ from sparsetopics.base.showing import html_table, short_repr
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.readers.blocks import VECTORS, ValueType, kept_type
 from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, Documents
-from sparsetopics.corpora.store.field_files import check_fields
 from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, kind_of
+from sparsetopics.corpora.store.parquet_files import check_fields
 from sparsetopics.corpora.store.shards import RowCorpus, RowGroup, StoredRowGroup, stored_groups
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
 from sparsetopics.corpora.text.vocabulary import Vocabulary

@@ -34,10 +34,9 @@ from sparsetopics.corpora.readers.formats import TextCollection, place_of
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_files import doubts_about_text
 from sparsetopics.corpora.repeated_ids import KEEP_ALL, SKIP, Extended, GivenIds
-from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.byte_stream import error_of_all
 from sparsetopics.corpora.sources.encodings import NotTextError
-from sparsetopics.corpora.sources.source_files import names_of
+from sparsetopics.corpora.sources.source_files import FileAccount, names_of
 from sparsetopics.corpora.store.document_rows import (
     DocumentKind,
     DocumentManifest,
@@ -49,8 +48,7 @@ from sparsetopics.corpora.store.manifest import ShardEntry, Sizes
 from sparsetopics.corpora.store.shards import ShardWriter
 from sparsetopics.corpora.store.unfinished import Spool, corpus_output, paths_of, work_folder
 from sparsetopics.corpora.text.account import WordAccount
-from sparsetopics.corpora.text.candidates import save_candidates
-from sparsetopics.corpora.text.pruning import prune, tally_words
+from sparsetopics.corpora.text.pruning import prune, save_candidates, tally_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, sentences_of
 from sparsetopics.corpora.text.tokenizer_functions import where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
@@ -86,18 +84,7 @@ class IngestSummary(NamedTuple):
         return cls(**sizes, fields=fields, notes={}, files=files, account=None, new_words=())
 
 
-class IngestProgress(NamedTuple):
-    """How far an ingest is."""
-
-    stage: str  # "finding phrases", "fitting", "reading" or "writing"
-    n_rows: int
-    noun: str  # "document" or "item"
-
-    def __str__(self) -> str:
-        return f"{self.stage}: {quantity(self.n_rows, self.noun)}"
-
-
-OnProgress = Callable[[IngestProgress], None]
+OnProgress = Callable[[str], None]  # gets how far an ingest is: ``reading: 8,192 documents``
 
 
 def reported(
@@ -107,7 +94,7 @@ def reported(
     n_rows = 0
     for block in blocks:
         n_rows += len(block.ids)
-        on_progress(IngestProgress(stage, n_rows, noun))
+        on_progress(f"{stage}: {quantity(n_rows, noun)}")
         yield block
 
 
@@ -249,7 +236,7 @@ def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
     n_documents = 0
     for tokens, n_more in reading.mapped(cut):
         n_documents += n_more
-        reading.on_progress(IngestProgress("finding phrases", n_documents, "document"))
+        reading.on_progress(f"finding phrases: {quantity(n_documents, 'document')}")
         yield tokens
 
 
@@ -349,8 +336,8 @@ def write_shards(
             skipped += block.skipped
             account = account + block.account
             n_unknown_tokens += block.n_unknown_tokens
-            n_documents += block.rows.batch.n_docs
+            n_documents += block.rows.n_docs
             n_unlabelled += block.rows.labels.null_count
-            reading.on_progress(IngestProgress("writing", n_documents, "document"))
+            reading.on_progress(f"writing: {quantity(n_documents, 'document')}")
         shards = writer.finish()
     return WrittenShards(shards, skipped, n_unknown_tokens, n_unlabelled, account)

@@ -20,7 +20,6 @@ from sparsetopics.corpora.sources.byte_stream import reading
 from sparsetopics.corpora.sources.remote import RemoteFile, is_url
 from sparsetopics.corpora.store.unfinished import Job
 from sparsetopics.corpora.text.lemmas import check_lemmas
-from sparsetopics.corpora.text.phrases import PhraseOptions, learn_phrases
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.segmenting import check_segmenter
 from sparsetopics.corpora.text.stop_words import (
@@ -30,7 +29,7 @@ from sparsetopics.corpora.text.stop_words import (
 )
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for
 from sparsetopics.corpora.text.tokenizer_functions import GivenFunction, load_tokenizer, module_of
-from sparsetopics.corpora.text.tokens import Tokens
+from sparsetopics.corpora.text.tokens import PhraseOptions, Tokens, learn_phrases
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 from sparsetopics.options.ingest_table import FROM_TOKENS, INGEST_OPTION
 from sparsetopics.options.option import Given, check_values, fields_by_part, made, quoted, taken

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import VectorBatch, Vectors
+from sparsetopics.base.batches import VectorBatch
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.wording import quantity
@@ -29,10 +29,10 @@ from sparsetopics.corpora.projection import (
 from sparsetopics.corpora.readers.blocks import VectorBlock, kept_type, numbered
 from sparsetopics.corpora.readers.formats import IMAGE, find_vectors
 from sparsetopics.corpora.readers.options import VectorReadOptions, listed
-from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.byte_stream import SourceFile
-from sparsetopics.corpora.sources.source_files import names_of
-from sparsetopics.corpora.store.shards import Rows, ShardWriter
+from sparsetopics.corpora.sources.source_files import FileAccount, names_of
+from sparsetopics.corpora.store.manifest import Sizes
+from sparsetopics.corpora.store.shards import MemoryRowGroup, ShardWriter
 from sparsetopics.corpora.store.unfinished import corpus_output, paths_of, work_folder
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
 from sparsetopics.execution.executors import open_cluster_map, open_local_map
@@ -130,15 +130,12 @@ def _fitted(
     blocks: _Pass, options: VectorOptions, n_components: int, basis: Projection | None
 ) -> tuple[Projection, Made]:
     """A PCA of a sample of the items, or of their coordinates in ``basis``."""
-    columns: tuple[str, ...] | None = None
-
-    def values() -> Iterator[Vectors]:
-        nonlocal columns
-        for block in blocks("fitting"):
-            columns = block.columns
-            yield block.values if basis is None else basis(block.values)
-
-    sample = sample_rows(values(), np.random.default_rng(options.seed))
+    found = blocks("fitting")
+    first = next(found)  # all have its columns
+    each = (block.values for block in chain([first], found))
+    values = each if basis is None else map(basis, each)
+    sample = sample_rows(values, np.random.default_rng(options.seed))
+    columns = first.columns
     projection, explained = fit_projection(sample, n_components, columns, whiten=options.whiten)
     made: Made = {
         "pca": {
@@ -194,32 +191,33 @@ def _noted(blocks: Iterable[VectorBlock], say: Callable[[str], None]) -> Iterato
         yield block
 
 
+def _projected(block: VectorBlock, projection: Projection) -> VectorBlock:
+    _check_width(block, projection.n_inputs, "which the projection takes")
+    values = projection(block.values)
+    if not np.isfinite(values).all():
+        raise SourceError(block.source, "a projected value is too large for float32")
+    return block._replace(values=values, columns=None)
+
+
 def _write_corpus(
     folder: Path, blocks: Iterator[VectorBlock], projection: Projection | None, made: Made
 ) -> VectorManifest:
     """Shards, projection and, last, the manifest."""
-    first = next(blocks)
-    columns = first.columns
-    n_columns = first.values.shape[1]
-    entry = None
     if projection is not None:
-        _check_width(first, projection.n_inputs, "which the projection takes")
-        entry = projection.save(folder)
-        n_columns, columns = projection.n_columns, None
-    value_type = "float32" if projection else kept_type(first.values.dtype)
-    with closing(ShardWriter(folder, VectorKind(n_columns, value_type))) as writer:
+        blocks = (_projected(block, projection) for block in blocks)
+    first = next(blocks)
+    kind = VectorKind(first.values.shape[1], kept_type(first.values.dtype))
+    with closing(ShardWriter(folder, kind)) as writer:
         for block in chain([first], blocks):
-            values = block.values if projection is None else projection(block.values)
-            if projection is not None and not np.isfinite(values).all():
-                raise SourceError(block.source, "a projected value is too large for float32")
-            writer.append(Rows(block.ids, block.labels, VectorBatch(values)))
+            batch = VectorBatch(block.values)
+            writer.append(MemoryRowGroup(Sizes.of(batch), block.ids, block.labels, batch))
         shards = writer.finish()
     manifest = VectorManifest(
-        n_columns=n_columns,
-        columns=columns,
-        value_type=value_type,
+        n_columns=kind.n_columns,
+        columns=first.columns,
+        value_type=kind.value_type,
         made=made,
-        projection=entry,
+        projection=None if projection is None else projection.save(folder),
         shards=shards,
     )
     manifest.save(folder)

@@ -25,18 +25,14 @@ def documents_of_ids(
     """Id, label and ``fields`` of the first document with each of these ids, in their order;
     OptionError for an id that no document has."""
     wanted = strings_of(ids, "ids")
-    missing = dict.fromkeys(wanted)
+    missing = dict.fromkeys(wanted, True)
     types = [("id", pa.string()), ("label", pa.string())]
     types += [(name, ARROW_TYPES[kind]) for name, kind in fields.items()]
     found = [pa.schema(types).empty_table()]
     for group in groups:
         if not missing:
             break
-        rows = []
-        for row, doc_id in enumerate(group.read_ids()):
-            if doc_id in missing:
-                del missing[doc_id]
-                rows.append(row)
+        rows = [row for row, name in enumerate(group.read_ids()) if missing.pop(name, False)]
         if rows:
             found.append(read_rows(group, np.array(rows), list(fields)))
     if missing:

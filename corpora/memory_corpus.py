@@ -34,10 +34,10 @@ from sparsetopics.corpora.store.document_rows import (
     DOCS_PER_ROW_GROUP,
     Documents,
     encode,
-    sizes_of_batch,
     with_places,
 )
-from sparsetopics.corpora.store.shards import MemoryRowGroup, Rows
+from sparsetopics.corpora.store.manifest import Sizes
+from sparsetopics.corpora.store.shards import MemoryRowGroup
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.pruning import prune, tally_words
 from sparsetopics.corpora.text.tokenizer import count_texts, sentences_of, words_of
@@ -95,7 +95,7 @@ def _corpus_of_blocks(
         numbered = (encode(block, words, types, rules, keep_empty=keep_empty) for block in blocks)
         encoded = [*with_places(numbered, ids.place_of)]
         rows = np.delete(np.arange(sum(len(block.ids) for block in read)), [*ids.skipped()])
-    groups = _row_groups(rows for rows, *_ in encoded if rows.batch.n_docs)
+    groups = [block.rows for block in encoded if block.rows.n_docs]
     skipped = [doc_id for block in encoded for doc_id in block.skipped]
     if not groups and not keep_empty:
         problem = f"none of {quantity(len(skipped), 'document')} has a word of the vocabulary"
@@ -108,11 +108,6 @@ def _corpus_of_blocks(
     is_kept = np.concatenate([np.zeros(0, np.bool_), *(block.kept for block in encoded)])
     made = vocabulary, groups, len(skipped), n_unknown, types, word_account
     return Documents(*made, rows[is_kept], ids.are_given, rules.settled(types))
-
-
-def _row_groups(parts: Iterable[Rows[DocumentBatch]]) -> list[MemoryRowGroup[DocumentBatch]]:
-    """The documents as row groups in memory, one for each part."""
-    return [MemoryRowGroup(sizes_of_batch(rows.batch), rows) for rows in parts]
 
 
 def _called(blocks: Iterable[TextBlock], names: pa.StringArray | None) -> Iterator[TextBlock]:
@@ -227,10 +222,12 @@ def corpus_of_table(
 def blocks_of_table(table: Any, read: ReadOptions) -> Iterator[TextBlock]:  # see corpus_of_table
     if hasattr(table, "columns") and hasattr(table, "to_dict"):  # a data frame
         table = table_of_frame(table, read, IN_MEMORY)
-
-    pieces_of = partial(pieces, _table_batches(table), np.inf)
+    batches = _table_batches(table)
     try:
-        for pending in table_blocks(pieces_of, IN_MEMORY, read):
+        if (first := next(batches, None)) is None:
+            return
+        pieces_of = partial(pieces, chain([first], batches), np.inf)
+        for pending in table_blocks(first.schema, pieces_of, IN_MEMORY, read):
             yield pending()
     except SourceError:
         raise
@@ -300,9 +297,10 @@ def corpus_of_csr(
     )
     places = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
     whole = DocumentBatch(*places, matrix.data)
-    every = Rows(pa.array(names, pa.string()), pa.nulls(n_docs, pa.string()), whole)
+    labels = pa.nulls(n_docs, pa.string())
+    every = MemoryRowGroup(Sizes.of(whole), pa.array(names, pa.string()), labels, whole)
     starts = range(0, len(kept), DOCS_PER_ROW_GROUP)
-    groups = _row_groups(every.take(kept[n : n + DOCS_PER_ROW_GROUP]) for n in starts)
+    groups = [every.take(kept[n : n + DOCS_PER_ROW_GROUP]) for n in starts]
     left_out = n_docs - len(kept), int(n_tokens - matrix.data.sum())
     return Documents(vocabulary, groups, *left_out, kept=kept, has_ids=doc_ids is not None)
 

@@ -13,10 +13,10 @@ from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.store.document_rows import DocumentManifest
-from sparsetopics.corpora.store.field_files import columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, Sizes, files_of
+from sparsetopics.corpora.store.parquet_files import columns_by_stem
 from sparsetopics.corpora.store.shards import RowBatch, StoredRowGroup
-from sparsetopics.corpora.text.candidates import read_candidates
+from sparsetopics.corpora.text.pruning import read_candidates
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 
 
@@ -95,7 +95,7 @@ def _field_problems(
 ) -> Iterator[str]:
     """The problems of the kept fields of one row group, one for each file at most."""
     for stem, names in columns_by_stem(fields).items():
-        if group.fields.files[stem].path not in damaged:
+        if group.beside[stem].path not in damaged:
             try:
                 group.read_fields(names)
             except CorpusFormatError as error:

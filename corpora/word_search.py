@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from sparsetopics.corpora.memory_corpus import cut_alike
-from sparsetopics.corpora.text.phrases import JOINT
+from sparsetopics.corpora.text.tokens import JOINT
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 

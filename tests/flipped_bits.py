@@ -17,7 +17,7 @@ from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.corpora.corpus import Corpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.text.candidates import read_candidates
+from sparsetopics.corpora.text.pruning import read_candidates
 from sparsetopics.options.resolve import resolve
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan

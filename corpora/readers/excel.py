@@ -51,8 +51,10 @@ def read_xlsx(file: SourceFile, options: ReadOptions) -> Iterator[PendingBlock]:
             number, row = next(rows)
             if options.header is not None:  # then this row is a document, too
                 rows, number = chain([(number, row)], rows), number - 1
-            batches = _batches(rows, options.header or row, where, options)
-            yield from table_blocks(partial(pieces, batches, np.inf), where, options, number + 1)
+            header = options.header or row
+            schema = pa.schema([(name, pa.string()) for name in header])
+            read = partial(pieces, _batches(rows, header, where, options), np.inf)
+            yield from table_blocks(schema, read, where, options, number + 1)
 
 
 def _batches(

@@ -79,7 +79,6 @@ class ValueRules:
 
 
 NO_RULES = ValueRules()
-NO_NOTES: Mapping[str, str] = {}
 
 
 class Kept(NamedTuple):
@@ -132,7 +131,7 @@ def check_number_of_fields(n_fields: int, where: str) -> None:
         raise SourceError(where, problem, "Name some of them with --keep.")
 
 
-def described(fields: Mapping[str, FieldType], notes: Mapping[str, str] = NO_NOTES) -> str:
+def described(fields: Mapping[str, FieldType], notes: Mapping[str, str] = {}) -> str:
     """The fields for people: ``text, section (string) and date (date)``, with ``notes`` about how
     some of them got their types."""
     names = []

@@ -6,10 +6,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import fields
 from functools import partial
+from itertools import filterfalse, product
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import (
@@ -32,14 +33,24 @@ from sparsetopics.corpora.readers.number_tables import read_csv_numbers, read_ta
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.readers.text_files import read_lines, read_mallet, read_text
 from sparsetopics.corpora.readers.text_tables import read_table
-from sparsetopics.corpora.sources.account import FileAccount
-from sparsetopics.corpora.sources.arrow_batches import ipc_pieces, parquet_pieces
-from sparsetopics.corpora.sources.byte_stream import Place, SourceFile
+from sparsetopics.corpora.sources.arrow_batches import open_ipc_table, open_parquet_table
+from sparsetopics.corpora.sources.byte_stream import (
+    PACKED_SUFFIXES,
+    Place,
+    SourceFile,
+    is_file,
+    open_bytes,
+)
+from sparsetopics.corpora.sources.encodings import kind_of_other
 from sparsetopics.corpora.sources.source_files import (
-    FormatTable,
+    FileAccount,
+    FileGroup,
+    Found,
     bare_suffix,
     find_files,
-    find_of_one_format,
+    groups_of_left_out,
+    key_of,
+    refuse_words_elsewhere,
 )
 
 Options = TypeVar("Options")
@@ -85,6 +96,7 @@ def _each(
 
 
 UCI = "uci"
+_FIRST_BYTES = 1 << 16  # that may tell what a file is
 _OLD_NAMES: dict[str | None, str] = {"ldac": "lda-c"}
 IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
@@ -106,8 +118,8 @@ FORMATS: dict[str, Format[ReadOptions, PendingBlock]] = {
     "json": Format(_each(read_json), (".json",), _OF_RECORDS),
     "csv": Format(_each(read_csv), CSV_SUFFIXES, _OF_RECORDS | _OF_CSV),
     "xlsx": Format(_each(read_xlsx), (".xlsx",), _OF_ROWS | {"header"}),
-    "parquet": Format(_each(partial(read_table, parquet_pieces)), (".parquet",), _OF_ROWS),
-    "arrow": Format(_each(partial(read_table, ipc_pieces)), _ARROW_SUFFIXES, _OF_ROWS),
+    "parquet": Format(_each(partial(read_table, open_parquet_table)), (".parquet",), _OF_ROWS),
+    "arrow": Format(_each(partial(read_table, open_ipc_table)), _ARROW_SUFFIXES, _OF_ROWS),
     "lda-c": Format(_each(read_ldac), (".dat", ".ldac", ".lda-c"), _OF_COUNTS, vocabulary_names),
     "matrix-market": Format(read_matrix_market, (".mtx", ".mm"), _OF_COUNTS, vocabulary_names),
     # Also recognised by the name docword.NAME.txt.
@@ -118,9 +130,11 @@ VECTOR_FORMATS: dict[str, Format[VectorReadOptions, PendingVectors]] = {
     "npz": Format(_each(read_npz), (".npz",), _OF_NAMES | {"values_field"}),
     "csv": Format(_each(read_csv_numbers), CSV_SUFFIXES, _OF_TABLES | _OF_CSV),
     "parquet": Format(
-        _each(partial(read_table_numbers, parquet_pieces)), (".parquet",), _OF_TABLES
+        _each(partial(read_table_numbers, open_parquet_table)), (".parquet",), _OF_TABLES
     ),
-    "arrow": Format(_each(partial(read_table_numbers, ipc_pieces)), _ARROW_SUFFIXES, _OF_TABLES),
+    "arrow": Format(
+        _each(partial(read_table_numbers, open_ipc_table)), _ARROW_SUFFIXES, _OF_TABLES
+    ),
     IMAGE: Format(_each(read_images), _IMAGE_SUFFIXES, frozenset({"patches", "stride"})),
 }
 
@@ -177,31 +191,23 @@ def find_collection(
 
     The extension tells the format unless ``format_name`` does. Words that lie beside counts, or in
     the vocabulary file of ``options``, are no documents. ``say`` gets a sentence about links
-    that are skipped without ``follow_links``. Raises SourceError if a source is missing, of an
-    unknown format or of another than the first; OptionError if ``format_name`` is unknown, or for
-    an option that the format does not use.
+    that are skipped without ``follow_links``. Raises SourceError if a source is missing, packed in
+    a way that is not read, of an unknown format or of another than the first, and if the words of
+    counts are behind a link out of the folder that is not to be followed; OptionError if
+    ``format_name`` is unknown, or for an option that the format does not use.
     """
-    table = FormatTable(DOCUMENTS, FORMATS, partial(_format_of, FORMATS), _vocabulary_names)
-    files, account = find_of_one_format(
-        sources,
-        _OLD_NAMES.get(format_name, format_name),
-        table,
-        vocabulary_file=options.vocabulary_file,
-        follow_links=follow_links,
-        say=say,
-    )
-    found = _collection(files, account, options, FORMATS)
-    if options.keep and not found.format.has(options.kept):
-        own = f"files of format {found.format_name}"
+    vocabulary_file = options.vocabulary_file
+    format_name = _OLD_NAMES.get(format_name, format_name)
+    found = _found(sources, format_name, FORMATS, follow_links=follow_links, say=say)
+    listed = {key_of(file.path) for file in (*found.files, *found.left_out)}
+    vocabularies = _take_words_apart(found, format_name, vocabulary_file)
+    if vocabulary_file is None and not follow_links:
+        refuse_words_elsewhere(vocabularies, listed)
+    collection = _collection(found, vocabularies, format_name, options, FORMATS)
+    if options.keep and not collection.format.has(options.kept):
+        own = f"files of format {collection.format_name}"
         raise OptionError("keep", f"{own} have no field {options.kept.named[0]!r}, but only text")
-    return found
-
-
-def _vocabulary_names(path: Place, format_name: str | None) -> list[str]:
-    """What the words of a file may be called; nothing if it does not hold counts."""
-    name = format_name or _format_of(FORMATS, path)
-    names_for = None if name is None else FORMATS[name].vocabulary_names
-    return [] if names_for is None else names_for(path.name)
+    return collection
 
 
 def find_vectors(
@@ -213,20 +219,43 @@ def find_vectors(
     say: Callable[[str], None] = lambda _: None,
 ) -> Collection[VectorReadOptions, PendingVectors]:
     """Find the files of vectors that ``sources`` name, as ``find_collection`` does."""
-    format_of = partial(_format_of, VECTOR_FORMATS)
-    table = FormatTable(VECTORS, VECTOR_FORMATS, format_of, lambda *_: [])
-    found = find_of_one_format(sources, format_name, table, follow_links=follow_links, say=say)
-    return _collection(*found, options, VECTOR_FORMATS)
+    found = _found(sources, format_name, VECTOR_FORMATS, follow_links=follow_links, say=say)
+    return _collection(found, [], format_name, options, VECTOR_FORMATS)
+
+
+def _found(
+    sources: Iterable[str | Path],
+    format_name: str | None,
+    formats: Mapping[str, Format[Options, Pending]],
+    *,
+    follow_links: bool,
+    say: Callable[[str], None],
+) -> Found:
+    """The files that may be of one of the ``formats``; raises what ``find_files`` raises, and
+    OptionError if there is no format of this name."""
+    if format_name is not None and format_name not in formats:
+        problem = f"must be one of {', '.join(formats)}, but is {format_name!r}"
+        raise OptionError("format", problem)
+
+    def belongs(path: Place) -> bool:
+        known = _format_of(formats, path)
+        return known is not None if format_name is None else known == format_name
+
+    found = find_files(sources, belongs, or_all=format_name is not None, follow_links=follow_links)
+    found.say_skipped(say)
+    return found
 
 
 def _collection(
-    files: list[SourceFile],
-    account: FileAccount,
+    found: Found,
+    vocabularies: Sequence[SourceFile],  # of counts
+    format_name: str | None,
     options: ReadOptions | VectorReadOptions,
     formats: Mapping[str, Format[Options, Pending]],
 ) -> Collection[Options, Pending]:
-    """The files of a format; OptionError for a given option that the format ignores."""
-    name = account.read[0].kind
+    """The files of one format; SourceError if they have several, OptionError for a given option
+    that the format ignores."""
+    name = format_name or _common_format(found.files, formats)
     for option in fields(options):
         is_given = getattr(options, option.name) != option.default
         if is_given and option.name not in formats[name].options:
@@ -236,7 +265,80 @@ def _collection(
                 hint = "Text takes no list of words; --vocabulary takes those of a corpus or a run."
             problem = f"is for {listed(users, 'or')}, but the format is {name}"
             raise OptionError(option.name, problem, hint)
-    return Collection(files, formats[name], account)
+    read = {name: found.files, "vocabulary": vocabularies}
+    groups = tuple(FileGroup.of(kind, own) for kind, own in read.items() if own)
+    left_out = groups_of_left_out(found.left_out, found.skipped_links)
+    return Collection(found.files, formats[name], FileAccount(groups, left_out))
+
+
+def _take_words_apart(
+    found: Found, format_name: str | None, vocabulary_file: Path | None
+) -> list[SourceFile]:
+    """Move the words of counts out of the files to read, which get to know their own; return those
+    that will be read as such. They may be packed.
+
+    Words that nobody reads, because better ones are beside the counts, are left out.
+    """
+    candidates: set[str] = set()
+    used: dict[str, SourceFile] = {}
+    for number, file in enumerate(found.files):
+        name = format_name or _format_of(FORMATS, file.path)
+        names_for = None if name is None else FORMATS[name].vocabulary_names
+        if names_for is None:
+            continue
+        ends = product(names_for(file.path.name), ("", *PACKED_SUFFIXES))
+        places = [file.path.with_name(name + end) for name, end in ends]
+        others = [place for place in places if key_of(place) != key_of(file.path)]
+        candidates.update(map(key_of, others))
+        chosen = vocabulary_file or next(filter(is_file, others), None)
+        if chosen is not None:
+            used[key_of(chosen)] = SourceFile(chosen, chosen.name)
+            found.files[number] = file._replace(words=chosen)
+    if not candidates:
+        return []
+    candidates |= used.keys()
+
+    def holds_words(file: SourceFile) -> bool:
+        return key_of(file.path) in candidates or file.path.name.startswith("vocab.")
+
+    apart = list(filter(holds_words, found.files))
+    found.files[:] = filterfalse(holds_words, found.files)
+    if not found.files:
+        problem = "holds the words of a collection of counts, not the counts"
+        hint = "Name the file with the counts, or the folder."
+        raise SourceError(str(apart[0].path), problem, hint)
+    found.left_out[:] = [f for f in (*found.left_out, *apart) if key_of(f.path) not in used]
+    return list(used.values())
+
+
+def _common_format(
+    files: Sequence[SourceFile], formats: Mapping[str, Format[Options, Pending]]
+) -> str:
+    """The format that all extensions mean; SourceError if they do not agree."""
+    names = [_known_format(file.path, formats) for file in files]
+    for file, name in zip(files, names, strict=True):
+        if name != names[0]:
+            problem = f"has format {name}, but {files[0].path} has format {names[0]}"
+            hint = "Ingest them separately, or choose a format with --format."
+            raise SourceError(str(file.path), problem, hint)
+    return names[0]
+
+
+def _known_format(path: Place, formats: Mapping[str, Format[Options, Pending]]) -> str:
+    name = _format_of(formats, path)
+    if name is None:
+        with open_bytes(path) as stream:
+            kind, hint = kind_of_other(stream.read(_FIRST_BYTES))
+        if kind and "zip" not in kind:  # many formats are zip archives
+            raise SourceError(str(path), f"the file is {kind}", hint)
+        suffix, rows = bare_suffix(path), DOCUMENTS if UCI in formats else VECTORS
+        problem = f"{suffix} is not a known format of {rows}"
+        hint = f"Convert it, or name its format with --format: {', '.join(formats)}."
+        if not suffix:
+            problem = "the file name has no extension, so the format is unknown"
+            hint = f"Name the format with --format: {', '.join(formats)}."
+        raise SourceError(str(path), problem, hint)
+    return name
 
 
 def _format_of(formats: Mapping[str, Format[Options, Pending]], path: Place) -> str | None:

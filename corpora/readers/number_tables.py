@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -29,9 +29,7 @@ from sparsetopics.corpora.readers.blocks import (
 from sparsetopics.corpora.readers.delimiters import check_separated, delimiter_of
 from sparsetopics.corpora.readers.options import VectorReadOptions, listed
 from sparsetopics.corpora.sources.arrow_batches import (
-    Choose,
-    Piece,
-    Wanted,
+    OpenTable,
     arrow_errors,
     column_names,
     in_words,
@@ -79,23 +77,18 @@ def read_csv_numbers(file: SourceFile, options: VectorReadOptions) -> Iterator[P
     strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
     types = strings | dict.fromkeys(fields.values, pa.float64())
     with _csv_errors(file.path, schema.names), open_native(file.path) as source:
-        yield from _blocks(_open_csv(source, layout, types, options), options, where, rounded)
+        yield from _blocks(_open_csv(source, layout, types, options), fields, where, rounded)
 
 
 def read_table_numbers(
-    pieces_of: Callable[[Place, Choose], Iterator[Piece]],  # of Parquet or Arrow IPC
-    file: SourceFile,
-    options: VectorReadOptions,
+    opened: OpenTable, file: SourceFile, options: VectorReadOptions
 ) -> Iterator[PendingVectors]:
-    """Read the rows of a file."""
+    """Read the rows of a file of Parquet or Arrow IPC."""
     where = str(file.path)
-    choose = partial(_number_columns, options=options, where=where)
-    return _blocks((piece.rows for piece in pieces_of(file.path, choose)), options, where, {})
-
-
-def _number_columns(schema: pa.Schema, options: VectorReadOptions, where: str) -> Wanted:
-    columns = find_numbers(schema, options, where).all
-    return Wanted(columns, rows_per_block(8 * len(columns)))
+    with opened(file.path) as (schema, read):
+        fields = find_numbers(schema, options, where)
+        pieces = read(fields.all, rows_per_block(8 * len(fields.all)))
+        yield from _blocks((rows for rows, _ in pieces), fields, where, {})
 
 
 def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> NumberFields:
@@ -186,11 +179,10 @@ def _csv_errors(path: Place, names: Sequence[str]) -> Iterator[None]:
 
 
 def _blocks(
-    batches: Iterator[pa.RecordBatch], options: VectorReadOptions, where: str, rounded: Rounded
+    batches: Iterator[pa.RecordBatch], fields: NumberFields, where: str, rounded: Rounded
 ) -> Iterator[PendingVectors]:
     first_item = 0
     for batch in batches:
-        fields = find_numbers(batch.schema, options, where)
         yield partial(_decode, batch, fields, where, first_item, rounded)
         first_item += len(batch)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -11,18 +11,17 @@ import pyarrow.compute as pc
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import TextBlock, checked, grouped, word_lists
 from sparsetopics.corpora.readers.fields import unkept
-from sparsetopics.corpora.readers.options import ReadOptions, find_fields, no_text
+from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields, no_text
 from sparsetopics.corpora.sources.arrow_batches import (
-    Choose,
+    OpenTable,
     Piece,
-    Wanted,
     column_names,
     in_words,
     is_list_of_texts,
     is_text,
     type_of,
 )
-from sparsetopics.corpora.sources.byte_stream import Place, SourceFile
+from sparsetopics.corpora.sources.byte_stream import SourceFile
 
 IN_MEMORY = "table"  # for errors, instead of the name of a file
 _ROWS_AT_ONCE = 1_024
@@ -30,67 +29,67 @@ _NEVER_KEPT = ("lists or objects", "intervals of time", "bytes")
 
 
 def read_table(
-    pieces_of: Callable[[Place, Choose], Iterator[Piece]],  # of Parquet or Arrow IPC
-    file: SourceFile,
-    options: ReadOptions,
+    opened: OpenTable, file: SourceFile, options: ReadOptions
 ) -> Iterator[Callable[[], TextBlock]]:
-    """Read the rows of a file."""
-    return table_blocks(partial(pieces_of, file.path), str(file.path), options)
+    """Read the rows of a file of Parquet or Arrow IPC."""
+    with opened(file.path) as (schema, read):
+        where = str(file.path)
+        yield from table_blocks(schema, lambda names: read(names, _ROWS_AT_ONCE), where, options)
 
 
-def _columns_noting(
-    left_out: dict[str, str], options: ReadOptions, where: str, schema: pa.Schema
-) -> Wanted:
-    """The columns of id, label, text and kept fields; those that ``all`` cannot keep are noted in
-    ``left_out``, with the reason."""
+def table_blocks(
+    schema: pa.Schema,
+    pieces_of: Callable[[Sequence[str]], Iterator[Piece]],
+    where: str,
+    options: ReadOptions,
+    first_row: int = 0,
+) -> Iterator[Callable[[], TextBlock]]:
+    """The documents of a table, in blocks of about ``BLOCK_BYTES``; ``pieces_of`` reads columns of
+    it. Messages count its rows from ``first_row``."""
     names = column_names(schema, where)
     asked = dict.fromkeys([*options.used, *options.kept.named])
     names += [name for name in asked if name not in names and type_of(schema, name) is not None]
+    fields = _fields_of(schema, names, where, options)
+    wanted = [names[position] for position in sorted(fields.wanted)]
+    for rows in grouped(pieces_of(wanted)):
+        table = pa.Table.from_batches(rows)
+        yield partial(_decoded, where, options, fields, names, table, first_row)
+        first_row += len(table)
+
+
+def _fields_of(schema: pa.Schema, names: Sequence[str], where: str, options: ReadOptions) -> Fields:
+    """The positions among ``names`` of id, label, text and fields that can be kept."""
     numeric = {field.name for field in schema if in_words(field.type) == "numbers"}
     found = find_fields(names, options, where, () if where == IN_MEMORY else numeric)
-    left_out.update(found.unkept)
+    for name in (names[position] for position in found.texts):
+        kind = type_of(schema, name)
+        is_word_list = len(found.texts) == 1 and is_list_of_texts(kind)
+        if not (is_word_list or is_text(kind)):
+            raise no_text(name, in_words(kind), options, where)
     words = {name: in_words(type_of(schema, name)) for name in found.kept}
     odd = {name: f"holds {what}" for name, what in words.items() if what in _NEVER_KEPT}
     for name in odd.keys() & options.kept.types:
         problem = f"field {name!r} {odd[name]}, which cannot be kept"
         raise SourceError(where, problem, "Name other fields with --keep.")
-    left_out.update(odd)
-    wanted = [names[position] for position in sorted(found.wanted)]
-    return Wanted([name for name in wanted if name not in odd], _ROWS_AT_ONCE)
-
-
-def table_blocks(
-    pieces_of: Callable[[Choose], Iterator[Piece]],
-    where: str,
-    options: ReadOptions,
-    first_row: int = 0,
-) -> Iterator[Callable[[], TextBlock]]:
-    """The documents of a table, in blocks of about ``BLOCK_BYTES``; ``pieces_of`` gives the chosen
-    columns. Messages count its rows from ``first_row``."""
-    left_out: dict[str, str] = {}
-    decode = partial(_decoded, where, options, left_out)
-    for rows in grouped(pieces_of(partial(_columns_noting, left_out, options, where))):
-        table = pa.Table.from_batches(rows)
-        yield partial(decode, table, first_row)
-        first_row += len(table)
+    kept = {name: position for name, position in found.kept.items() if name not in odd}
+    return found._replace(kept=kept, unkept={**found.unkept, **odd})
 
 
 def _decoded(
-    where: str, options: ReadOptions, left_out: Mapping[str, str], table: pa.Table, first_row: int
+    where: str,
+    options: ReadOptions,
+    fields: Fields,
+    names: Sequence[str],
+    table: pa.Table,
+    first_row: int,
 ) -> TextBlock:
-    """The documents in the rows of a table, which follow ``first_row`` others; ``left_out`` says
-    why fields are not kept."""
-    fields = find_fields(column_names(table.schema, where), options, where)
-    for position in fields.texts:
-        field = table.schema.field(position)
-        is_word_list = len(fields.texts) == 1 and is_list_of_texts(field.type)
-        if not (is_word_list or is_text(field.type)):
-            raise no_text(field.name, in_words(field.type), options, where)
+    """The documents in the rows of a table, which follow ``first_row`` others."""
 
     def column(position: int | None) -> pa.StringArray:
         if position is None:
             return pa.nulls(len(table), pa.string())
-        name, values = table.schema.field(position).name, _plain(table.column(position))
+        name = names[position]
+        values = _plain(table.column(name))
         if position in fields.texts and not is_text(values.type):
             return word_lists(values.combine_chunks())
         try:
@@ -103,8 +102,7 @@ def _decoded(
     def place(row: int) -> str:
         return f"{where}, row {first_row + row}"
 
-    found = fields._replace(unkept=left_out).block(column)
-    return checked(found._replace(place=place), place)
+    return checked(fields.block(column)._replace(place=place), place)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -7,8 +7,9 @@ plain strings. So rows are measured as plain strings, and cut, before anything i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import IO, NamedTuple
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import IO, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -35,70 +36,68 @@ AS_TEXT = {
 }
 _AS_BYTES = {text: as_bytes for as_bytes, text in AS_TEXT.items()}
 
-#: Maps the schema of a file to the columns to read and the number of rows per batch.
-Choose = Callable[[pa.Schema], "Wanted"]
+#: Consecutive rows, which are valid except that UTF-8 is unchecked, and their bytes as plain
+#: strings and numbers.
+Piece: TypeAlias = tuple[pa.RecordBatch, int]
+#: Reads columns of a table, in batches of so many rows, or fewer if these are long.
+Read: TypeAlias = Callable[[Sequence[str], int], Iterator[Piece]]
+#: Opens a file, with the schema of its table; SourceError if it is damaged or a bomb.
+OpenTable: TypeAlias = Callable[[Place], AbstractContextManager[tuple[pa.Schema, Read]]]
 
 
-class Wanted(NamedTuple):
-    """The part of a table to read."""
-
-    columns: Sequence[str]
-    n_rows: int  # per batch, fewer if rows are long
-
-
-class Piece(NamedTuple):
-    """Consecutive rows."""
-
-    rows: pa.RecordBatch  # valid, except that UTF-8 is unchecked
-    n_bytes: int  # of the rows as plain strings and numbers
-
-
-def parquet_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
-    """The rows of a Parquet file; SourceError if it is damaged or a bomb."""
+@contextmanager
+def open_parquet_table(path: Place) -> Iterator[tuple[pa.Schema, Read]]:
+    """Open a Parquet file, as an ``OpenTable``."""
     with arrow_errors(path), open_native(path) as source, open_parquet(source) as table:
-        wanted = choose(table.schema_arrow)
-        # Words of lists stay encoded, because the lists may repeat a long word at no cost.
-        lists = [n for n in wanted.columns if is_list_of_texts(type_of(table.schema_arrow, n))]
-        paths = [table.schema.column(n).path for n in range(len(table.schema))] if lists else []
-        encoded = [path for path in paths if path.startswith(tuple(f"{n}." for n in lists))]
-        with open_parquet(source, dictionary_columns=encoded) as table:
-            batches = parquet_batches(source, table, wanted)
-            yield from pieces(batches, source.size(), lambda _: wanted)
+        yield table.schema_arrow, partial(_parquet_pieces, source, table)
+
+
+def _parquet_pieces(
+    source: pa.NativeFile, table: pq.ParquetFile, columns: Sequence[str], n_rows: int
+) -> Iterator[Piece]:
+    # Words of lists stay encoded, because the lists may repeat a long word at no cost.
+    lists = [n for n in columns if is_list_of_texts(type_of(table.schema_arrow, n))]
+    paths = [table.schema.column(n).path for n in range(len(table.schema))] if lists else []
+    encoded = [path for path in paths if path.startswith(tuple(f"{n}." for n in lists))]
+    with open_parquet(source, dictionary_columns=encoded) as table:
+        batches = parquet_batches(source, table, columns, n_rows)
+        yield from pieces(batches, source.size(), columns)
 
 
 def parquet_batches(
-    source: IO[bytes], table: pq.ParquetFile, wanted: Wanted
+    source: IO[bytes], table: pq.ParquetFile, columns: Sequence[str], n_rows: int
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of an open file, in batches that Arrow can decode in bounded memory.
+    """Columns of an open file, in batches of at most ``n_rows`` that Arrow can decode in bounded
+    memory.
 
     Raises ValueError for a file that unpacks to too much.
     """
     shared = check_sizes(source)
     schema, n_bytes = table.schema_arrow, 1  # upper bound per row
-    for name in wanted.columns:
+    for name in columns:
         if (kind := type_of(schema, name)) is None:
             raise ValueError(f"two columns are called {name!r}")
         width = _width(kind)
         column = name if name in schema.names else name.partition(".")[0]
         n_bytes += longest_shared(source, shared.get(column, ())) if width is None else width
-    n_rows = max(1, min(wanted.n_rows, MOST_DECODED // n_bytes))
-    yield from table.iter_batches(n_rows, columns=list(wanted.columns), use_threads=False)
+    n_rows = max(1, min(n_rows, MOST_DECODED // n_bytes))
+    names = list(columns)
+    for group in range(table.num_row_groups):  # encoded words of lists cannot cross them in Arrow
+        yield from table.iter_batches(n_rows, [group], names, use_threads=False)
 
 
-def ipc_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
-    """The rows of an Arrow IPC file or stream; SourceError if it is damaged or a bomb."""
+@contextmanager
+def open_ipc_table(path: Place) -> Iterator[tuple[pa.Schema, Read]]:
+    """Open an Arrow IPC file or stream, as an ``OpenTable``, in the batches that it has."""
     with arrow_errors(path), open_native(path) as source:
         check_ipc_sizes(source)
-        yield from pieces(_ipc_batches(source), source.size(), choose)
-
-
-def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
-    if is_ipc_file(source):
-        reader = pa.ipc.open_file(source)
-        yield from (reader.get_batch(index) for index in range(reader.num_record_batches))
-    else:
-        source.seek(0)
-        yield from pa.ipc.open_stream(source)
+        if is_ipc_file(source):
+            reader = pa.ipc.open_file(source)
+            batches = (reader.get_batch(index) for index in range(reader.num_record_batches))
+        else:
+            source.seek(0)
+            batches = reader = pa.ipc.open_stream(source)
+        yield reader.schema, lambda columns, _: pieces(batches, source.size(), columns)
 
 
 def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
@@ -117,9 +116,9 @@ def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
     return AS_TEXT.get(kind, kind)
 
 
-def _selected(batch: pa.RecordBatch, choose: Choose) -> pa.RecordBatch:
+def _selected(batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
     """The chosen columns, as ``type_of`` has them; unchecked."""
-    names, columns = choose(batch.schema).columns, []
+    columns = []
     for name in names:
         column, *way = [name] if name in batch.schema.names else name.split(".")
         array = batch.column(column)
@@ -132,9 +131,9 @@ def _selected(batch: pa.RecordBatch, choose: Choose) -> pa.RecordBatch:
 
 
 def pieces(
-    batches: Iterable[pa.RecordBatch], n_packed: float, choose: Choose | None = None
+    batches: Iterable[pa.RecordBatch], n_packed: float, columns: Sequence[str]
 ) -> Iterator[Piece]:
-    """The chosen columns of all batches, or all columns, in pieces of about ``BLOCK_BYTES``.
+    """Some columns of all batches, in pieces of about ``BLOCK_BYTES``.
 
     ``n_packed`` is the size of the file; infinite for a table in memory, which may be of any size.
     Raises ValueError for a damaged column, a row of more than ``LONGEST_TEXT``, and rows that
@@ -142,8 +141,8 @@ def pieces(
     or, for offsets and ids alone, more than a gibibyte.
     """
     n_rows = n_bytes = 0
-    for each in batches:
-        batch = each if choose is None else _selected(each, choose)
+    for whole in batches:
+        batch = _selected(whole, columns)
         n_rows += len(batch)
         check_ratio(_BYTES_OF_ROW * n_rows, n_packed, MOST_UNPACKED)
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -159,13 +158,13 @@ def pieces(
 def _cut(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[Piece]:
     ends = np.cumsum(sizes)
     if len(batch) and ends[-1] <= 2 * BLOCK_BYTES:  # not worth a short piece
-        yield Piece(batch, int(ends[-1]))
+        yield batch, int(ends[-1])
         return
     start = n_before = 0
     while start < len(batch):
         stop = max(start + 1, int(np.searchsorted(ends, n_before + BLOCK_BYTES, side="right")))
         n_bytes = int(ends[stop - 1]) - n_before
-        yield Piece(batch.slice(start, stop - start), n_bytes)
+        yield batch.slice(start, stop - start), n_bytes
         start, n_before = stop, n_before + n_bytes
 
 
@@ -200,19 +199,15 @@ def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
         lengths = np.frombuffer(array.buffers()[1], np.int32)[::4]
         own = lengths[array.offset : array.offset + len(array)]
         return np.maximum(own, 0).astype(np.int64)  # the length of a null may be anything
-    types = pa.types
-    if types.is_string(kind) or types.is_binary(kind) or types.is_list(kind):
-        offset_type = "int32"
-    elif types.is_large_string(kind) or types.is_large_binary(kind) or types.is_large_list(kind):
-        offset_type = "int64"
-    else:  # no reader uses this type
-        return np.zeros(len(array), np.int64)
-    offsets = np.frombuffer(array.buffers()[1], offset_type)
-    ends = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
-    if is_list_of_texts(kind):
-        ends = np.concatenate(([0], np.cumsum(_BYTES_OF_NUMBER + _bytes_of(array.values))))[ends]
-        return np.diff(ends)
-    return np.diff(ends) * (_BYTES_OF_NUMBER if pa.types.is_nested(kind) else 1)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        ends = np.asarray(array.offsets, np.int64)
+        if not is_text(kind.value_type):
+            return np.diff(ends) * _BYTES_OF_NUMBER
+        whole = np.concatenate(([0], np.cumsum(_BYTES_OF_NUMBER + _bytes_of(array.values))))
+        return np.diff(whole[ends])
+    if kind in (*AS_TEXT, *_AS_BYTES):
+        return np.asarray(pc.binary_length(array).fill_null(0), np.int64)
+    return np.zeros(len(array), np.int64)  # no reader uses this type
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -1,37 +1,29 @@
-"""From the paths that a user names to the files to read, and their format."""
+"""From the paths that a user names to the files to read, and the account of those left out."""
 
 from __future__ import annotations
 
 import glob
 import os
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import filterfalse, product
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from sparsetopics.base.errors import OptionError, SourceError, source_errors
+from sparsetopics.base.errors import SourceError, source_errors
 from sparsetopics.base.safe_reading import check_regular, is_utf8
-from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.sources.account import MOST_NAMED, FileAccount, groups_of_left_out
+from sparsetopics.base.wording import printable, quantity, reason_of
 from sparsetopics.corpora.sources.archives import ZipMember, zip_members
-from sparsetopics.corpora.sources.byte_stream import (
-    PACKED_SUFFIXES,
-    Place,
-    SourceFile,
-    absolute,
-    is_file,
-    open_bytes,
-    packing_of,
-)
-from sparsetopics.corpora.sources.encodings import kind_of_other
+from sparsetopics.corpora.sources.byte_stream import Place, SourceFile, absolute, packing_of
 from sparsetopics.corpora.sources.remote import RemoteFile, find_remote, is_url
 
 # Of archives and packed files that cannot be read piece by piece.
 _UNREAD_PACKINGS = frozenset(
     (".7z", ".lz4", ".lzma", ".rar", ".tar", ".tbz2", ".tgz", ".txz", ".xz", ".z")
 )
-_FIRST_BYTES = 1 << 16  # that may tell what a file is
 _BESIDE = (".json", ".xlsx")  # read in folders only if there are no other documents
+_MOST_NAMED = 3  # files of a kind, in messages and in JSON
+_NO_FILE = "no regular file"  # a pipe, a device or a link to nothing
+_LINK = "link"
 
 
 def bare_suffix(path: Place) -> str:
@@ -67,16 +59,6 @@ def _is_empty(source: Path) -> bool:
     return not any(others) and all(isinstance(f.path, Path) and _is_empty(f.path) for f in files)
 
 
-class FormatTable(NamedTuple):
-    """The formats of one kind of corpus, and how to recognise them by file name."""
-
-    kind: str  # DOCUMENTS or VECTORS
-    names: Collection[str]
-    format_of: Callable[[Place], str | None]  # that a file name means
-    # What the words of a file of counts may be called, best first; nothing for other formats.
-    vocabulary_names: Callable[[Place, str | None], list[str]]
-
-
 class Found(NamedTuple):
     """The files that sources name."""
 
@@ -87,131 +69,27 @@ class Found(NamedTuple):
     def say_skipped(self, say: Callable[[str], None]) -> None:
         """Pass a sentence about links that were not followed to ``say``."""
         if self.skipped_links:
-            shown = ", ".join(map(str, self.skipped_links[:MOST_NAMED]))
-            n_more = len(self.skipped_links) - MOST_NAMED
+            shown = ", ".join(map(str, self.skipped_links[:_MOST_NAMED]))
+            n_more = len(self.skipped_links) - _MOST_NAMED
             more = f" and {n_more:,} more" if n_more > 0 else ""
             what = quantity(len(self.skipped_links), "link that leads", "links that lead")
             hint = "To read them, name them as sources or use --follow-links."
             say(f"Skipped {what} out of the folder or to another folder: {shown}{more}. {hint}")
 
 
-def find_of_one_format(
-    sources: Iterable[str | Path],
-    format_name: str | None,
-    table: FormatTable,
-    *,
-    vocabulary_file: Path | None = None,
-    follow_links: bool,
-    say: Callable[[str], None],
-) -> tuple[list[SourceFile], FileAccount]:
-    """The files that ``sources`` name, all of one format, and the account of all files there.
-
-    The format is ``format_name``, or that of the extension; it is the kind of the first group read.
-
-    Vocabulary files of counts are left out, even if ``sources`` name them. ``say`` gets a sentence
-    about links that are skipped without ``follow_links``. Raises SourceError if a source is
-    missing, packed in a way that is not read, of no known format or of another than the first,
-    and if the words of counts are behind a link out of the folder that is not to be followed;
-    OptionError if ``format_name`` is unknown.
-    """
-    if format_name is not None and format_name not in table.names:
-        problem = f"must be one of {', '.join(table.names)}, but is {format_name!r}"
-        raise OptionError("format", problem)
-
-    def belongs(path: Place) -> bool:
-        known = table.format_of(path)
-        return known is not None if format_name is None else known == format_name
-
-    found = find_files(sources, belongs, or_all=format_name is not None, follow_links=follow_links)
-    found.say_skipped(say)
-    listed = {_key(file.path) for file in (*found.files, *found.left_out)}
-    vocabularies = _take_words_apart(found, format_name, table, vocabulary_file)
-    if vocabulary_file is None and not follow_links:
-        _refuse_words_elsewhere(vocabularies, listed)
-    name = format_name or _common_format(found.files, table)
-    left_out = groups_of_left_out(found.left_out, found.skipped_links)
-    read = {name: found.files, "vocabulary": vocabularies}
-    return found.files, FileAccount.of(read, left_out)
-
-
-def _take_words_apart(
-    found: Found, format_name: str | None, table: FormatTable, vocabulary_file: Path | None
-) -> list[SourceFile]:
-    """Move the words of counts out of the files to read, which get to know their own; return those
-    that will be read as such. They may be packed.
-
-    Words that nobody reads, because better ones are beside the counts, are left out.
-    """
-    candidates: set[str] = set()
-    used: dict[str, SourceFile] = {}
-    for number, file in enumerate(found.files):
-        names = table.vocabulary_names(file.path, format_name)
-        ends = product(names, ("", *PACKED_SUFFIXES))
-        places = [file.path.with_name(name + end) for name, end in ends]
-        others = [place for place in places if _key(place) != _key(file.path)]
-        candidates.update(map(_key, others))
-        chosen = vocabulary_file or next(filter(is_file, others), None)
-        if others and chosen is not None:
-            used[_key(chosen)] = SourceFile(chosen, chosen.name)
-            found.files[number] = file._replace(words=chosen)
-    if not candidates:
-        return []
-    candidates |= used.keys()
-
-    def holds_words(file: SourceFile) -> bool:
-        return _key(file.path) in candidates or file.path.name.startswith("vocab.")
-
-    apart = list(filter(holds_words, found.files))
-    found.files[:] = filterfalse(holds_words, found.files)
-    if not found.files:
-        problem = "holds the words of a collection of counts, not the counts"
-        hint = "Name the file with the counts, or the folder."
-        raise SourceError(str(apart[0].path), problem, hint)
-    found.left_out[:] = [f for f in (*found.left_out, *apart) if _key(f.path) not in used]
-    return list(used.values())
-
-
-def _refuse_words_elsewhere(vocabularies: Sequence[SourceFile], listed: Collection[str]) -> None:
+def refuse_words_elsewhere(vocabularies: Sequence[SourceFile], listed: Collection[str]) -> None:
     """SourceError for words behind a link that leads out of their folder, unless they are listed:
     then the link leads to another file of the folder that the user named."""
     for words in (file.path for file in vocabularies if isinstance(file.path, Path)):
-        if _key(words) not in listed and _leads_out(words, words.parent.resolve()):
+        if key_of(words) not in listed and _leads_out(words, words.parent.resolve()):
             problem = "the words of the counts are behind a link that leads out of their folder"
             hint = "Name the file with --vocabulary-file, or use --follow-links."
             raise SourceError(str(words), problem, hint)
 
 
-def _key(place: Place) -> str:
+def key_of(place: Place) -> str:
     """What is the same for all names of a file."""
     return os.path.abspath(place) if isinstance(place, Path) else str(place)
-
-
-def _common_format(files: Sequence[SourceFile], table: FormatTable) -> str:
-    """The format that all extensions mean; SourceError if they do not agree."""
-    names = [_known_format(file.path, table) for file in files]
-    for file, name in zip(files, names, strict=True):
-        if name != names[0]:
-            problem = f"has format {name}, but {files[0].path} has format {names[0]}"
-            hint = "Ingest them separately, or choose a format with --format."
-            raise SourceError(str(file.path), problem, hint)
-    return names[0]
-
-
-def _known_format(path: Place, table: FormatTable) -> str:
-    name = table.format_of(path)
-    if name is None:
-        with open_bytes(path) as stream:
-            kind, hint = kind_of_other(stream.read(_FIRST_BYTES))
-        if kind and "zip" not in kind:  # many formats are zip archives
-            raise SourceError(str(path), f"the file is {kind}", hint)
-        suffix = bare_suffix(path)
-        problem = f"{suffix} is not a known format of {table.kind}"
-        hint = f"Convert it, or name its format with --format: {', '.join(table.names)}."
-        if not suffix:
-            problem = "the file name has no extension, so the format is unknown"
-            hint = f"Name the format with --format: {', '.join(table.names)}."
-        raise SourceError(str(path), problem, hint)
-    return name
 
 
 def find_files(
@@ -406,3 +284,72 @@ def _nothing_to_read(source: str, files: list[SourceFile], skipped: Sequence[Pat
         problem += f"; left out {links} that lead out of the folder, such as {skipped[0]}"
         hint = "Use --follow-links to read what the links point to."
     return SourceError(source, problem, hint)
+
+
+# --- for people -----------------------------------------------------------------------------------
+class FileGroup(NamedTuple):
+    """Files of one kind."""
+
+    kind: str  # a format or "vocabulary"; of files that are left out, their extension
+    n_files: int
+    names: tuple[str, ...]  # of the first three
+
+    @classmethod
+    def of(cls, kind: str, files: Sequence[SourceFile]) -> FileGroup:
+        return cls(kind, len(files), tuple(printable(file.name) for file in files[:_MOST_NAMED]))
+
+    @property
+    def named(self) -> str:
+        """``(a.txt, b.txt, c.txt, …)``."""
+        more = ", …" if self.n_files > len(self.names) else ""
+        return f"({', '.join(self.names)}{more})"
+
+
+class FileAccount(NamedTuple):
+    """What happens to the files that sources name; hidden files are not among them."""
+
+    read: tuple[FileGroup, ...]
+    left_out: tuple[FileGroup, ...]
+
+    def __str__(self) -> str:
+        """``Read 2 files as text (a.txt, b.txt). Left out 1 file: 1 .md (notes.md).``"""
+        parts = [f"{quantity(own.n_files, 'file')} as {own.kind} {own.named}" for own in self.read]
+        said = [f"Read {' and '.join(parts)}.", self.said_of_left_out]
+        # Only plain text is often found under other extensions.
+        others = [group for group in self.left_out if group.kind not in (_LINK, _NO_FILE)]
+        if others and [group.kind for group in self.read] == ["text"]:
+            said.append("To read them, name them with a pattern and --format.")
+        return " ".join(said).rstrip()
+
+    @property
+    def said_of_left_out(self) -> str:
+        """The second sentence, which is empty if no file was left out."""
+        # Links are told with what to do about them (``Found.say_skipped``).
+        groups = [group for group in self.left_out if group.kind != _LINK]
+        parts = [f"{group.n_files:,} {group.kind} {group.named}" for group in groups]
+        n_files = sum(group.n_files for group in groups)
+        return f"Left out {quantity(n_files, 'file')}: {', '.join(parts)}." if parts else ""
+
+    def as_dict(self) -> dict[str, list[dict[str, str | int | Sequence[str]]]]:
+        """The groups for JSON."""
+        return {name: [each._asdict() for each in own] for name, own in self._asdict().items()}
+
+
+def groups_of_left_out(files: Iterable[SourceFile], links: Sequence[Path]) -> tuple[FileGroup, ...]:
+    """Files by extension, the largest groups first, and links that were not followed."""
+    by_kind: dict[str, list[SourceFile]] = defaultdict(list)
+    for file in files:
+        by_kind[_kind_of(file.path)].append(file)
+    if links:
+        by_kind[_LINK] = [SourceFile(link, link.name) for link in links]
+    groups = [FileGroup.of(kind, own) for kind, own in sorted(by_kind.items())]
+    return tuple(sorted(groups, key=lambda group: -group.n_files))
+
+
+def _kind_of(path: Place) -> str:
+    """``.html`` of a.html, ``.html.gz`` of a.html.gz."""
+    if isinstance(path, Path) and not path.is_file():
+        return _NO_FILE
+    packing = packing_of(path)
+    suffix = PurePath(path.name.removesuffix(packing)).suffix + packing
+    return printable(suffix.lower()) or "without extension"

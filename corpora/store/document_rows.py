@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import DocumentBatch, IntArray, WordCounts
+from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.soundness import require
 from sparsetopics.base.wording import quantity
@@ -32,9 +32,9 @@ from sparsetopics.corpora.readers.fields import (
     table_of_fields,
 )
 from sparsetopics.corpora.sources.arrow_files import numbers_of
-from sparsetopics.corpora.store.field_files import columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes
-from sparsetopics.corpora.store.shards import RowGroup, RowKind, Rows
+from sparsetopics.corpora.store.parquet_files import columns_by_stem
+from sparsetopics.corpora.store.shards import MemoryRowGroup, RowGroup, RowKind
 from sparsetopics.corpora.text.account import WordAccount
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
@@ -146,13 +146,6 @@ def save_vocabulary(folder: Path, vocabulary: Vocabulary) -> VocabularyEntry:
     return VocabularyEntry(entry.file, entry.n_bytes, entry.sha256, vocabulary.fingerprint)
 
 
-def sizes_of_batch(batch: DocumentBatch) -> Sizes:
-    """The sizes of documents in memory; a whole number of tokens where counts are whole."""
-    counts = batch.word_counts
-    n_tokens = int(counts.sum(dtype=np.int64)) if counts.dtype == np.uint32 else batch.n_tokens
-    return Sizes(batch.n_docs, batch.n_pairs, n_tokens)
-
-
 @dataclass(frozen=True, slots=True)
 class DocumentKind(RowKind[DocumentBatch]):
     """Documents as lists of word ids and counts."""
@@ -220,7 +213,7 @@ class Documents:
 class EncodedBlock(NamedTuple):
     """Documents under the word ids of the corpus, and how much was left out."""
 
-    rows: Rows[DocumentBatch]
+    rows: MemoryRowGroup[DocumentBatch]
     skipped: Sequence[str]  # ids of documents without a known word
     kept: NDArray[np.bool_]  # (n_docs,)  which documents of the block the rows are
     n_unknown_tokens: int
@@ -248,11 +241,13 @@ def encode(
     kept_mask = pa.array(kept)
     values = {name: column.filter(kept_mask) for name, column in block.fields.items()}
     table = table_of_fields(values, types, np.flatnonzero(kept), rules)
+    names = block.ids.filter(kept_mask), block.labels.filter(kept_mask)
+    rows = MemoryRowGroup(Sizes.of(batch), *names, batch, table)
     return EncodedBlock(
-        Rows(block.ids.filter(kept_mask), block.labels.filter(kept_mask), batch, table),
+        rows,
         skipped=block.ids.filter(pa.array(~is_known)).to_pylist(),
         kept=kept,
-        n_unknown_tokens=_total(block.word_counts) - _total(batch.word_counts),
+        n_unknown_tokens=int(block.word_counts.sum(dtype=np.int64) - rows.sizes.n_tokens),
         account=block.account,
     )
 
@@ -277,10 +272,6 @@ def with_places(
     try:
         for block in encoded:
             yield block
-            n_docs += block.rows.batch.n_docs + len(block.skipped)
+            n_docs += block.rows.n_docs + len(block.skipped)
     except WrongValueError as error:
         raise error.renamed(f"{place_of(n_docs + error.row)}, {error.where}") from error
-
-
-def _total(counts: WordCounts) -> int:
-    return int(counts.sum(dtype=np.int64))

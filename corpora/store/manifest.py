@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple, Self
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 
+from sparsetopics.base.batches import DocumentBatch, VectorBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import (
     VERSION_KEY,
@@ -51,6 +53,15 @@ class Sizes(NamedTuple):
     @classmethod
     def of_items(cls, n_items: int) -> Sizes:
         return cls(n_items, n_items, n_items)
+
+    @classmethod
+    def of(cls, batch: DocumentBatch | VectorBatch) -> Sizes:
+        """The sizes of rows in memory; a whole number of tokens where counts are whole."""
+        if isinstance(batch, VectorBatch):
+            return cls.of_items(batch.n_docs)
+        counts = batch.word_counts
+        n_tokens = int(counts.sum(dtype=np.int64)) if counts.dtype == np.uint32 else batch.n_tokens
+        return cls(batch.n_docs, batch.n_pairs, n_tokens)
 
     @classmethod
     def total(cls, parts: Iterable[Sizes]) -> Sizes:

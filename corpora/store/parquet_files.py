@@ -1,8 +1,13 @@
-"""Numbered Parquet files of a corpus: written in full row groups, read a few of them at a time."""
+"""Numbered Parquet files of a corpus: written in full row groups, read a few of them at a time.
+
+Kept fields of documents are beside the shards: ``texts-00000.parquet`` holds the texts of the
+documents in ``shard-00000.parquet``, and ``fields-00000.parquet`` their other fields, so that each
+is read only when it is wanted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -10,15 +15,17 @@ from pathlib import Path
 from threading import Lock
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sparsetopics.base.errors import SourceError
+from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.showing import short_repr
-from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.base.wording import listed, quantity, reason_of
+from sparsetopics.corpora.readers.fields import ARROW_TYPES, TEXT, FieldType
 from sparsetopics.corpora.sources import parquet_sizes
 from sparsetopics.corpora.sources.arrow_files import open_parquet
-from sparsetopics.corpora.store.manifest import DAMAGE, Sizes
+from sparsetopics.corpora.store.manifest import DAMAGE, FIELDS, TEXTS, Sizes
 
 MOST_TOGETHER = 100 << 20  # bytes of columns that are read at once, however few they take on disk
 
@@ -173,3 +180,40 @@ class FileSeries:
 
     def _path(self) -> Path:
         return self.folder / f"{self.stem}-{self.first + len(self.entries):05d}.parquet"
+
+
+# --- kept fields ----------------------------------------------------------------------------------
+# In a row group: few, since texts are long and a few documents are shown at a time. A divisor of
+# the number of documents in a row group of a shard.
+_TEXTS_PER_GROUP = 256
+
+
+def columns_by_stem(names: Iterable[str]) -> dict[str, list[str]]:
+    """The fields that each kind of file holds; no entry for a kind that is not needed."""
+    others = [name for name in names if name != TEXT]
+    columns = {TEXTS: [TEXT] if TEXT in names else [], FIELDS: others}
+    return {stem: held for stem, held in columns.items() if held}
+
+
+def rows_per_group(stem: str, n_docs: int) -> int:
+    """Rows in a row group of such a file, where a row group of a shard holds ``n_docs``."""
+    return min(_TEXTS_PER_GROUP, n_docs) if stem == TEXTS else n_docs
+
+
+def check_fields(names: Sequence[str], known: Iterable[str]) -> None:
+    """OptionError for a field that is not among the ``known`` ones."""
+    fields = list(known)
+    for name in names:
+        if name not in fields:
+            problem = f"the corpus keeps no field {name!r}"
+            kept = f"It keeps {listed(fields)}." if fields else "Ingest again with --keep."
+            raise OptionError("field", problem, kept)
+
+
+def check_values(column: pa.ChunkedArray, kind: FieldType) -> None:
+    """ValueError or ArrowInvalid unless the values are sound."""
+    if column.type != ARROW_TYPES[kind]:
+        raise ValueError(f"expected a {kind} ({ARROW_TYPES[kind]}), but found {column.type}")
+    column.validate(full=True)  # strings of UTF-8
+    if kind == "number" and not pc.all(pc.is_finite(column), min_count=0).as_py():
+        raise ValueError("some numbers are not finite")

@@ -24,39 +24,20 @@ from sparsetopics.base.showing import short_repr
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import LONGEST_NAME, overlong
 from sparsetopics.corpora.readers.fields import TEXT, FieldType
-from sparsetopics.corpora.store.field_files import (
-    StoredFields,
+from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, files_of
+from sparsetopics.corpora.store.parquet_files import (
+    MOST_TOGETHER,
+    FileSeries,
+    StoredFile,
     check_fields,
+    check_values,
     columns_by_stem,
     rows_per_group,
 )
-from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, files_of
-from sparsetopics.corpora.store.parquet_files import MOST_TOGETHER, FileSeries, StoredFile
 
 RowBatch = TypeVar("RowBatch", DocumentBatch, VectorBatch)
 SHARD = "shard"  # how the names of shards begin
 _MOST_IDS = 1 << 24  # bytes in a row group that is small on disk: ids differ, so they are short
-NO_TYPES: Mapping[str, FieldType] = {}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows(Generic[RowBatch]):
-    """Documents or items with their names. Words are sorted and unique within a document, counts
-    positive, no document empty (but see ``memory_corpus.every_text``); values are finite."""
-
-    ids: pa.StringArray
-    labels: pa.StringArray
-    batch: RowBatch
-    # Kept, in columns of their types.
-    fields: pa.Table = field(default_factory=lambda: pa.table({}))
-
-    def __repr__(self) -> str:
-        return short_repr(self, "batch")
-
-    def take(self, rows: IntArray) -> Rows[RowBatch]:
-        """The chosen rows, in the given order."""
-        names = self.ids.take(rows), self.labels.take(rows)
-        return Rows(*names, self.batch.take(rows), self.fields.take(rows))
 
 
 class RowKind(ABC, Generic[RowBatch]):
@@ -84,13 +65,6 @@ class RowKind(ABC, Generic[RowBatch]):
     @abstractmethod
     def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> RowBatch:
         """The batch in the stored ``columns``, as views; ValueError if they are damaged."""
-
-    def table_of(self, rows: Rows[RowBatch]) -> pa.Table:
-        """The rows as they are stored."""
-        columns: list[pa.Array] = [rows.ids, rows.labels, *self.columns_of(rows.batch)]
-        named = zip([self.id_column, "label", *self.columns], columns, strict=True)
-        fields = [pa.field(name, own.type, nullable=name == "label") for name, own in named]
-        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,10 +101,10 @@ class RowGroup(ABC, Generic[RowBatch]):
         """Pairs of a document and a word in it; one for each item."""
         return self.sizes.n_pairs
 
-    def read_rows(self, fields: Sequence[str] = ()) -> Rows[RowBatch]:
+    def read_rows(self, fields: Sequence[str] = ()) -> MemoryRowGroup[RowBatch]:
         """Ids, labels, batch and some kept fields."""
         ids, labels = (pa.array(n, pa.string()) for n in (self.read_ids(), self.read_labels()))
-        return Rows(ids, labels, self.read(), self.read_fields(fields))
+        return MemoryRowGroup(self.sizes, ids, labels, self.read(), self.read_fields(fields))
 
 
 AnyRowGroup = RowGroup[DocumentBatch] | RowGroup[VectorBatch]
@@ -138,25 +112,35 @@ AnyRowGroup = RowGroup[DocumentBatch] | RowGroup[VectorBatch]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryRowGroup(RowGroup[RowBatch]):
-    """Rows in memory."""
+    """Rows in memory. Words are sorted and unique within a document, counts positive, no document
+    empty (but see ``memory_corpus.every_text``); values are finite."""
 
-    rows: Rows[RowBatch]
+    ids: pa.StringArray
+    labels: pa.StringArray
+    batch: RowBatch
+    # Kept, in columns of their types.
+    fields: pa.Table = field(default_factory=lambda: pa.table({}))
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_pairs")
 
+    def take(self, rows: IntArray) -> MemoryRowGroup[RowBatch]:
+        """The chosen rows, in the given order."""
+        names, batch = (self.ids.take(rows), self.labels.take(rows)), self.batch.take(rows)
+        return MemoryRowGroup(Sizes.of(batch), *names, batch, self.fields.take(rows))
+
     def read(self) -> RowBatch:
-        return self.rows.batch
+        return self.batch
 
     def read_ids(self) -> list[str]:
-        return list(self.rows.ids.to_pylist())
+        return list(self.ids.to_pylist())
 
     def read_labels(self) -> list[str | None]:
-        return list(self.rows.labels.to_pylist())
+        return list(self.labels.to_pylist())
 
     def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
-        check_fields(names, self.rows.fields.column_names)
-        chosen = self.rows.fields.select(list(names))
+        check_fields(names, self.fields.column_names)
+        chosen = self.fields.select(list(names))
         return chosen if rows is None else chosen.take(rows)
 
 
@@ -167,7 +151,8 @@ class StoredRowGroup(RowGroup[RowBatch]):
     shard: StoredFile
     index: int
     kind: RowKind[RowBatch]
-    fields: StoredFields
+    beside: Mapping[str, StoredFile]  # the files with kept fields, by how their names begin
+    types: Mapping[str, FieldType]  # of these
 
     def __repr__(self) -> str:
         return short_repr(self, "shard", "index", "n_docs", "n_pairs")
@@ -191,7 +176,29 @@ class StoredRowGroup(RowGroup[RowBatch]):
         return [None if code is None else labels[code] for code in codes]
 
     def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
-        return self.fields.read(names, self.index, self.n_docs, rows)
+        check_fields(names, self.types)
+        columns: dict[str, pa.Array] = {}
+        for stem, held in columns_by_stem(names).items():
+            table = self._table(stem, held, rows)
+            columns |= {name: table[name].combine_chunks() for name in held}
+        return pa.table({name: columns[name] for name in names})
+
+    def _table(self, stem: str, names: list[str], rows: IntArray | None) -> pa.Table:
+        """Kept fields that are in the same file; CorpusFormatError if it is damaged."""
+        file, per_group = self.beside[stem], self.kind.rows_per_group
+        size = rows_per_group(stem, per_group)
+        parts = np.arange(-(-self.n_docs // size)) if rows is None else np.unique(rows // size)
+        expected = int(np.minimum(size, self.n_docs - parts * size).sum())
+        groups = self.index * (per_group // size) + parts
+        table = file.columns(groups.tolist(), names, expected, MOST_TOGETHER)
+        for name in names:
+            try:
+                check_values(table[name], self.types[name])
+            except (ValueError, pa.ArrowInvalid) as error:
+                raise DAMAGE.of(file.path, f"column {name!r}: {reason_of(error)}") from error
+        if rows is None:
+            return table
+        return table.take(np.searchsorted(parts, rows // size) * size + rows % size)
 
     def _names(self, column: str, most: int = MOST_TOGETHER) -> pa.StringArray:
         (names,) = self._columns([column], most)
@@ -225,7 +232,7 @@ def stored_groups(
     folder: Path,
     shards: Sequence[ShardEntry],
     kind: RowKind[RowBatch],
-    types: Mapping[str, FieldType] = NO_TYPES,
+    types: Mapping[str, FieldType] = {},
 ) -> tuple[StoredRowGroup[RowBatch], ...]:
     """The row groups of the shards of a corpus folder that keeps fields of these ``types``;
     CorpusFormatError if a file is missing or of another size."""
@@ -235,9 +242,8 @@ def stored_groups(
     for entry in shards:
         shard = StoredFile(folder, entry)
         beside = {stem: StoredFile(folder, file) for stem, file in entry.beside.items()}
-        fields = StoredFields(beside, types, kind.rows_per_group)
         groups += [
-            StoredRowGroup(sizes, shard, index, kind, fields)
+            StoredRowGroup(sizes, shard, index, kind, beside, types)
             for index, sizes in enumerate(entry.groups)
         ]
     return tuple(groups)
@@ -254,7 +260,7 @@ class ShardWriter(Generic[RowBatch]):
         self,
         folder: Path,
         kind: RowKind[RowBatch],
-        fields: Mapping[str, FieldType] = NO_TYPES,
+        fields: Mapping[str, FieldType] = {},
         first: int = 0,
     ) -> None:
         self._kind: RowKind[RowBatch] = kind
@@ -278,8 +284,12 @@ class ShardWriter(Generic[RowBatch]):
         for series in (self._shards, *self._beside.values()):
             series.close()
 
-    def append(self, rows: Rows[RowBatch]) -> None:
-        self._shards.append(self._kind.table_of(rows))
+    def append(self, rows: MemoryRowGroup[RowBatch]) -> None:
+        names = [self._kind.id_column, "label", *self._kind.columns]
+        columns = [rows.ids, rows.labels, *self._kind.columns_of(rows.batch)]
+        named = zip(names, columns, strict=True)
+        fields = [pa.field(name, own.type, nullable=name == "label") for name, own in named]
+        self._shards.append(pa.Table.from_arrays(columns, schema=pa.schema(fields)))
         for stem, series in self._beside.items():
             series.append(rows.fields.select(self._columns[stem]))
 
@@ -300,7 +310,7 @@ class RowCorpus(ABC, Generic[RowBatch]):
 
     row_groups: Sequence[RowGroup[RowBatch]]
     noun: str  # what a row is called
-    fields: Mapping[str, FieldType] = NO_TYPES  # that are kept, by name
+    fields: Mapping[str, FieldType] = {}  # that are kept, by name
 
     @property
     @abstractmethod

@@ -16,7 +16,7 @@ from sparsetopics.base.soundness import require
 from sparsetopics.corpora.readers.blocks import VECTORS, ValueType
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.manifest import CorpusManifest, ShardEntry, Sizes
-from sparsetopics.corpora.store.shards import MemoryRowGroup, RowKind, Rows
+from sparsetopics.corpora.store.shards import MemoryRowGroup, RowKind
 
 ROW_GROUP_BYTES = 4 << 20  # of values: a batch can be made of many, so that it is well mixed
 MOST_ROWS = 65_536  # in a row group, whose names are decoded at once
@@ -112,8 +112,8 @@ class VectorKind(RowKind[VectorBatch]):
         """Items in memory, in row groups that hold views of the ``values``."""
         step = self.rows_per_group
         slices = (slice(start, start + step) for start in range(0, len(values), step))
-        parts = (Rows(ids[s], labels[s], VectorBatch(values[s])) for s in slices)
-        return tuple(MemoryRowGroup(Sizes.of_items(len(rows.ids)), rows) for rows in parts)
+        parts = ((ids[s], labels[s], VectorBatch(values[s])) for s in slices)
+        return tuple(MemoryRowGroup(Sizes.of(part[-1]), *part) for part in parts)
 
     def columns_of(self, batch: VectorBatch) -> list[pa.Array]:
         flat = pa.array(batch.values.reshape(-1))

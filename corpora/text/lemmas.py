@@ -10,9 +10,8 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.errors import OptionError, needing
 from sparsetopics.corpora.text.letters import bytes_and_offsets, letter_kinds
-from sparsetopics.corpora.text.phrases import JOINT
 from sparsetopics.corpora.text.token_kernels import Known, find_names, find_strings, known_strings
-from sparsetopics.corpora.text.tokens import Tokens
+from sparsetopics.corpora.text.tokens import JOINT, Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import shown
 

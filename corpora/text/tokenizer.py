@@ -22,19 +22,21 @@ from sparsetopics.corpora.readers.blocks import CountedBlock, ReadingAccount, Te
 from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.text.lemmas import lemmatized
 from sparsetopics.corpora.text.letters import LEAST_WEIGHT, UNSPACED, Form, in_form, letter_weights
-from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
 from sparsetopics.corpora.text.segmenting import SEGMENTED, with_words_divided
 from sparsetopics.corpora.text.stop_words import are_stop_words
 from sparsetopics.corpora.text.token_kernels import count_words
 from sparsetopics.corpora.text.tokenizer_functions import GivenFunction, StoredName, call_tokenizer
 from sparsetopics.corpora.text.tokens import (
     Compile,
+    Phrase,
     Tokens,
     character_run,
     match_tokens,
     scan_tokens,
     tokens_of_lists,
     with_letters,
+    with_ngrams,
+    with_phrases,
     without,
 )
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary

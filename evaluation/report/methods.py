@@ -10,8 +10,7 @@ from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.wording import decimals, listed, quantity
 from sparsetopics.corpora.store.document_rows import DocumentManifest
 from sparsetopics.corpora.text.account import REASONS
-from sparsetopics.corpora.text.candidates import read_candidates
-from sparsetopics.corpora.text.pruning import document_limits, prune
+from sparsetopics.corpora.text.pruning import document_limits, prune, read_candidates
 from sparsetopics.corpora.text.stop_words import list_named
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 from sparsetopics.evaluation.report.report import shown_runs

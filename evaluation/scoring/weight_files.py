@@ -28,7 +28,7 @@ from sparsetopics.base.safe_reading import LARGEST_TEXT, open_regular
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.matrix_market import MOST_ENTRIES, read_matrix
 from sparsetopics.corpora.sources.archives import check_members
-from sparsetopics.corpora.sources.arrow_batches import Wanted, parquet_batches, pieces
+from sparsetopics.corpora.sources.arrow_batches import parquet_batches, pieces
 from sparsetopics.corpora.sources.arrow_files import open_parquet
 
 NPZ_KEY = "topic_word"
@@ -97,9 +97,9 @@ def _is_number(text: str) -> bool:
 def _parquet(path: Path) -> WordWeights:
     with path.open("rb") as raw, open_parquet(raw) as file:
         schema = file.schema_arrow
-        batches = parquet_batches(raw, file, Wanted(schema.names, _ROWS_AT_ONCE))
-        rows = [piece.rows for piece in pieces(batches, path.stat().st_size)]
-        return _of_table(pa.Table.from_batches(rows, schema))
+        batches = parquet_batches(raw, file, schema.names, _ROWS_AT_ONCE)
+        rows = [rows for rows, _ in pieces(batches, path.stat().st_size, schema.names)]
+        return _of_table(pa.Table.from_batches(rows, rows[0].schema if rows else schema))
 
 
 def _mallet(path: Path) -> WordWeights:

@@ -17,8 +17,8 @@ from scipy.sparse import csr_array, sparray, spmatrix
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError, VocabularyError, warn_user
+from sparsetopics.corpora.batching import begin_alike, under
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
-from sparsetopics.corpora.known_words import begin_alike, under
 from sparsetopics.corpora.memory_arrays import (
     ElementError,
     Numbers,

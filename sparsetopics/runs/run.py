@@ -17,8 +17,8 @@ from sparsetopics.base.sealed_files import absence, decoded
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.corpora.batching import begin_alike, under
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
-from sparsetopics.corpora.known_words import begin_alike, under
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.course import Model

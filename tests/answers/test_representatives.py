@@ -13,8 +13,8 @@ from sparsetopics.answers.proportions import proportions_under
 from sparsetopics.answers.representatives import TopicsToShow, representatives
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.store.document_rows import sizes_of_batch
-from sparsetopics.corpora.store.shards import MemoryRowGroup, Rows
+from sparsetopics.corpora.store.manifest import Sizes
+from sparsetopics.corpora.store.shards import MemoryRowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.measures.representatives import (
     Candidate,
@@ -61,9 +61,9 @@ def corpus_of(counts, labels=None, fields=None, n_each=50):
         rows = slice(first, first + n_each)
         ids = [f"d{n}" for n in range(len(counts))][rows]
         kept = pa.table({name: values[rows] for name, values in (fields or {}).items()})
-        sizes = sizes_of_batch(whole[rows])
+        sizes = Sizes.of(whole[rows])
         named = (pa.array(own, pa.string()) for own in (ids, labels[rows]))
-        parts.append(MemoryRowGroup(sizes, Rows(*named, whole[rows], kept)))
+        parts.append(MemoryRowGroup(sizes, *named, whole[rows], kept))
     types = {name: "text" if name == "text" else "string" for name in fields or {}}
     return Corpus(Vocabulary(tuple(WORDS), *np.ones((2, N_WORDS), int)), parts, fields=types)
 

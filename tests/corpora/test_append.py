@@ -14,9 +14,9 @@ from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.store import document_rows
 from sparsetopics.corpora.store.document_rows import DocumentManifest
 from sparsetopics.corpora.store.shards import ShardWriter
-from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.corpora.text.tokens import PhraseOptions
 from sparsetopics.corpora.validate import validate
 from sparsetopics.options.workplace import Workplace
 from worlds.collections_on_disk import documents_of, make_texts, write_jsonl

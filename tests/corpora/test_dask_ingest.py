@@ -26,8 +26,8 @@ from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.sources.byte_stream import SourceFile
 from sparsetopics.corpora.store import unfinished
-from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.corpora.text.tokens import PhraseOptions
 from sparsetopics.execution import dask_cluster
 from sparsetopics.execution.dask_cluster import AHEAD_WITH_DATA, open_cluster
 from sparsetopics.options.workplace import Workplace

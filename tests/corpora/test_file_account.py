@@ -16,7 +16,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.readers.options import ReadOptions
-from sparsetopics.corpora.sources.account import FileGroup
+from sparsetopics.corpora.sources.source_files import FileGroup
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from worlds.collections_on_disk import documents_of
 

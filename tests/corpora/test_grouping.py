@@ -13,7 +13,7 @@ from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.corpora.grouping import Grouping, GroupKey, Over
 from sparsetopics.corpora.readers.fields import ARROW_TYPES, table_of_fields
 from sparsetopics.corpora.store.manifest import Sizes
-from sparsetopics.corpora.store.shards import MemoryRowGroup, Rows
+from sparsetopics.corpora.store.shards import MemoryRowGroup
 
 TYPES = {"text": "text", "section": "string", "year": "number", "date": "date"}
 
@@ -22,8 +22,8 @@ def keys(labels, by=None, over=None, **fields):
     """The key of each document; None for those in no group."""
     columns = {name: pa.array(own, ARROW_TYPES[TYPES[name]]) for name, own in fields.items()}
     named = pa.array([], pa.string()), pa.array(labels, pa.string())
-    rows = Rows(*named, None, pa.table(columns))
-    found = Grouping.parse(by, over).of(MemoryRowGroup(Sizes.of_items(len(labels)), rows))
+    rows = *named, None, pa.table(columns)
+    found = Grouping.parse(by, over).of(MemoryRowGroup(Sizes.of_items(len(labels)), *rows))
     return [None if code < 0 else found.keys[code] for code in found.codes]
 
 
@@ -101,8 +101,8 @@ def test_spans_and_bins_of_whole_numbers_are_named_as_people_write_them(
 
 @pytest.mark.parametrize(("labels", "are_whole"), [(["3", ""], True), (["3", "4.5"], False)])
 def test_groups_say_whether_the_numbers_they_are_made_of_are_whole(labels, are_whole):
-    rows = Rows(pa.array([], pa.string()), pa.array(labels, pa.string()), None, pa.table({}))
-    found = Grouping.parse(None, "label:5").of(MemoryRowGroup(Sizes.of_items(2), rows))
+    rows = pa.array([], pa.string()), pa.array(labels, pa.string()), None
+    found = Grouping.parse(None, "label:5").of(MemoryRowGroup(Sizes.of_items(2), *rows))
 
     assert found.are_whole == are_whole
 
@@ -196,8 +196,8 @@ def test_only_the_named_fields_are_read():
             return super().read_fields(names, rows)
 
     table = pa.table({"text": ["x"], "section": ["a"], "year": [1.0], "other": ["b"]})
-    rows = Rows(pa.nulls(0, pa.string()), pa.nulls(1, pa.string()), None, table)
-    Grouping.parse("section", "year").of(Watched(Sizes.of_items(1), rows))
+    rows = pa.nulls(0, pa.string()), pa.nulls(1, pa.string()), None, table
+    Grouping.parse("section", "year").of(Watched(Sizes.of_items(1), *rows))
 
     assert sorted(read) == ["section", "year"]
 

@@ -12,7 +12,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora import batching
 from sparsetopics.corpora.batching import count_validation, divide, hold_out
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.store.document_rows import sizes_of_batch
+from sparsetopics.corpora.store.manifest import Sizes
 from worlds.numbered_documents import corpus_of, divisions, documents_in
 
 
@@ -44,7 +44,7 @@ def test_every_document_is_in_one_part(n_docs, docs_per_group, n_validation, see
     assert training == sorted(training)
     assert validation == sorted(validation)
     for part in parts:
-        assert all(group.sizes == sizes_of_batch(group.read()) for group in part.row_groups)
+        assert all(group.sizes == Sizes.of(group.read()) for group in part.row_groups)
 
 
 def test_a_corpus_on_disk_is_divided_like_one_in_memory(tmp_path):
@@ -89,7 +89,7 @@ def test_labels_stay():
     corpus = corpus_of(20)
     (group,) = corpus.row_groups
     labels = pa.array([str(n) for n in range(20)])
-    labelled = replace(group, rows=replace(group.rows, labels=labels))
+    labelled = replace(group, labels=labels)
     corpus = replace(corpus, row_groups=(labelled,))
     for part in hold_out(corpus, 6, np.random.default_rng(0)):
         labels = [label for each in part.labels() for label in each]

@@ -389,7 +389,7 @@ def test_rows_that_share_a_long_string_are_read_one_by_one(tmp_path, monkeypatch
     pool = pa.default_memory_pool()
 
     blocks = text_tables.read_table(
-        arrow_batches.parquet_pieces,
+        arrow_batches.open_parquet_table,
         text_tables.SourceFile(tmp_path / "a.parquet", "a"),
         text_tables.ReadOptions(),
     )

@@ -17,9 +17,9 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.readers.blocks import TextBlock
 from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import FIRST_RULE, TokenizerOptions, count_texts
+from sparsetopics.corpora.text.tokens import PhraseOptions
 from sparsetopics.corpora.validate import validate
 from sparsetopics.options.workplace import Workplace
 from worlds.collections_on_disk import documents_of, write_jsonl
@@ -150,7 +150,7 @@ def test_finding_phrases_says_nothing_of_its_own(tmp_path, caplog):
 
     # A cluster of another test may still be closing.
     assert [name for name, *_ in caplog.record_tuples if not name.startswith("distributed")] == []
-    assert told[0] == ("finding phrases", 30, "document")
+    assert told[0] == "finding phrases: 30 documents"
 
 
 def test_ngrams_travel_with_the_vocabulary(tmp_path):

@@ -26,7 +26,7 @@ from sparsetopics.corpora.readers.fields import FieldTypes, described, kept_fiel
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.split import split_corpus
-from sparsetopics.corpora.store import document_rows, field_files, unfinished
+from sparsetopics.corpora.store import document_rows, parquet_files, unfinished
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.validate import validate
 from sparsetopics.options.workplace import Workplace
@@ -107,7 +107,7 @@ def small_files(monkeypatch):
     """Many blocks, row groups and shards of a few documents."""
     monkeypatch.setattr(document_rows, "DOCS_PER_ROW_GROUP", 16)
     monkeypatch.setattr(document_rows.DocumentKind, "groups_per_shard", 2)
-    monkeypatch.setattr(field_files, "_TEXTS_PER_GROUP", 4)
+    monkeypatch.setattr(parquet_files, "_TEXTS_PER_GROUP", 4)
     for module in (blocks, byte_stream):
         monkeypatch.setattr(module, "BLOCK_BYTES", 2_000)
 

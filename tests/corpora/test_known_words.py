@@ -11,11 +11,10 @@ from scipy import sparse
 
 from sparsetopics import Corpus
 from sparsetopics.corpora.append import append
-from sparsetopics.corpora.batching import PartialRowGroup, later_documents
+from sparsetopics.corpora.batching import PartialRowGroup, begin_alike, later_documents, under
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.known_words import begin_alike, under
 from sparsetopics.corpora.lookup import documents_at
-from sparsetopics.corpora.store.document_rows import sizes_of_batch
+from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from worlds.numbered_documents import corpus_of, documents_in
 
@@ -90,7 +89,7 @@ def test_later_words_are_left_out_and_nothing_else(seed, n_docs, per_group, n_kn
     assert found.n_tokens == counts[:, :n_known].sum()
     assert found.n_unknown_tokens == counts[:, n_known:].sum()
     for group in found.row_groups:
-        assert group.sizes == sizes_of_batch(group.read())
+        assert group.sizes == Sizes.of(group.read())
         group.read().check(n_known)
 
 
@@ -161,7 +160,7 @@ def numbered(sizes):
     rows = [np.arange(*ends) for ends in pairwise(starts)]
     batches = [group.read().take(own) for own in rows]
     groups = [
-        PartialRowGroup(sizes_of_batch(batch), group, own, batch)
+        PartialRowGroup(Sizes.of(batch), group, own, batch)
         for batch, own in zip(batches, rows, strict=True)
     ]
     return replace(whole, row_groups=tuple(groups))

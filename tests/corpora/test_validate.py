@@ -12,7 +12,8 @@ from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, Documents
-from sparsetopics.corpora.store.shards import Rows, ShardWriter
+from sparsetopics.corpora.store.manifest import Sizes
+from sparsetopics.corpora.store.shards import MemoryRowGroup, ShardWriter
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.corpora.validate import validate
 from worlds.collections_on_disk import make_texts, write_jsonl
@@ -26,7 +27,8 @@ def write_corpus(folder, indptr, word_ids, counts, terms=(3, 2, 2)):
     )
     names = pa.array([f"d{n}" for n in range(batch.n_docs)])
     with closing(ShardWriter(folder, DocumentKind(3))) as writer:
-        writer.append(Rows(names, pa.nulls(batch.n_docs, pa.string()), batch))
+        labels = pa.nulls(batch.n_docs, pa.string())
+        writer.append(MemoryRowGroup(Sizes.of(batch), names, labels, batch))
         shards = writer.finish()
     vocabulary = Vocabulary(("a", "b", "c"), np.ones(3, np.int64), np.array(terms))
     DocumentManifest.write(folder, Documents(vocabulary, ()), shards)

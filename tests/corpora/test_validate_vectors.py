@@ -10,7 +10,8 @@ import pytest
 from sparsetopics.base.batches import VectorBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import write_sealed
-from sparsetopics.corpora.store.shards import Rows, ShardWriter
+from sparsetopics.corpora.store.manifest import Sizes
+from sparsetopics.corpora.store.shards import MemoryRowGroup, ShardWriter
 from sparsetopics.corpora.store.vector_rows import VectorKind, VectorManifest
 from sparsetopics.corpora.validate import validate
 from worlds.vectors_on_disk import ingested, make_vectors
@@ -22,7 +23,8 @@ def write_corpus(folder, values):
     n_items, n_columns = values.shape
     names = pa.array([f"i{n}" for n in range(n_items)])
     with closing(ShardWriter(folder, VectorKind(n_columns))) as writer:
-        writer.append(Rows(names, pa.nulls(n_items, pa.string()), VectorBatch(values)))
+        labels, sizes = pa.nulls(n_items, pa.string()), Sizes.of_items(n_items)
+        writer.append(MemoryRowGroup(sizes, names, labels, VectorBatch(values)))
         shards = writer.finish()
     VectorManifest(n_columns=n_columns, columns=None, made={}, projection=None, shards=shards).save(
         folder

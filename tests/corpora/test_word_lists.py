@@ -154,6 +154,14 @@ def test_files_of_lists_make_the_same_corpus(tmp_path, name):
         assert texts == ["New York owl owl", "a b York New", "owl New York", "the cat"]
 
 
+def test_lists_of_several_row_groups_of_parquet_are_read(tmp_path):
+    pq.write_table(pa.table({"words": LISTS}), tmp_path / "a.parquet", row_group_size=2)
+
+    run("ingest", tmp_path / "a.parquet", "--out", tmp_path / "c", "--text-field", "words")
+
+    assert ordered(Corpus.open(tmp_path / "c")) == COUNTS
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_lists_may_lie_in_other_objects(tmp_path, name):
     rows = [{"post": {"words": words}} for words in LISTS]

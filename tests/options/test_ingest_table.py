@@ -23,9 +23,9 @@ from sparsetopics.corpora.ingest_options import (
     vector_options,
 )
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
-from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.corpora.text.tokens import PhraseOptions
 from sparsetopics.options.ingest_table import (
     FROM_TABLE,
     FROM_TEXTS,
