@@ -15,26 +15,29 @@ from typing import Any, Generic, NamedTuple, Protocol
 import numpy as np
 
 from sparsetopics.base.batches import IntArray, Source
-from sparsetopics.base.soundness import require
+from sparsetopics.base.soundness import check_close, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.guided_start import Guidance
-from sparsetopics.inference.laps import Laps, OnDocuments
+from sparsetopics.inference.laps import Laps, LapTally, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
-from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
+from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.smoothing import LEFT_OUT, learned_smoothing, smoothing_of
 from sparsetopics.inference.training_state import (
     LapInfo,
     PathMemory,
     TrainingState,
-    check_training_state,
+    check_laps,
+    check_parameters,
+    check_rng,
+    nothing_under,
 )
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import C, P, Statistics, T
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.registry import LEARNERS, MODELS, imported
+from sparsetopics.options.registry import imported
 from sparsetopics.options.training import TrainingOptions
 
 QUIET_LAPS = 3  # after which training has settled
@@ -121,7 +124,7 @@ class Setting(NamedTuple, Generic[S, D, C, P, T]):
         """The learner that the options name, or one with other ``options``."""
         own, likelihood = options or self.options, parameters.likelihood
         make: Callable[[LearnerInputs[D, C, P]], Learner[S, D, C, P, T]]
-        make = imported(f"{LEARNERS[own.learner].where}:make")
+        make = imported(f"{own.learner_kind.where}:make")
         return make(LearnerInputs(self.source, own, likelihood, self.memo, self.executor))
 
 
@@ -148,10 +151,35 @@ class Course(Generic[S, D, C, P, T]):
         return self.setting.source
 
     def check_state(self, kept: TrainingState) -> None:
-        """ValueError, or another built-in error, unless training can continue from a checkpoint."""
-        learner, source = self.setting.learner(kept.parameters), self.source_of(len(kept.laps))
-        check_training_state(kept, learner, source, self.options, self.setting.rng)
+        """ValueError, or another built-in error, unless training can continue from a checkpoint.
+
+        Its numbers are known to be finite, and it has the documents of batches in memory. The ELBO
+        is computed again. If it is the one that was recorded, all that it depends on is finite.
+        """
+        n_topics, n_laps = kept.parameters.allocation.n_topics, len(kept.laps)
+        source = self.source_of(n_laps)
+        check_laps(kept.laps, n_topics)
+        kept.memory.check(n_topics, source.n_columns)
+        bound = self.checked_elbo(kept.learner, kept.parameters, n_laps)
+        check_close(bound / source.n_tokens, kept.laps[-1].elbo_per_token, "the ELBO")
+        check_rng(kept.rng, self.setting.rng)
         self.check(kept)
+
+    def checked_elbo(self, state: S, parameters: Parameters[C, P, T], n_laps: int) -> float:
+        """The ELBO in nats of a learner's ``state`` after ``n_laps`` laps.
+
+        ValueError, or another built-in error, unless state and parameters are sound.
+        """
+        source, where = self.source_of(n_laps), self.options.learner_kind.where
+        check_parameters(parameters, source, self.options, n_laps)
+        kind, *_ = imported(f"{where}:STATES")
+        require(type(state) is kind, "the state of another learner")
+        learner = self.setting.learner(parameters)
+        learner.check(state, nothing_under(parameters), source)
+        current = parameters.with_components(learner.components(state))
+        bound = elbo(learner.statistics(state), current)
+        require(np.isfinite(bound), "the ELBO is not finite")
+        return bound
 
     def check(self, kept: TrainingState) -> None:
         """ValueError, or another built-in error, unless the course can resume from its record.
@@ -178,6 +206,11 @@ class Course(Generic[S, D, C, P, T]):
             setting.hooks.on_documents, setting.rng, setting.steps,
         )  # fmt: skip
         self.parameters = parameters
+
+    def make_lap(self) -> LapTally:
+        """Visit every batch once; return what happened."""
+        self.state, self.parameters, tally = self.laps.run(self.state, self.parameters)
+        return tally
 
     def before_lap(self, lap: int) -> None:
         """Change the topics before a lap, numbered from 1, or what ``laps`` visit."""
@@ -263,7 +296,7 @@ def make_model(
     an ``own_share`` of documents (``smoothing_of``).
     """
     finish: Callable[[Globals[C, P, T], TrainingOptions], Model]
-    finish = imported(MODELS[options.model].finish)
+    finish = imported(options.model_kind.finish)
     model = finish(current, options)
     if not isinstance(model, TopicPosterior):
         return model

@@ -24,7 +24,7 @@ from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import C, P, Statistics, T, in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import refuse
-from sparsetopics.options.registry import MODELS, MOVE_COUNTS, MOVES, imported
+from sparsetopics.options.registry import MOVE_COUNTS, MOVES, imported
 from sparsetopics.options.training import TrainingOptions
 
 Start = TopicPosterior | None  # a model to start from
@@ -74,7 +74,7 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
     kept = keeper.resume(setting.whole, memo, course.check_state) if keeper else None
     infos: list[LapInfo] = []
     if kept is None:
-        begin: Begin[D, C, T, P] = imported(MODELS[options.model].begin)
+        begin: Begin[D, C, T, P] = imported(options.model_kind.begin)
         n_topics = course.first_number() if start is None else options.n_topics
         course.begin(*begin(setting.source, replace(options, n_topics=n_topics), rng, start))
     else:
@@ -85,8 +85,7 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
     while not is_over:
         lap = len(infos) + 1
         course.before_lap(lap)
-        laps = course.laps
-        course.state, course.parameters, tally = laps.run(course.state, course.parameters)
+        tally = course.make_lap()
         moves, score = course.after_lap(lap)
         if options.learn_hyperparameters:
             course.parameters = course.parameters.learned(course.statistics, tally.lengths)

@@ -1,8 +1,7 @@
-"""The state of training between two laps, and the check that training can continue from it.
+"""The state of training between two laps, and checks of it.
 
-Reading a checkpoint checks only types; the values must also fit the data and the options. Finally
-the ELBO is computed again and must equal the recorded one. It is then finite, and so is everything
-that it is computed from.
+Reading a checkpoint checks only types; the values must also fit the data and the options, which is
+checked here and by the course (``Course.check_state``).
 """
 
 from __future__ import annotations
@@ -14,17 +13,16 @@ import numpy as np
 from scipy import sparse
 
 from sparsetopics.base.batches import Arrays, Batch, FloatArray, IntArray, Source
-from sparsetopics.base.soundness import check_close, check_ids, check_starts, require
-from sparsetopics.inference.learners.learner import Learner, S
-from sparsetopics.inference.local_step import D, Parameters, elbo
-from sparsetopics.inference.moves.rival_plans import MOST_BORN
+from sparsetopics.base.soundness import check_ids, check_starts, require
+from sparsetopics.inference.local_step import D, Parameters
+from sparsetopics.inference.moves.rival import MOST_BORN
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, coordinates_of
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo, StoredArrays
 from sparsetopics.model.statistics import C, P, Statistics, T
-from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MOVE_COUNTS, imported
+from sparsetopics.options.registry import LIKELIHOODS, MOVE_COUNTS, imported
 from sparsetopics.options.training import TrainingOptions
 
 LONGEST = 1e10  # seconds of training
@@ -141,58 +139,16 @@ class Keeper(Protocol):
         """Called after every lap."""
 
 
-def check_training_state(
-    state: TrainingState,
-    learner: Learner[S, D, C, P, T],
-    source: Source[D],
-    options: TrainingOptions,
-    rng: np.random.Generator,
-) -> None:
-    """ValueError, or another built-in error, unless training can continue from ``state``.
-
-    Its course checks its own record (``Course.check``). The numbers of ``state`` are known to be
-    finite, and it has the documents of batches in memory. ``rng`` is a generator of the kind that
-    training uses.
-    """
-    laps, parameters = state.laps, state.parameters
-    _check_laps(laps, parameters.allocation.n_topics)
-    state.memory.check(parameters.allocation.n_topics, source.n_columns)
-    bound = checked_elbo(state.learner, parameters, learner, source, options, len(laps))
-    check_close(bound / source.n_tokens, laps[-1].elbo_per_token, "the ELBO")
-    _check_rng(state.rng, rng)
-
-
-def checked_elbo(
-    state: S,
-    parameters: Parameters[C, P, T],
-    learner: Learner[S, D, C, P, T],
-    source: Source[D],
-    options: TrainingOptions,
-    n_laps: int,
-) -> float:
-    """The ELBO in nats of a ``learner``'s state after ``n_laps`` laps.
-
-    ValueError, or another built-in error, unless state and parameters are sound.
-    """
-    _check_parameters(parameters, source, options, n_laps)
-    kind, *_ = imported(f"{LEARNERS[options.learner].where}:STATES")
-    require(type(state) is kind, "the state of another learner")
-    learner.check(state, nothing_under(parameters), source)
-    current = parameters.with_components(learner.components(state))
-    bound = elbo(learner.statistics(state), current)
-    require(np.isfinite(bound), "the ELBO is not finite")
-    return bound
-
-
 def nothing_under(parameters: Parameters[C, P, T]) -> Statistics[C, T]:
     """Statistics of no data, for the number of topics in ``parameters``."""
     terms = parameters.allocation.zero_terms()
     return Statistics(parameters.likelihood.zeros(terms.by_topic.shape[1]), terms)
 
 
-def _check_parameters(
+def check_parameters(
     parameters: Parameters[C, P, T], source: Source[D], options: TrainingOptions, n_laps: int
 ) -> None:
+    """ValueError, or another built-in error, unless they may be those after ``n_laps`` laps."""
     allocation, likelihood = parameters
     of_items = options.model_kind.of_items
     wanted = imported(LIKELIHOODS[options.likelihood_name].where) if of_items else Words
@@ -214,7 +170,8 @@ def _check_parameters(
     require(n_topics <= most, f"{n_topics:,} topics")
 
 
-def _check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:
+def check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:
+    """ValueError unless these are all laps so far, the last one with ``n_topics``."""
     numbers = [info.lap for info in laps]
     require(numbers == list(range(1, len(laps) + 1)) != [], "laps that do not follow each other")
     require(all(0.0 <= info.seconds < LONGEST for info in laps), "laps without a time")
@@ -222,8 +179,8 @@ def _check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:
     require(laps[-1].n_topics == n_topics, "a number of topics other than that of the last lap")
 
 
-def _check_rng(state: RngState, rng: np.random.Generator) -> None:
-    """ValueError unless numpy accepts the state and draws are not always the same."""
+def check_rng(state: RngState, rng: np.random.Generator) -> None:
+    """ValueError unless a generator like ``rng`` takes the state and does not repeat one draw."""
     own = type(rng.bit_generator)()
     own.state = dict(state)
     require(own.state == state, "another random generator")

@@ -205,8 +205,8 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
         for batch_id in after.per_batch:
             before, now = state.doc_topics(batch_id), after.doc_topics(batch_id)
             if before is not None:
-                now.check(n_topics)
-                assert now.counts.sum() == pytest.approx(before.counts.sum(), rel=1e-5)
+                now.check_topics(n_topics)
+                assert now.shares.sum() == pytest.approx(before.shares.sum(), rel=1e-5)
         checked.append(n_topics)
         return after, parameters
 

@@ -20,7 +20,7 @@ from sparsetopics.cli.parameter_types import type_of
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS, Format
-from sparsetopics.inference.moves import rival_plans
+from sparsetopics.inference.moves import rival
 from sparsetopics.model.likelihoods.normals import mixture_log_densities
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options import registry as kinds
@@ -379,5 +379,5 @@ def test_every_line_leads_somewhere():
         assert kind.takes_more is None or callable(kinds.imported(kind.takes_more))
     assert all(callable(writer(RUN_TARGETS[target].where)) for target in RUN_TARGETS)
     assert all(callable(writer(CORPUS_TARGETS[target])) for target in CORPUS_TARGETS)
-    assert kinds.RIVALS["cull"].most_refusals == len(rival_plans.CULL_SHARES)
-    assert kinds.RIVALS["birth"].most_refusals == rival_plans.FEWEST_BIRTHS
+    assert kinds.RIVALS["cull"].most_refusals == len(rival.CULL_SHARES)
+    assert kinds.RIVALS["birth"].most_refusals == rival.FEWEST_BIRTHS

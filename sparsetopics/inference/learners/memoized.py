@@ -96,14 +96,14 @@ class MemoizedState(NamedTuple, Generic[B, C, T]):
         stored = self.per_batch[batch_id].doc_topics
         if stored is None:
             return None
-        found = DocumentTopics(**stored.load(partial(self.check_topics, batch_id)))
+        found = DocumentTopics.from_arrays(stored.load(partial(self.check_topics, batch_id)))
         for change in self.pending(batch_id):
             found = found.renumbered(change.new_topics)
         return found
 
     def check_topics(self, batch_id: int, arrays: Arrays) -> None:
         """ValueError unless a file's arrays are sound for ``doc_topics``."""
-        DocumentTopics(**arrays).check(self.n_topics_then(batch_id))
+        DocumentTopics.from_arrays(arrays).check_topics(self.n_topics_then(batch_id))
 
     def assignments(self, batch_id: int) -> Assignments[B]:
         """The assignments of a batch, with the moves that were made since its visit."""
@@ -194,14 +194,10 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
 
     def end_lap(self, state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
         """Use the sum of the lap's batches as the total, so that rounding does not accumulate."""
-        renewed, components = state.renewed, state.total.components
-        if components.is_exact:  # but terms are rounded
+        total, components = state.renewed, state.total.components
+        if total is None:  # components are exact, but terms are rounded
             kept = (state.per_batch[batch_id].terms for batch_id in sorted(state.per_batch))
             total = Statistics(components, reduce(added, kept, scaled(state.total.terms, 0.0)))
-        elif renewed is not None and renewed.terms.n_docs == state.total.terms.n_docs:
-            total = renewed  # of all batches
-        else:
-            total = self.added_up(state, state.total.zeros_like())
         # Forget the changes that the stored arrays of all batches contain.
         seen = min((kept.n_changes for kept in state.per_batch.values()), default=0)
         per_batch = {
@@ -237,7 +233,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         documents = visit.documents if visit.is_resident else None
         doc_topics = None
         if visit.doc_topics is not None and self._is_warm(state.n_laps + 1):
-            doc_topics = self.memo.keep(visit.doc_topics._asdict())
+            doc_topics = self.memo.keep(visit.doc_topics.to_arrays())
         arrays: Arrays
         if not self.keep_assignments:
             arrays = visit.summary.components._asdict()
