@@ -21,7 +21,7 @@ from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, coordinates_of
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo, StoredArrays
-from sparsetopics.model.statistics import C, P, Statistics, T
+from sparsetopics.model.statistics import C, P, T
 from sparsetopics.options.registry import LIKELIHOODS, MOVE_COUNTS, imported
 from sparsetopics.options.training import TrainingOptions
 
@@ -123,6 +123,16 @@ class TrainingState(NamedTuple):
     laps: tuple[LapInfo, ...]  # all laps so far
     memory: PathMemory  # of the rungs of a topic path; empty without one
 
+    def check(self, n_columns: int, rng: np.random.Generator) -> None:
+        """ValueError, or another built-in error, unless laps, memory and random state are sound.
+
+        ``n_columns`` are those of the data, and ``rng`` is a generator as training uses it.
+        """
+        n_topics = self.parameters.allocation.n_topics
+        _check_laps(self.laps, n_topics)
+        self.memory.check(n_topics, n_columns)
+        _check_rng(self.rng, rng)
+
 
 class Keeper(Protocol):
     """Stores the state of training where a later process finds it."""
@@ -139,16 +149,10 @@ class Keeper(Protocol):
         """Called after every lap."""
 
 
-def nothing_under(parameters: Parameters[C, P, T]) -> Statistics[C, T]:
-    """Statistics of no data, for the number of topics in ``parameters``."""
-    terms = parameters.allocation.zero_terms()
-    return Statistics(parameters.likelihood.zeros(terms.by_topic.shape[1]), terms)
-
-
-def check_parameters(
+def check_model(
     parameters: Parameters[C, P, T], source: Source[D], options: TrainingOptions, n_laps: int
 ) -> None:
-    """ValueError, or another built-in error, unless they may be those after ``n_laps`` laps."""
+    """ValueError, or another built-in error, unless parameters may be those after ``n_laps``."""
     allocation, likelihood = parameters
     of_items = options.model_kind.of_items
     wanted = imported(LIKELIHOODS[options.likelihood_name].where) if of_items else Words
@@ -170,8 +174,7 @@ def check_parameters(
     require(n_topics <= most, f"{n_topics:,} topics")
 
 
-def check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:
-    """ValueError unless these are all laps so far, the last one with ``n_topics``."""
+def _check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:
     numbers = [info.lap for info in laps]
     require(numbers == list(range(1, len(laps) + 1)) != [], "laps that do not follow each other")
     require(all(0.0 <= info.seconds < LONGEST for info in laps), "laps without a time")
@@ -179,7 +182,7 @@ def check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:
     require(laps[-1].n_topics == n_topics, "a number of topics other than that of the last lap")
 
 
-def check_rng(state: RngState, rng: np.random.Generator) -> None:
+def _check_rng(state: RngState, rng: np.random.Generator) -> None:
     """ValueError unless a generator like ``rng`` takes the state and does not repeat one draw."""
     own = type(rng.bit_generator)()
     own.state = dict(state)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -156,7 +155,7 @@ class ValidatedNumber(Path):
 
     def _model(self) -> Model:
         """The model that the judge scores, with a smoothing of its own."""
-        seen = self.laps.source, self.laps.executor, partial(self.laps.learner.kept, self.state)
+        seen = self.laps.source, self.laps.executor, self.kept_of
         return make_model(self.current, self.options, *seen, FEW_LEFT_OUT)
 
     def _begin_from(self, counts: FloatArray, source: Source[DocumentBatch]) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, PlainItems, VectorBatch, Vectors
+from sparsetopics.base.batches import FloatArray, IntArray, VectorBatch, Vectors
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.soundness import check_ids, require
 from sparsetopics.base.wording import reason_of
@@ -170,10 +170,19 @@ class NodeRows:
 
 
 @dataclass(frozen=True, eq=False)
-class NodeBatch(PlainItems):
-    """Some nodes as items, none of which contains another."""
+class NodeBatch:
+    """Some nodes, none of which contains another."""
 
     sums: NodeSums
+
+    @property
+    def n_docs(self) -> int:
+        """Nodes."""
+        return len(self.sums.counts)
+
+    @property
+    def indptr(self) -> IntArray:
+        return np.arange(self.n_docs + 1)
 
     @property
     def weights(self) -> FloatArray:

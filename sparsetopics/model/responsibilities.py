@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetopics.base.batches import Arrays, IntArray
 from sparsetopics.base.soundness import LARGEST_SHARE, check_own_fields, check_rows, require
@@ -58,7 +57,7 @@ class Responsibilities(SparseShares):
 
     def renumbered(self, new_topics: IntArray) -> Self:
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers merge."""
-        return self._make(summary_kernels.renumber(SparseShares(*self), new_topics))
+        return type(self)(*summary_kernels.renumber(SparseShares(*self), new_topics))
 
 
 class DocumentTopics(Responsibilities):
@@ -86,11 +85,3 @@ class DocumentTopics(Responsibilities):
         documents = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
         entries = np.sort(documents * n_topics + self.topics)
         require((entries[1:] != entries[:-1]).all(), "topics of documents name one twice")
-
-
-def pairs_of(indptr: IntArray, documents: NDArray[np.int64]) -> IntArray:
-    """Positions of the pairs of the chosen documents, document after document."""
-    lengths = np.diff(indptr)[documents]
-    ends = np.cumsum(lengths)
-    moves = np.repeat(indptr[documents] - (ends - lengths), lengths)
-    return moves + np.arange(len(moves))

@@ -26,7 +26,7 @@ from sparsetopics.inference import training
 from sparsetopics.inference.course import Hooks, Setting, course_of
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
-from sparsetopics.inference.training_state import LapInfo, TrainingState, nothing_under
+from sparsetopics.inference.training_state import LapInfo, TrainingState
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.standard_source import StandardSource
 from sparsetopics.options.training import (
@@ -233,7 +233,7 @@ class Training:
     def _added_up(self, state: Any, prior: Parameters, learner: Any) -> Any:
         if not isinstance(state, MemoizedState):
             return state
-        learner.check_parts(state, nothing_under(prior), self.source)
+        learner.check_parts(state, prior.nothing, self.source)
         return state._replace(total=learner.added_up(state, state.total.zeros_like()))
 
 
