@@ -37,6 +37,7 @@ from sparsetopics.runs.data import divided, source_of
 from sparsetopics.runs.guidance import lists_for, tell_of
 from sparsetopics.runs.plan import lowered, with_validation
 from sparsetopics.runs.run import TopicRun, run_in_memory
+from sparsetopics.runs.run_files import Provenance
 from sparsetopics.runs.seen_documents import AnyLearned, Learned, seen_in
 from sparsetopics.runs.session import Trained, run_session, workshop
 from sparsetopics.runs.topic_path import RungScorer, keep_no_model
@@ -91,17 +92,18 @@ def learn(
                 start=start, lists=lists,
             )  # fmt: skip
 
+    seeds = seeds_of(seed, options.n_runs)
+
     def member(number: int, n_threads: int, hooks: RunHooks) -> TopicRun:
         found = once(None, replace(options, n_runs=1), seeds[number], n_threads, hooks)
-        run = run_in_memory("", found.model, None, {"corpus": {}, **found.kept}, found.trace)
-        run = run.of(TopicPosterior)
+        facts: Provenance = {"corpus": {}, "options": {}, "seed": seeds[number], **found.kept}
+        run = run_in_memory("", found.model, None, facts, found.trace).of(TopicPosterior)
         assert run is not None, "mixtures have one run"
         return run
 
     if options.n_runs == 1:
         found = once(None, options)
     else:
-        seeds = seeds_of(seed, options.n_runs)
         members = each_run(member, options.n_runs, n_jobs, hooks)
         found = consensus_of(members, options, once)
     return found._replace(models=models)
