@@ -91,7 +91,9 @@ def make_learner(name, folder, keep_better=False):
 @pytest.mark.parametrize("keep_assignments", [False, True])
 @settings(max_examples=15)
 @given(
-    order=st.lists(st.tuples(st.integers(0, N_BATCHES - 1), st.integers(0, 5)), max_size=8),
+    order=st.lists(
+        st.tuples(st.integers(0, N_BATCHES - 1), st.integers(0, 5)), min_size=1, max_size=8
+    ),
     seed=st.integers(0, 2**32 - 1),
 )
 def test_total_is_always_the_sum_of_the_batches(
