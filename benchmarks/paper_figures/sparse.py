@@ -26,12 +26,14 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, Sourc
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.course import Hooks
+from sparsetopics.inference import course as course_module
+from sparsetopics.inference.course import Hooks, course_of
 from sparsetopics.inference.document_step import fit_documents, summarize
 from sparsetopics.inference.local_step import Globals
-from sparsetopics.inference.training import train
+from sparsetopics.inference.training import follow, train
 from sparsetopics.measures.paired import mean_score
 from sparsetopics.model.item_assignment import assign
+from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.options.table import LocalUpdate
@@ -204,18 +206,16 @@ def steps_of_topics(setting: Setting) -> Iterator[Row]:
 
 def settled_topics(setting: Setting, n_topics: int, update: LocalUpdate) -> Globals[Any, Any, Any]:
     """The parameters after three laps with L = 4."""
-    source, kept = collection(setting, 4)[1], []
+    source = collection(setting, 4)[1]
     options = TrainingOptions(
         n_topics, laps=3, local=LocalOptions(update, sparsity=4, restarts=0), cold_every=1
     )
-    hooks = Hooks(
-        on_end=lambda statistics, parameters, _: kept.append(
-            parameters.with_components(statistics.components)
-        )
-    )
     with tempfile.TemporaryDirectory() as scratch:
-        train(source, options, Path(scratch), Executor(), np.random.default_rng(0), hooks=hooks)
-    return kept[0]
+        how = Executor(), Memo(Path(scratch)), np.random.default_rng(0), Hooks()
+        course = course_of(options)(course_module.Setting(source, source, options, *how))
+        follow(course, None, None)
+    current: Globals[Any, Any, Any] = course.current
+    return current
 
 
 def timed_topic_step(

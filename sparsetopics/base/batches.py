@@ -6,7 +6,7 @@ Mixtures read documents as items: each is one, however many words it has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -98,9 +98,8 @@ class DocumentBatch:
 
     def take(self, documents: AnyArray) -> DocumentBatch:
         """The chosen documents, in the given order."""
-        lengths = np.diff(self.indptr)[documents]
-        indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        pairs = np.arange(indptr[-1]) + np.repeat(self.indptr[documents] - indptr[:-1], lengths)
+        ends, pairs = np.cumsum(np.diff(self.indptr)[documents]), pairs_of(self.indptr, documents)
+        indptr = np.concatenate(([0], ends)).astype(np.int64)
         return DocumentBatch(indptr, self.word_ids[pairs], self.word_counts[pairs])
 
     def chosen(self, pairs: AnyArray) -> DocumentBatch:
@@ -272,6 +271,19 @@ class DocumentItems(PlainItems):
         return cls(DocumentBatch.joined([part.values for part in parts]))
 
 
+def documents_in(arrays: Arrays) -> StoredBatch:
+    """The batch among a file's arrays, unchecked; ValueError or KeyError if there is none.
+
+    This is the inverse of ``to_arrays``: each kind of batch has an array that no other kind has.
+    """
+    if "values" in arrays:
+        return VectorBatch(arrays["values"])
+    prefix = ITEM_PREFIX if f"{ITEM_PREFIX}indptr" in arrays else ""
+    require(f"{prefix}indptr" in arrays, "no documents")
+    documents = DocumentBatch(*(arrays[prefix + field.name] for field in fields(DocumentBatch)))
+    return DocumentItems(documents) if prefix else documents
+
+
 class DocumentItemSource:
     """The batches of a source of documents, as items; ``n_tokens`` still counts tokens."""
 
@@ -296,6 +308,14 @@ def read_enough(source: Source[Stored], batch_ids: Iterable[int], n_docs: int) -
         if sum(batch.n_docs for batch in found) >= n_docs:
             break
     return type(found[0]).joined(found)
+
+
+def pairs_of(indptr: IntArray, documents: AnyArray) -> IntArray:
+    """Positions of the pairs of the chosen documents, document after document."""
+    lengths = np.diff(indptr)[documents]
+    ends = np.cumsum(lengths)
+    moves = np.repeat(indptr[documents] - (ends - lengths), lengths)
+    return moves + np.arange(len(moves))
 
 
 def cut_blocks(indptr: IntArray, pairs_per_block: int = BLOCK_PAIRS) -> list[tuple[int, int]]:

@@ -20,14 +20,6 @@ _LONGEST_PID = 20  # digits
 
 
 # --- durability -----------------------------------------------------------------------------------
-def put_in_place(scratch: Path, path: Path) -> None:
-    """Replace ``path`` by a file already written; ``path`` is complete at every moment."""
-    # Without the first sync, a loss of power may leave the new name on an empty file.
-    sync(scratch)
-    os.replace(scratch, path)
-    sync(path.parent)
-
-
 def sync_tree(folder: Path) -> None:
     """``sync`` a folder and everything in it."""
     for file in folder.rglob("*"):

@@ -31,14 +31,7 @@ import msgspec
 from sparsetopics.base.errors import OutputError
 from sparsetopics.base.safe_reading import parse_json
 from sparsetopics.base.sealed_files import converted
-from sparsetopics.base.staging import (
-    exclusive_lock,
-    put_in_place,
-    refusing,
-    stranger_in,
-    sync,
-    sync_tree,
-)
+from sparsetopics.base.staging import exclusive_lock, refusing, stranger_in, sync, sync_tree
 from sparsetopics.base.wording import reason_of
 
 SUFFIX = ".sparsetopics"
@@ -297,7 +290,9 @@ class Workspace(NamedTuple):
         """Replace a file by the one that ``write`` makes; it is whole at every moment."""
         scratch = self.folder / f"{name}.part"
         write(scratch)
-        put_in_place(scratch, self.folder / name)
+        sync(scratch)  # or a loss of power may leave the new name on an empty file
+        os.replace(scratch, self.folder / name)
+        sync(self.folder)
 
     def _write(self, name: str, record: msgspec.Struct) -> None:
         # json escapes names that are not UTF-8, which msgspec's own encoder refuses.

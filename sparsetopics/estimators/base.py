@@ -49,7 +49,6 @@ from sparsetopics.runs.callbacks import LapEntry, OnLap
 if TYPE_CHECKING:
     from sparsetopics.answers.topic_names import GivenNames
     from sparsetopics.inference.course import Model
-    from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import AnyRun, TopicRun
     from sparsetopics.runs.run_files import CorpusFacts, Nested, Provenance
     from sparsetopics.runs.seen_documents import AnyLearned
@@ -121,7 +120,7 @@ class Estimator(BaseEstimator):
         if on_lap is not None and not callable(on_lap):
             refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
         corpus, seed = self._first_rows(X, text), self._drawn_seed()
-        found, models = learn(
+        found = learn(
             corpus,
             options,
             share=getattr(self, "validation_share", 0.0),
@@ -132,7 +131,7 @@ class Estimator(BaseEstimator):
         )
         self._learned: AnyLearned | None = learned_of(found, options)
         self._remember(X, text)
-        self._set_trained(found, models, corpus, seed)
+        self._set_trained(found, corpus, seed)
         return self
 
     @naming_arguments()
@@ -169,7 +168,7 @@ class Estimator(BaseEstimator):
         self._learned = learned_of(found, options)
         if is_first:
             self._remember(X, text)
-            self._set_trained(found, {}, corpus, seed)
+            self._set_trained(found, corpus, seed)
             return self
         run, (entry,), kept = self._fitted, found.trace, found.kept
         entry["lap"] = self.n_iter_
@@ -248,10 +247,8 @@ class Estimator(BaseEstimator):
             self.vocabulary_: Vocabulary = run.vocabulary
         self._set_arrays()
 
-    def _set_trained(
-        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus, seed: int | None
-    ) -> None:
-        """Set the fitted attributes after ``fit``; ``models`` are those of the rungs of a path."""
+    def _set_trained(self, found: Trained, corpus: AnyCorpus, seed: int | None) -> None:
+        """Set the fitted attributes after ``fit``."""
         from sparsetopics.runs.data import facts_of
 
         words = corpus.vocabulary if isinstance(corpus, Corpus) else None

@@ -32,10 +32,12 @@ from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap, RunHooks
-from sparsetopics.runs.consensus import Member, consensus_of, each_run, seeds_of
+from sparsetopics.runs.consensus import consensus_of, each_run, seeds_of
 from sparsetopics.runs.data import divided, source_of
 from sparsetopics.runs.guidance import lists_for, tell_of
 from sparsetopics.runs.plan import lowered, with_validation
+from sparsetopics.runs.run import TopicRun, run_in_memory
+from sparsetopics.runs.run_files import Provenance
 from sparsetopics.runs.seen_documents import AnyLearned, Learned, seen_in
 from sparsetopics.runs.session import Trained, run_session, workshop
 from sparsetopics.runs.topic_path import RungScorer, keep_no_model
@@ -56,9 +58,8 @@ def learn(
     n_jobs: int,
     seed: int | None,
     on_lap: OnLap | None,
-) -> tuple[Trained, dict[int, TopicPosterior]]:
-    """Train on all data at once; the second result has the model of each rung of a path, by its
-    number of topics.
+) -> Trained:
+    """Train on all data at once.
 
     A ``share`` of the documents is kept out to score the rungs of a topic path, or to validate the
     number of topics of an HDP (``with_validation``). Raises OptionError for too many batches or no
@@ -91,18 +92,21 @@ def learn(
                 start=start, lists=lists,
             )  # fmt: skip
 
-    def member(number: int, n_threads: int, hooks: RunHooks) -> Member:
+    seeds = seeds_of(seed, options.n_runs)
+
+    def member(number: int, n_threads: int, hooks: RunHooks) -> TopicRun:
         found = once(None, replace(options, n_runs=1), seeds[number], n_threads, hooks)
-        assert isinstance(found.model, TopicPosterior), "mixtures have one run"
-        return Member(found.model, found.trace, found.kept.get("number_of_topics"))
+        facts: Provenance = {"corpus": {}, "options": {}, "seed": seeds[number], **found.kept}
+        run = run_in_memory("", found.model, None, facts, found.trace).of(TopicPosterior)
+        assert run is not None, "mixtures have one run"
+        return run
 
     if options.n_runs == 1:
         found = once(None, options)
     else:
-        seeds = seeds_of(seed, options.n_runs)
         members = each_run(member, options.n_runs, n_jobs, hooks)
         found = consensus_of(members, options, once)
-    return found, models
+    return found._replace(models=models)
 
 
 def learned_of(found: Trained, options: TrainingOptions) -> AnyLearned | None:
@@ -154,7 +158,7 @@ def learn_more(
     if options.learner_kind.knows_all:  # the bound needs the statistics of all data seen
         entry["elbo_per_token"] = elbo(learned.statistics, current) / terms.n_tokens
     trace: list[LapEntry] = [{"lap": 0, **entry} if before.is_start else entry]
-    return Trained(model, trace, (), seen_in(learned), learned)
+    return Trained(model, trace, (), seen_in(learned), learned, {})
 
 
 def memoize_more(
@@ -162,7 +166,7 @@ def memoize_more(
 ) -> Learned[C, P, T]:
     """Add the summaries of new data, which are visited several times, to the total."""
     learner: MemoizedLearner[B, C, P, T] = MemoizedLearner(
-        memo, executor, options.keeps_better, False, keep_assignments=False
+        memo, executor, options.keeps_better, keep_assignments=False
     )
     prior = old.prior
     if old.is_start:

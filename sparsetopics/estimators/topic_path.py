@@ -77,14 +77,13 @@ class TopicPath(TopicEstimator):
     tree_: TopicTree = field(init=False)
     models_: dict[int, TopicPosterior] = field(init=False)
 
-    def _set_trained(
-        self, found: Trained, models: dict[int, TopicPosterior], corpus: AnyCorpus, seed: int | None
-    ) -> None:
+    def _set_trained(self, found: Trained, corpus: AnyCorpus, seed: int | None) -> None:
         from sparsetopics.runs.data import facts_of
         from sparsetopics.runs.topic_path import described_path
 
         assert isinstance(corpus, Corpus), "topics are over words"
-        self.models_, scores = models, found.kept["number_of_topics"]
+        self.models_ = models = found.models
+        scores = found.kept["number_of_topics"]
         self.scores_, self.tree_ = described_path(scores, found.rungs, models.__getitem__, corpus)
         self.rungs_: tuple[int, ...] = tuple(models)
         self.recommended_: int | None = self.scores_.recommended

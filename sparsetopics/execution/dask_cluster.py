@@ -162,12 +162,15 @@ class Cluster:
         self._client = client
         self._blas_threads = blas_threads()
 
-    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    def map(
+        self, function: Callable[[Item], Result], items: Sequence[Item], names: Iterable[str]
+    ) -> Iterator[Result]:
         """Yield ``function(item)`` in order; the function must be pure, and known to the workers.
 
-        Raises what it raises, and ClusterError if the scheduler is lost.
+        Items of the same name mostly go to the same worker. Raises what the function raises, and
+        ClusterError if the scheduler is lost.
         """
-        return self._ordered(function, items, self._by_name(map(str, items)))
+        return self._ordered(function, items, self._by_name(names))
 
     def broadcast_map(
         self, function: Callable[[Item], Result], items: Iterable[Item]
@@ -179,8 +182,8 @@ class Cluster:
         with _scheduler_errors(self._client):
             kept = self._client.submit(_same, function, key=_new_key(), retries=RETRIES)
         listed = list(items)
-        choose = self._by_name(map(str, range(len(listed))))
-        return self._ordered(kept, listed, choose)  # Dask gives tasks the function itself
+        names = map(str, range(len(listed)))
+        return self.map(kept, listed, names)  # Dask gives tasks the function itself
 
     def stream(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """An ``executors.OrderedMap`` over the workers.

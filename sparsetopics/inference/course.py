@@ -8,33 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple, Protocol
 
 import numpy as np
 
 from sparsetopics.base.batches import IntArray, Source
-from sparsetopics.base.soundness import require
+from sparsetopics.base.soundness import check_close, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.guided_start import Guidance
-from sparsetopics.inference.laps import Laps, OnDocuments
+from sparsetopics.inference.laps import Laps, LapTally, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
-from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
+from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.smoothing import LEFT_OUT, learned_smoothing, smoothing_of
-from sparsetopics.inference.training_state import (
-    LapInfo,
-    PathMemory,
-    TrainingState,
-    check_training_state,
-)
+from sparsetopics.inference.training_state import LapInfo, PathMemory, TrainingState, check_model
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import C, P, Statistics, T
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.registry import LEARNERS, MODELS, imported
+from sparsetopics.options.registry import imported
 from sparsetopics.options.training import TrainingOptions
 
 QUIET_LAPS = 3  # after which training has settled
@@ -52,18 +46,13 @@ COURSES: dict[str, Callable[[TrainingOptions], bool]] = {
 }
 
 
-Kept = Callable[[int], tuple[Any, Responsibilities] | None]  # Any: the batches of a run
-
-
-class Hooks(NamedTuple, Generic[C, P, T]):
+class Hooks(NamedTuple):
     """Functions that training calls. The second argument of ``on_lap`` makes the present model."""
 
     on_lap: Callable[[LapInfo, Callable[[], Model]], None] = lambda info, model: None
     on_documents: OnDocuments = lambda n_done, n_docs: None
     on_last_lap: Callable[[], None] = lambda: None  # after its ``on_lap``, before it is kept
     say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
-    # The last argument has what the learner keeps of a batch (``Learner.kept``).
-    on_end: Callable[[Statistics[C, T], Parameters[C, P, T], Kept], None] = lambda *end: None
 
 
 class Judge(Protocol):
@@ -102,17 +91,23 @@ class Judge(Protocol):
 
 
 class Setting(NamedTuple, Generic[S, D, C, P, T]):
-    """What stays the same from lap to lap."""
+    """What stays the same from lap to lap.
+
+    Local steps are made by ``steps`` if given, and must be possible for all batches of ``whole``;
+    everything else is done by the ``executor``.
+    """
 
     source: Source[D]
-    whole: Source[D]  # also has the batches of documents that are kept out of laps
+    # The batches of ``source``, and after them those of documents that are kept out of laps: the
+    # rungs of a topic path take them in, and so do the last laps of an HDP.
+    whole: Source[D]
     options: TrainingOptions
     executor: Executor
     memo: Memo
     rng: np.random.Generator
-    hooks: Hooks[C, P, T]
+    hooks: Hooks
     steps: LocalSteps[C, P, T, D] | None = None  # None: made in this process
-    judge: Judge | None = None  # of a run with rungs
+    judge: Judge | None = None  # who gets the rungs of a run that has any
     guidance: Guidance = ()  # words of lists, for topics to begin with
 
     def learner(
@@ -121,7 +116,7 @@ class Setting(NamedTuple, Generic[S, D, C, P, T]):
         """The learner that the options name, or one with other ``options``."""
         own, likelihood = options or self.options, parameters.likelihood
         make: Callable[[LearnerInputs[D, C, P]], Learner[S, D, C, P, T]]
-        make = imported(f"{LEARNERS[own.learner].where}:make")
+        make = imported(f"{own.learner_kind.where}:make")
         return make(LearnerInputs(self.source, own, likelihood, self.memo, self.executor))
 
 
@@ -148,10 +143,32 @@ class Course(Generic[S, D, C, P, T]):
         return self.setting.source
 
     def check_state(self, kept: TrainingState) -> None:
-        """ValueError, or another built-in error, unless training can continue from a checkpoint."""
-        learner, source = self.setting.learner(kept.parameters), self.source_of(len(kept.laps))
-        check_training_state(kept, learner, source, self.options, self.setting.rng)
+        """ValueError, or another built-in error, unless training can continue from a checkpoint.
+
+        Its numbers are known to be finite, and it has the documents of batches in memory. The ELBO
+        is computed again. If it is the one that was recorded, all that it depends on is finite.
+        """
+        source, n_laps = self.source_of(len(kept.laps)), len(kept.laps)
+        kept.check(source.n_columns, self.setting.rng)
+        bound = self.checked_elbo(kept.learner, kept.parameters, n_laps)
+        check_close(bound / source.n_tokens, kept.laps[-1].elbo_per_token, "the ELBO")
         self.check(kept)
+
+    def checked_elbo(self, state: S, parameters: Parameters[C, P, T], n_laps: int) -> float:
+        """The ELBO in nats of a learner's ``state`` after ``n_laps`` laps.
+
+        ValueError, or another built-in error, unless state and parameters are sound.
+        """
+        source, where = self.source_of(n_laps), self.options.learner_kind.where
+        check_model(parameters, source, self.options, n_laps)
+        kind, *_ = imported(f"{where}:STATES")
+        require(type(state) is kind, "the state of another learner")
+        learner = self.setting.learner(parameters)
+        learner.check(state, parameters.nothing, source)
+        current = parameters.with_components(learner.components(state))
+        bound = elbo(learner.statistics(state), current)
+        require(np.isfinite(bound), "the ELBO is not finite")
+        return bound
 
     def check(self, kept: TrainingState) -> None:
         """ValueError, or another built-in error, unless the course can resume from its record.
@@ -178,6 +195,11 @@ class Course(Generic[S, D, C, P, T]):
             setting.hooks.on_documents, setting.rng, setting.steps,
         )  # fmt: skip
         self.parameters = parameters
+
+    def make_lap(self) -> LapTally:
+        """Visit every batch once; return what happened."""
+        self.state, self.parameters, tally = self.laps.run(self.state, self.parameters)
+        return tally
 
     def before_lap(self, lap: int) -> None:
         """Change the topics before a lap, numbered from 1, or what ``laps`` visit."""
@@ -228,8 +250,7 @@ class Course(Generic[S, D, C, P, T]):
 
     def model(self, lap: int) -> Model:
         """The model after a lap."""
-        kept = partial(self.laps.learner.kept, self.state)
-        seen = self.source_of(lap), self.setting.executor, kept, self.left_out(lap)
+        seen = self.source_of(lap), self.setting.executor, self.kept_of, self.left_out(lap)
         return make_model(self.current, self.options, *seen, self.own_share(lap))
 
     def own_share(self, lap: int) -> float:
@@ -240,6 +261,17 @@ class Course(Generic[S, D, C, P, T]):
     def statistics(self) -> Statistics[C, T]:
         """The statistics of the whole collection."""
         return self.laps.learner.statistics(self.state)
+
+    @property
+    def learned(self) -> Statistics[C, T]:
+        """What the parameters follow from after a lap, and what learning can go on from."""
+        terms = self.laps.learner.terms(self.state)
+        assert terms is not None, "after a lap"
+        return Statistics(self.current.components, terms)
+
+    def kept_of(self, batch_id: int) -> tuple[D, Responsibilities] | None:
+        """What the learner keeps of a batch (``Learner.kept``)."""
+        return self.laps.learner.kept(self.state, batch_id)
 
 
 def course_of(options: TrainingOptions) -> Any:  # a kind of ``Course``; options say of which model
@@ -263,7 +295,7 @@ def make_model(
     an ``own_share`` of documents (``smoothing_of``).
     """
     finish: Callable[[Globals[C, P, T], TrainingOptions], Model]
-    finish = imported(MODELS[options.model].finish)
+    finish = imported(options.model_kind.finish)
     model = finish(current, options)
     if not isinstance(model, TopicPosterior):
         return model

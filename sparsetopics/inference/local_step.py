@@ -29,6 +29,12 @@ class Parameters(NamedTuple, Generic[C, P, T]):
     allocation: Allocation[T]
     likelihood: Likelihood[C, P]
 
+    @property
+    def nothing(self) -> Statistics[C, T]:
+        """Statistics of no data, for this number of topics."""
+        terms = self.allocation.zero_terms()
+        return Statistics(self.likelihood.zeros(terms.by_topic.shape[1]), terms)
+
     def with_components(self, components: C) -> Globals[C, P, T]:
         return Globals(components, *self)
 

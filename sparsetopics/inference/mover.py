@@ -16,10 +16,10 @@ from sparsetopics.inference.course import Course
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.rival import Phase, Rival, RivalPlan
+from sparsetopics.inference.moves.rival import Phase, Rival
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Tools
 from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics
-from sparsetopics.inference.training_state import TrainingState, checked_elbo
+from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.statistics import B, C, P, T, renumbered
 from sparsetopics.options.registry import RIVALS, imported
@@ -77,10 +77,8 @@ class Mover(Course[MemoizedState[B, C, T], B, C, P, T], Generic[B, C, P, T]):
         record.ledger.check(kept.parameters.allocation.n_topics)
         rival = record.rival
         if rival is not None:
-            parameters, learner = rival.parameters, self.setting.learner(kept.parameters)
-            rival.ledger.check(parameters.allocation.n_topics)
-            source, n_laps = self.setting.source, len(kept.laps)
-            checked_elbo(rival.state, parameters, learner, source, self.options, n_laps)
+            rival.ledger.check(rival.parameters.allocation.n_topics)
+            self.checked_elbo(rival.state, rival.parameters, len(kept.laps))
 
     @property
     def is_exhausted(self) -> bool:
@@ -131,13 +129,13 @@ def _challenged(
     preferred = standing.ledger.preferred
     for kind in sorted(RIVALS, key=lambda kind: kind != preferred):
         while _may_challenge(kind, ledger := standing.ledger, names):
-            planned: RivalPlan[B, C, T] | None = imported(RIVALS[kind].where)(standing)
-            if planned is None:
+            rival: Rival[B, C, P, T] | None = imported(RIVALS[kind].where)(standing, kind)
+            if rival is None:
                 standing = standing._replace(ledger=ledger.refused(kind, standing.n_topics))
                 continue
-            if ledger.lap + planned.course.judged_from - 1 > standing.tools.last_lap:
+            if ledger.lap + rival.course.judged_from - 1 > standing.tools.last_lap:
                 return standing, None  # training ends before the scores could be compared
-            return standing, Rival.entered(standing, kind, planned)
+            return standing, rival
     return standing, None
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from sparsetopics.base.batches import Source
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.course import Course, Hooks, Judge, Model, Setting, course_of
-from sparsetopics.inference.guided_start import Guidance
+from sparsetopics.inference.course import Course, Hooks, Model, Setting, course_of
 from sparsetopics.inference.laps import LapTally
 from sparsetopics.inference.learners.learner import S
 from sparsetopics.inference.local_step import D, LocalSteps, Parameters, elbo
@@ -24,7 +23,7 @@ from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import C, P, Statistics, T, in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import refuse
-from sparsetopics.options.registry import MODELS, MOVE_COUNTS, MOVES, imported
+from sparsetopics.options.registry import MOVE_COUNTS, MOVES, imported
 from sparsetopics.options.training import TrainingOptions
 
 Start = TopicPosterior | None  # a model to start from
@@ -41,40 +40,34 @@ def train(
     executor: Executor,
     rng: np.random.Generator,
     *,
-    hooks: Hooks[C, P, T] = Hooks(),  # noqa: B008 - immutable
+    hooks: Hooks = Hooks(),  # noqa: B008 - immutable
     start: Start = None,
     keeper: Keeper | None = None,
     steps: LocalSteps[C, P, T, D] | None = None,
-    whole: Source[D] | None = None,
-    judge: Judge | None = None,
-    guidance: Guidance = (),
 ) -> Model:
     """Learn topics or components; the same bits for the same ``source``, ``options`` and ``rng``.
 
-    ``scratch`` is a folder for memoized summaries that outgrow memory. Local steps are made by
-    ``steps`` if given, everything else by the ``executor``. Training continues from the state that
-    the ``keeper`` has, if any. Otherwise it begins with the model ``start``, or with seed documents
-    or items, and some topics with the words of ``guidance``. Raises OptionError if ``start`` has
-    another number of topics or words.
-
-    A run with rungs needs a ``judge``, who gets them. ``whole`` has the batches of ``source`` and
-    after them those of documents that laps do not visit: the rungs of a topic path take them in,
-    and so do the last laps of an HDP. ``steps`` must be able to fit all of these.
+    ``scratch`` is a folder for memoized summaries that outgrow memory. See ``follow`` and
+    ``course.Setting`` for the other arguments.
     """
     memo = Memo(scratch, versioned=keeper is not None)
-    how = executor, memo, rng, hooks, steps, judge, guidance
-    setting = Setting(source, whole or source, options, *how)
-    return _run(course_of(options)(setting), start, keeper)
+    setting = Setting(source, source, options, executor, memo, rng, hooks, steps)
+    return follow(course_of(options)(setting), start, keeper)
 
 
-def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> Model:
-    """Run laps until the course is over."""
+def follow(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> Model:
+    """Run laps until the course is over; return the model that they end with.
+
+    Training continues from the state that the ``keeper`` has, if any. Otherwise it begins with the
+    model ``start``, or with seed documents or items, and some topics with the words of lists.
+    Raises OptionError if ``start`` has another number of topics or words.
+    """
     setting, options, rng = course.setting, course.options, course.setting.rng
     hooks, memo = setting.hooks, setting.memo
     kept = keeper.resume(setting.whole, memo, course.check_state) if keeper else None
     infos: list[LapInfo] = []
     if kept is None:
-        begin: Begin[D, C, T, P] = imported(MODELS[options.model].begin)
+        begin: Begin[D, C, T, P] = imported(options.model_kind.begin)
         n_topics = course.first_number() if start is None else options.n_topics
         course.begin(*begin(setting.source, replace(options, n_topics=n_topics), rng, start))
     else:
@@ -85,8 +78,7 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
     while not is_over:
         lap = len(infos) + 1
         course.before_lap(lap)
-        laps = course.laps
-        course.state, course.parameters, tally = laps.run(course.state, course.parameters)
+        tally = course.make_lap()
         moves, score = course.after_lap(lap)
         if options.learn_hyperparameters:
             course.parameters = course.parameters.learned(course.statistics, tally.lengths)
@@ -98,10 +90,6 @@ def _run(course: Course[S, D, C, P, T], start: Start, keeper: Keeper | None) -> 
             hooks.on_last_lap()
         if keeper is not None:
             keeper.keep(course.kept(infos), memo)
-    terms = course.laps.learner.terms(course.state)
-    assert terms is not None, "after a lap"
-    kept_of = partial(course.laps.learner.kept, course.state)
-    hooks.on_end(Statistics(course.current.components, terms), course.parameters, kept_of)
     if options.learner_kind.at_modes:
         warn_of_one_component(course.current)
     return course.model(len(infos))

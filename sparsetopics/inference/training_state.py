@@ -1,8 +1,7 @@
-"""The state of training between two laps, and the check that training can continue from it.
+"""The state of training between two laps, and checks of it.
 
-Reading a checkpoint checks only types; the values must also fit the data and the options. Finally
-the ELBO is computed again and must equal the recorded one. It is then finite, and so is everything
-that it is computed from.
+Reading a checkpoint checks only types; the values must also fit the data and the options, which is
+checked here and by the course (``Course.check_state``).
 """
 
 from __future__ import annotations
@@ -14,17 +13,16 @@ import numpy as np
 from scipy import sparse
 
 from sparsetopics.base.batches import Arrays, Batch, FloatArray, IntArray, Source
-from sparsetopics.base.soundness import check_close, check_ids, check_starts, require
-from sparsetopics.inference.learners.learner import Learner, S
-from sparsetopics.inference.local_step import D, Parameters, elbo
-from sparsetopics.inference.moves.rival_plans import MOST_BORN
+from sparsetopics.base.soundness import check_ids, check_starts, require
+from sparsetopics.inference.local_step import D, Parameters
+from sparsetopics.inference.moves.rival import MOST_BORN
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, coordinates_of
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo, StoredArrays
-from sparsetopics.model.statistics import C, P, Statistics, T
-from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MOVE_COUNTS, imported
+from sparsetopics.model.statistics import C, P, T
+from sparsetopics.options.registry import LIKELIHOODS, MOVE_COUNTS, imported
 from sparsetopics.options.training import TrainingOptions
 
 LONGEST = 1e10  # seconds of training
@@ -125,6 +123,16 @@ class TrainingState(NamedTuple):
     laps: tuple[LapInfo, ...]  # all laps so far
     memory: PathMemory  # of the rungs of a topic path; empty without one
 
+    def check(self, n_columns: int, rng: np.random.Generator) -> None:
+        """ValueError, or another built-in error, unless laps, memory and random state are sound.
+
+        ``n_columns`` are those of the data, and ``rng`` is a generator as training uses it.
+        """
+        n_topics = self.parameters.allocation.n_topics
+        _check_laps(self.laps, n_topics)
+        self.memory.check(n_topics, n_columns)
+        _check_rng(self.rng, rng)
+
 
 class Keeper(Protocol):
     """Stores the state of training where a later process finds it."""
@@ -141,58 +149,10 @@ class Keeper(Protocol):
         """Called after every lap."""
 
 
-def check_training_state(
-    state: TrainingState,
-    learner: Learner[S, D, C, P, T],
-    source: Source[D],
-    options: TrainingOptions,
-    rng: np.random.Generator,
-) -> None:
-    """ValueError, or another built-in error, unless training can continue from ``state``.
-
-    Its course checks its own record (``Course.check``). The numbers of ``state`` are known to be
-    finite, and it has the documents of batches in memory. ``rng`` is a generator of the kind that
-    training uses.
-    """
-    laps, parameters = state.laps, state.parameters
-    _check_laps(laps, parameters.allocation.n_topics)
-    state.memory.check(parameters.allocation.n_topics, source.n_columns)
-    bound = checked_elbo(state.learner, parameters, learner, source, options, len(laps))
-    check_close(bound / source.n_tokens, laps[-1].elbo_per_token, "the ELBO")
-    _check_rng(state.rng, rng)
-
-
-def checked_elbo(
-    state: S,
-    parameters: Parameters[C, P, T],
-    learner: Learner[S, D, C, P, T],
-    source: Source[D],
-    options: TrainingOptions,
-    n_laps: int,
-) -> float:
-    """The ELBO in nats of a ``learner``'s state after ``n_laps`` laps.
-
-    ValueError, or another built-in error, unless state and parameters are sound.
-    """
-    _check_parameters(parameters, source, options, n_laps)
-    kind, *_ = imported(f"{LEARNERS[options.learner].where}:STATES")
-    require(type(state) is kind, "the state of another learner")
-    learner.check(state, nothing_under(parameters), source)
-    current = parameters.with_components(learner.components(state))
-    bound = elbo(learner.statistics(state), current)
-    require(np.isfinite(bound), "the ELBO is not finite")
-    return bound
-
-
-def nothing_under(parameters: Parameters[C, P, T]) -> Statistics[C, T]:
-    """Statistics of no data, for the number of topics in ``parameters``."""
-    terms = parameters.allocation.zero_terms()
-    return Statistics(parameters.likelihood.zeros(terms.by_topic.shape[1]), terms)
-
-
-def _check_parameters(
+def check_model(
     parameters: Parameters[C, P, T], source: Source[D], options: TrainingOptions, n_laps: int
 ) -> None:
+    """ValueError, or another built-in error, unless parameters may be those after ``n_laps``."""
     allocation, likelihood = parameters
     of_items = options.model_kind.of_items
     wanted = imported(LIKELIHOODS[options.likelihood_name].where) if of_items else Words
@@ -223,7 +183,7 @@ def _check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:
 
 
 def _check_rng(state: RngState, rng: np.random.Generator) -> None:
-    """ValueError unless numpy accepts the state and draws are not always the same."""
+    """ValueError unless a generator like ``rng`` takes the state and does not repeat one draw."""
     own = type(rng.bit_generator)()
     own.state = dict(state)
     require(own.state == state, "another random generator")

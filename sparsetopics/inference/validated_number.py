@@ -17,24 +17,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, Source
 from sparsetopics.inference.course import Model, make_model
-from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC, WordState, local_options
-from sparsetopics.inference.laps import Laps
+from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC, local_options
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools
 from sparsetopics.inference.moves.trimming import trim_topics
 from sparsetopics.inference.smoothing import FEW_LEFT_OUT
 from sparsetopics.inference.theme_tree import groups_at, theme_tree
 from sparsetopics.inference.topic_path import Path, is_rung
-from sparsetopics.inference.topics import TopicParameters, begin_topics, begin_with
+from sparsetopics.inference.topics import begin_topics, begin_with
 from sparsetopics.inference.training_state import LapInfo, PathMemory
-from sparsetopics.model.statistics import DocumentTerms
-from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.table import DEFAULT_CRITERION, LAST_LAPS
 
 FIRST_LAPS = 2  # of chosen topics, before they are scored
@@ -49,10 +45,6 @@ RIVAL_LAPS = 8  # at most; they end when the criterion leaves the topics as they
 FORMING_LAPS = 3  # of a rival, before the first merges and deletes
 CLEARLY = 2.0  # standard errors; a rival that wins by more may itself be improved upon
 POLISHING = ("merge", "delete")
-
-WordLaps = Laps[WordState, DocumentBatch, WordCounts, PairCounts, DocumentTerms]
-Training = tuple[WordState, TopicParameters]  # between two laps
-WordStanding = Standing[DocumentBatch, WordCounts, PairCounts, DocumentTerms]
 
 
 class ValidatedNumber(Path):
@@ -78,24 +70,26 @@ class ValidatedNumber(Path):
     def settle(self) -> None:
         """Continue with the chosen topics, polished, before their first lap over all documents.
 
-        What the memo holds of the present state and of the rungs is freed.
+        What the memo holds of the present state and of the rungs is freed. The steps until then
+        train other topics in the place of the present ones.
         """
         self.state.discard()
         # Every lap is cold, so that documents find other topics for those that go.
+        usual = self.laps
         cold = self.setting.learner(self.parameters, replace(self.options, cold_every=1))
-        laps = replace(self.laps, learner=cold, on_documents=lambda n_done, n_docs: None)
-        counts = self.memory.counts(self.judge.choose(), laps.source.n_columns)
+        self.laps = replace(usual, learner=cold, on_documents=lambda n_done, n_docs: None)
+        counts = self.memory.counts(self.judge.choose(), usual.source.n_columns)
         if not self.setting.guidance:
             for step in (self.polished, self.challenged, self.without_shared):
-                counts = step(laps, counts)
+                counts = step(counts)
         else:  # these steps could lose what a list asks for; the judge still sees the choice
-            state, parameters = self._fitted(laps, counts)
-            self.judge.accepts(self._model(laps, state, parameters))
-            state.discard()
+            self._fit(counts)
+            self.judge.accepts(self._model())
+            self.state.discard()
         self.judge.settled(counts.shape[1])
         self.memory.discard()
-        self.memory = PathMemory()
-        self.state, self.parameters = self.begun(laps, counts, self.setting.whole)
+        self.memory, self.laps = PathMemory(), usual
+        self._begin_from(counts, self.setting.whole)
 
     def after_report(self, lap: int) -> None:
         """Keep the counts of a rung, which takes no documents in."""
@@ -107,52 +101,45 @@ class ValidatedNumber(Path):
     def is_over(self, infos: list[LapInfo]) -> bool:
         return len(infos) >= self.options.n_laps
 
-    def begun(self, laps: WordLaps, counts: FloatArray, source: Source[DocumentBatch]) -> Training:
-        """Training that starts from the topics with these ``counts``."""
-        own = replace(self.options, n_topics=counts.shape[1], lower_rungs=())
-        first, parameters = begin_with(counts, source, own)
-        return laps.learner.init(first), parameters
-
-    def polished(self, laps: WordLaps, counts: FloatArray) -> FloatArray:
+    def polished(self, counts: FloatArray) -> FloatArray:
         """``counts`` after rounds of merges and deletes, up to the first that the judge refuses.
 
         A round that was refused is not tried again: on the same evidence it would pass by luck. In
         the end, small topics go.
         """
-        state, parameters = self._fitted(laps, counts)
+        self._fit(counts)
         ledger = Ledger.new(counts.shape[1])
         n_rounds = ROUNDS if counts.shape[1] <= FEW_TOPICS else ROUNDS_OF_MANY
         for lap in range(n_rounds + 1):
-            if not self.judge.accepts(self._model(laps, state, parameters)):
+            if not self.judge.accepts(self._model()):
                 break
             if lap:  # before any move, the topics of the path are the better ones to continue with
-                counts = laps.learner.components(state).table.copy()
+                counts = self.current.components.table.copy()
             n_topics = counts.shape[1]
             if lap == n_rounds:
                 break
             fewest = n_topics - max(1, int(LARGEST_SHARE * n_topics))
-            standing = _trimmed(laps, state, parameters, ledger._replace(lap=lap), fewest)
-            if standing.n_topics == n_topics:
+            ledger = self._trim(ledger._replace(lap=lap), fewest)
+            if self.parameters.allocation.n_topics == n_topics:
                 break
-            ledger = standing.ledger
-            state, parameters, _ = laps.run(standing.state, standing.parameters)
-        state.discard()
+            self.make_lap()
+        self.state.discard()
         return _without_small(counts)
 
-    def challenged(self, laps: WordLaps, counts: FloatArray) -> FloatArray:
+    def challenged(self, counts: FloatArray) -> FloatArray:
         """``counts``, or those of the last rival that the judge prefers."""
         wins_by = math.inf
         for _ in range(RIVALS):
             if counts.shape[1] > FEW_TOPICS or wins_by <= CLEARLY:
                 break
-            state, parameters = self._rival(laps, counts.shape[1])
-            wins_by = self.judge.prefers(self._model(laps, state, parameters))
+            self._grow_rival(counts.shape[1])
+            wins_by = self.judge.prefers(self._model())
             if wins_by > 0.0:
-                counts = _without_small(laps.learner.components(state).table)
-            state.discard()
+                counts = _without_small(self.current.components.table)
+            self.state.discard()
         return counts
 
-    def without_shared(self, laps: WordLaps, counts: FloatArray) -> FloatArray:
+    def without_shared(self, counts: FloatArray) -> FloatArray:
         """``counts`` without the largest topic, if the judge prefers that.
 
         Words of all topics may have become a topic of their own, which most documents use. No
@@ -160,55 +147,56 @@ class ValidatedNumber(Path):
         """
         if not 1 < counts.shape[1] <= FEW_TOPICS:
             return counts
-        others = np.delete(counts, counts.sum(axis=0).argmax(), axis=1)
-        state, parameters = self._fitted(laps, others)
-        if self.judge.prefers(self._model(laps, state, parameters)) > 0.0:
-            counts = laps.learner.components(state).table
-        state.discard()
+        self._fit(np.delete(counts, counts.sum(axis=0).argmax(), axis=1))
+        if self.judge.prefers(self._model()) > 0.0:
+            counts = self.current.components.table
+        self.state.discard()
         return counts
 
-    def _model(self, laps: WordLaps, state: WordState, parameters: TopicParameters) -> Model:
+    def _model(self) -> Model:
         """The model that the judge scores, with a smoothing of its own."""
-        present = parameters.with_components(laps.learner.components(state))
-        seen = laps.source, laps.executor, partial(laps.learner.kept, state)
-        return make_model(present, self.options, *seen, FEW_LEFT_OUT)
+        seen = self.laps.source, self.laps.executor, self.kept_of
+        return make_model(self.current, self.options, *seen, FEW_LEFT_OUT)
 
-    def _fitted(self, laps: WordLaps, counts: FloatArray) -> Training:
-        """Training that started from the topics with these ``counts``, after ``FIRST_LAPS``."""
-        state, parameters = self.begun(laps, counts, laps.source)
+    def _begin_from(self, counts: FloatArray, source: Source[DocumentBatch]) -> None:
+        """Begin with the topics that have these ``counts``."""
+        own = replace(self.options, n_topics=counts.shape[1], lower_rungs=())
+        first, self.parameters = begin_with(counts, source, own)
+        self.state = self.laps.learner.init(first)
+
+    def _fit(self, counts: FloatArray) -> None:
+        """Make ``FIRST_LAPS`` that start from the topics with these ``counts``."""
+        self._begin_from(counts, self.laps.source)
         for _ in range(FIRST_LAPS):
-            state, parameters, _ = laps.run(state, parameters)
-        return state, parameters
+            self.make_lap()
 
-    def _rival(self, laps: WordLaps, n_topics: int) -> Training:
-        """Topics that begin as documents, and are then merged and deleted as the criterion says.
+    def _grow_rival(self, n_topics: int) -> None:
+        """Begin with documents, which are then merged and deleted as the criterion says.
 
         There are more than ``n_topics`` at first, since no move adds any. Each round of moves has a
         lap after it.
         """
         times, least = RIVAL_TOPICS
-        first = min(max(times * n_topics, least), laps.source.n_docs // DOCUMENTS_PER_TOPIC)
-        own = replace(self.options, n_topics=first, lower_rungs=())
-        statistics, parameters = begin_topics(laps.source, own, laps.rng, None)
-        state, ledger = laps.learner.init(statistics), Ledger.new(first)
+        source = self.laps.source
+        n_first = min(max(times * n_topics, least), source.n_docs // DOCUMENTS_PER_TOPIC)
+        own = replace(self.options, n_topics=n_first, lower_rungs=())
+        first, self.parameters = begin_topics(source, own, self.laps.rng, None)
+        self.state, ledger = self.laps.learner.init(first), Ledger.new(n_first)
         for lap in range(1, RIVAL_LAPS + 1):
-            state, parameters, _ = laps.run(state, parameters)
+            self.make_lap()
             if FORMING_LAPS < lap < RIVAL_LAPS:
-                before = parameters.allocation.n_topics
-                standing = _trimmed(laps, state, parameters, ledger._replace(lap=lap))
-                state, parameters, ledger = standing.state, standing.parameters, standing.ledger
-                if standing.n_topics == before:
+                before = self.parameters.allocation.n_topics
+                ledger = self._trim(ledger._replace(lap=lap))
+                if self.parameters.allocation.n_topics == before:
                     break
-        return state, parameters
 
-
-def _trimmed(
-    laps: WordLaps, state: WordState, parameters: TopicParameters, ledger: Ledger, fewest: int = 1
-) -> WordStanding:
-    """The topics after merges and deletes that raise the criterion, ``fewest`` of them at least."""
-    tools = Tools(laps, DEFAULT_CRITERION, fewest=fewest)
-    standing = Standing.of(state, parameters, ledger, tools)
-    return trim_topics(standing.refreshed(), POLISHING)[0]
+    def _trim(self, ledger: Ledger, fewest: int = 1) -> Ledger:
+        """Make merges and deletes that raise the criterion; leave ``fewest`` topics at least."""
+        tools = Tools(self.laps, DEFAULT_CRITERION, fewest=fewest)
+        standing = Standing.of(self.state, self.parameters, ledger, tools)
+        standing, _ = trim_topics(standing.refreshed(), POLISHING)
+        self.state, self.parameters = standing.state, standing.parameters
+        return standing.ledger
 
 
 def _without_small(counts: FloatArray) -> FloatArray:

@@ -7,22 +7,13 @@ records a ``TopicChange``, and a batch applies the changes it has missed when it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Generic, NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import (
-    ITEM_PREFIX,
-    Arrays,
-    DocumentBatch,
-    DocumentItems,
-    IntArray,
-    StoredBatch,
-    VectorBatch,
-)
+from sparsetopics.base.batches import Arrays, IntArray, documents_in, pairs_of
 from sparsetopics.base.soundness import check_ids, require
-from sparsetopics.model.responsibilities import Responsibilities, pairs_of
+from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import B
 
 
@@ -78,19 +69,6 @@ class Assignments(NamedTuple, Generic[B]):
             if patch is not None:
                 found = overlaid(found, self.documents.indptr, patch)
         return self._replace(responsibilities=found)
-
-
-def documents_in(arrays: Arrays) -> StoredBatch:
-    """The documents among a file's arrays, unchecked; ValueError or KeyError if there are none.
-
-    This is the inverse of ``to_arrays``: each kind of batch has an array that no other kind has.
-    """
-    if "values" in arrays:
-        return VectorBatch(arrays["values"])
-    prefix = ITEM_PREFIX if f"{ITEM_PREFIX}indptr" in arrays else ""
-    require(f"{prefix}indptr" in arrays, "no documents")
-    documents = DocumentBatch(*(arrays[prefix + field.name] for field in fields(DocumentBatch)))
-    return DocumentItems(documents) if prefix else documents
 
 
 class Patch(NamedTuple):

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from sparsetopics.base.batches import FloatArray, IntArray, Rows
 from sparsetopics.base.errors import OptionError, RunError
@@ -26,7 +27,7 @@ from sparsetopics.model.array_formats import (
 from sparsetopics.model.item_assignment import BLOCK_ITEMS
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import DirichletPosterior
-from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
+from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.model.likelihoods.scorers import Scorer, log_densities_of_columns, steady
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.options.registry import LIKELIHOODS, imported
@@ -126,7 +127,12 @@ class MixturePosterior:
         """
         known = self.mixture.weights
         weights = np.append(known, max(1.0 - known.sum(), 0.0))
-        return mixture_log_densities(self._predictive, weights, values)
+        totals = np.empty(len(values))
+        for low in range(0, len(values), BLOCK_ITEMS):
+            block = slice(low, low + BLOCK_ITEMS)
+            logs = self._predictive(values[block]).astype(np.float64)
+            totals[block] = logsumexp(logs, b=weights, axis=1)
+        return totals
 
     @cached_property
     def scorer(self) -> Scorer[Rows]:

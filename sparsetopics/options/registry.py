@@ -236,12 +236,12 @@ TRIMS: dict[str, MoveKind] = {  # from a ``Standing`` to ``Made``, made in this 
     "merge": MoveKind("sparsetopics.inference.moves.merge:merge_topics", "merges"),
     "delete": MoveKind("sparsetopics.inference.moves.delete:delete_topics", "deletes"),
 }
-RIVALS: dict[str, MoveKind] = {  # from a ``Standing`` to a ``RivalPlan`` or None
-    "birth": MoveKind(  # ``rival_plans.FEWEST_BIRTHS`` times from one topic
-        "sparsetopics.inference.moves.rival_plans:plan_birth", "births", most_refusals=10
+RIVALS: dict[str, MoveKind] = {  # from a ``Standing``, and the name here, to a ``Rival`` or None
+    "birth": MoveKind(  # ``rival.FEWEST_BIRTHS`` times from one topic
+        "sparsetopics.inference.moves.rival:plan_birth", "births", most_refusals=10
     ),
-    "cull": MoveKind(  # as often as ``rival_plans.CULL_SHARES`` has shares to try
-        "sparsetopics.inference.moves.rival_plans:plan_cull",
+    "cull": MoveKind(  # as often as ``rival.CULL_SHARES`` has shares to try
+        "sparsetopics.inference.moves.rival:plan_cull",
         "deletes",
         option="delete",
         most_refusals=3,

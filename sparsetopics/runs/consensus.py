@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
 from threading import Event
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,18 +22,10 @@ from sparsetopics.measures.matched_topics import matched_topics, mean_topics
 from sparsetopics.model.statistics import in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import LapEntry, RunHooks
+from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.found_in_runs import found_in_runs
+from sparsetopics.runs.run import TopicRun
 from sparsetopics.runs.session import Trained, warm_options
-from sparsetopics.runs.topic_path_files import Scores
-
-
-class Member(NamedTuple):
-    """One of the runs."""
-
-    model: TopicPosterior
-    trace: Sequence[LapEntry]
-    scores: Scores | None  # of the numbers of topics, if documents chose one
 
 
 def seeds_of(seed: int | None, n_runs: int) -> list[int]:
@@ -44,8 +35,8 @@ def seeds_of(seed: int | None, n_runs: int) -> list[int]:
 
 
 def each_run(
-    train: Callable[[int, int, RunHooks], Member], n_runs: int, workers: int, hooks: RunHooks
-) -> list[Member]:
+    train: Callable[[int, int, RunHooks], TopicRun], n_runs: int, workers: int, hooks: RunHooks
+) -> list[TopicRun]:
     """Train runs 0 to ``n_runs`` − 1, as many at once as there are workers, and return them.
 
     ``train`` gets the number of a run and of its threads. ``hooks`` are called in this thread, and
@@ -57,7 +48,7 @@ def each_run(
     calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
     call: Callable[[Callable[[], None]], None] = operator.call if n_at_once == 1 else calls.put
 
-    def one(number: int) -> Member:
+    def one(number: int) -> TopicRun:
         def on_lap(entry: Mapping[str, float | None]) -> None:
             def tell() -> None:
                 hooks.on_lap({**entry, "run": number + 1})
@@ -91,7 +82,7 @@ def each_run(
 
 
 def consensus_of(
-    members: Sequence[Member],
+    members: Sequence[TopicRun],
     options: TrainingOptions,
     learn: Callable[[TopicPosterior, TrainingOptions], Trained],
 ) -> Trained:
@@ -111,8 +102,8 @@ def consensus_of(
         model, topics = found.model, (member.model.topic_word_mean for member in members)
         sure = found_in_runs(model.topic_word_mean, topics, in_use(model.sizes))
     found.kept["found_in_runs"] = sure
-    if middle.scores is not None:
-        found.kept["number_of_topics"] = middle.scores
+    if (scores := middle.settings.get("number_of_topics")) is not None:
+        found.kept["number_of_topics"] = scores
     before = middle.trace[-1]["seconds"] or 0.0
     laps = [
         {**lap, "lap": len(middle.trace) + n, "seconds": before + (lap["seconds"] or 0.0)}

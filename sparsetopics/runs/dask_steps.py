@@ -75,7 +75,7 @@ def open_dask_steps(
         fit = partial(fit_batch, options=options, run=run, version=version)
         ids = batch_ids.tolist()
         tasks = list(zip(ids, former, strict=True))
-        for batch_id, found in zip(ids, cluster.map(fit, tasks), strict=True):
+        for batch_id, found in zip(ids, cluster.map(fit, tasks, map(str, ids)), strict=True):
             yield source.read(batch_id), found
         shutil.rmtree(version, ignore_errors=True)
 

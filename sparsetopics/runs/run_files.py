@@ -61,12 +61,6 @@ Plain = str | int | float | bool | None | list[str]
 Nested = dict[str, Plain | dict[str, Plain]]  # options of training, or how vectors were made
 
 
-class Versions(TypedDict):
-    """The release that wrote a run; the file also has the versions of ``LIBRARIES``."""
-
-    sparsetopics: str
-
-
 class CorpusFacts(TypedDict, total=False):
     """What a run says about its training data, as far as it is known."""
 
@@ -140,7 +134,7 @@ class Provenance(KeptEntries):
 class RunSettings(ModelSettings, Provenance):
     """What ``model.json`` holds, except most hyperparameters: the model has those."""
 
-    versions: Versions
+    versions: dict[str, str]  # of Python and ``LIBRARIES``, this one among them
     files: tuple[FileEntry, ...]
     vocabulary_fingerprint: NotRequired[str]  # where data are words
     smoothing: NotRequired[float]  # of topics

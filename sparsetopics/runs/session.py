@@ -16,10 +16,11 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.batching import TrainingData
 from sparsetopics.execution.executors import Executor, open_executor
-from sparsetopics.inference.course import Hooks, Kept, Model
+from sparsetopics.inference.course import Hooks, Model, Setting, course_of
 from sparsetopics.inference.local_step import LocalSteps
-from sparsetopics.inference.training import Start, train
+from sparsetopics.inference.training import Start, follow
 from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import AnyComponents, BatchSums, Terms
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
@@ -47,6 +48,7 @@ class Trained(NamedTuple):
     rungs: Sequence[Rung]
     kept: KeptEntries  # what the run keeps beside the model
     learned: AnyLearned
+    models: dict[int, TopicPosterior]  # of rungs, by number of topics, where they are in memory
 
 
 def warm_options(model: TopicPosterior, options: TrainingOptions, laps: int) -> TrainingOptions:
@@ -108,30 +110,26 @@ def run_session(
         trace.append(info.entry() | ({HELDOUT_SCORE: found} if is_scored else {}))
         hooks.on_lap(trace[-1])
 
-    ends: list[tuple[AnyLearned, Kept]] = []
-    told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
-        on_lap, hooks.on_documents, hooks.on_writing, hooks.say,
-        lambda statistics, prior, kept: ends.append((Learned(statistics, prior), kept)),
-    )  # fmt: skip
+    memo = Memo(scratch, versioned=keeper is not None)
+    told = Hooks(on_lap, hooks.on_documents, hooks.on_writing, hooks.say)
+    guidance = guidance_of(lists if start is None else ())
+    how = executor, memo, rng, told, steps, recorder, guidance
+    course = course_of(options)(Setting(data.source, data.whole, options, *how))
     try:
-        model = train(
-            data.source, options, scratch, executor, rng,
-            hooks=told, start=start, keeper=keeper, steps=steps, whole=data.whole, judge=recorder,
-            guidance=guidance_of(lists if start is None else ()),
-        )  # fmt: skip
+        model = follow(course, start, keeper)
     except MemoryError as error:
         problem = f"{options.n_topics:,} need more memory than there is ({reason_of(error)})"
         raise OptionError("topics", problem, "Use fewer, or more batches.") from error
     lists = with_topics(lists, model)
-    learned, kept_of = ends.pop()
-    learned = learned._replace(n_steps=len(trace) * data.whole.n_batches)
+    n_steps = len(trace) * data.whole.n_batches
+    learned: AnyLearned = Learned(course.learned, course.parameters, n_steps)
     kept, components = seen_in(learned), learned.statistics.components
     has_topics = "seen" in kept and not options.is_topic_path
-    if has_topics and (few := few_documents(data, components.sizes, kept_of)):
+    if has_topics and (few := few_documents(data, components.sizes, course.kept_of)):
         kept["few_documents"] = few
     if has_topics and isinstance(components, WordCounts):
         table, n_batches = components.table, data.whole.n_batches
-        if alike := likeness_of_halves(table, n_batches, kept_of):
+        if alike := likeness_of_halves(table, n_batches, course.kept_of):
             kept["likeness_of_halves"] = alike
         warn_of_lost(lists, hooks.warn)
     if options.guide:
@@ -144,4 +142,4 @@ def run_session(
             read = map(data.whole.read, range(data.whole.n_batches))
             documents = (batch for batch in read if isinstance(batch, DocumentBatch))
             kept["number_of_topics"] = themed_scores(scores, model, kept["themes"], documents)
-    return Trained(model, trace, rungs, kept, learned)
+    return Trained(model, trace, rungs, kept, learned, {})

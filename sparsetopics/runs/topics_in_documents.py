@@ -7,9 +7,9 @@ remembered. What differs less than a topic does between two halves may be chance
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -21,10 +21,10 @@ from sparsetopics.base.errors import SparsetopicsError, warn_user
 from sparsetopics.corpora.batching import Batches, TrainingData
 from sparsetopics.corpora.grouping import LABEL
 from sparsetopics.corpora.store.shards import rows_by_group
-from sparsetopics.inference.course import Kept
 from sparsetopics.inference.moves.standing import TopicUse
 from sparsetopics.inference.topics import falling
 from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.word_counts import cut_rows
 
 MOST = 50  # documents of a topic that are remembered
@@ -33,6 +33,7 @@ LEAST_WITH_VALUE = 2  # documents; the title of a long one says nothing about ot
 TINY = 1e-300  # tokens of a topic that one half of the documents does not have
 
 Columns = dict[str, list[str | None]]  # by name of the field
+Kept = Callable[[int], tuple[Any, Responsibilities] | None]  # Any: the batches of a run
 Largest = tuple[IntArray, IntArray, FloatArray]  # topics, rows of documents, N_dk: by falling N_dk
 
 

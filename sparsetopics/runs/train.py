@@ -26,7 +26,7 @@ from sparsetopics.options.table import FEWEST_VALIDATED, StartName
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, RunHooks
 from sparsetopics.runs.checkpoints import RunKeeper
-from sparsetopics.runs.consensus import Member, consensus_of, each_run, seeds_of
+from sparsetopics.runs.consensus import consensus_of, each_run, seeds_of
 from sparsetopics.runs.data import corpus_of, data_of, facts_of, heldout_of, lap_score
 from sparsetopics.runs.found_in_runs import Found, counted, found_by_all
 from sparsetopics.runs.guidance import lists_for, tell_of, with_topics
@@ -200,12 +200,12 @@ def finish_training(
     return result._replace(as_good_from=low, as_good_to=high)
 
 
-def _members(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) -> list[Member]:
+def _members(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) -> list[TopicRun]:
     """The runs of a plan with several; those that are finished or begun are not begun again."""
     n_runs, seeds = plan.options.n_runs, seeds_of(plan.seed, plan.options.n_runs)
     options = replace(plan.options, n_runs=1)
 
-    def train(number: int, n_threads: int, hooks: RunHooks) -> Member:
+    def train(number: int, n_threads: int, hooks: RunHooks) -> TopicRun:
         own = folder.member(number + 1)
         facts = task.provenance.copy()
         facts["seed"], facts["themes"] = seeds[number], NO_THEMES
@@ -222,7 +222,7 @@ def _members(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks)
         known = run.settings.get("seed"), run.settings["corpus"].get("fingerprint")
         if known != (seeds[number], facts["corpus"].get("fingerprint")):
             raise RunError(str(own.run), "the run is of another training", ONLY_THIS)
-        return Member(run.model, run.trace, run.settings.get("number_of_topics"))
+        return run
 
     # The workers of a cluster share the batches of one run after the other.
     is_on_cluster = plan.executor == "dask"

@@ -23,15 +23,10 @@ from sparsetopics.base.batches import DocumentItemSource, Source, VectorBatch
 from sparsetopics.corpora.batching import Batches
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import training
-from sparsetopics.inference.course import Hooks, Setting
+from sparsetopics.inference.course import Hooks, Setting, course_of
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
-from sparsetopics.inference.training_state import (
-    LapInfo,
-    TrainingState,
-    checked_elbo,
-    nothing_under,
-)
+from sparsetopics.inference.training_state import LapInfo, TrainingState
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.standard_source import StandardSource
 from sparsetopics.options.training import (
@@ -214,7 +209,7 @@ class Training:
                 kept = read_checkpoint(path, memo, TIE, Kept)
                 progress = self._with_sums(kept.progress, memo)
                 scores = (None,) * len(progress.laps)
-                write_checkpoint(path, Kept(progress, scores), TIE)
+                write_checkpoint(path, Kept(progress, scores, kept.rungs), TIE)
         except Exception:  # there is nothing to add up, or it cannot be written
             return
 
@@ -226,7 +221,7 @@ class Training:
         setting = Setting(self.source, self.source, self.options, executor, memo, rng, Hooks())
         learner = setting.learner(prior)
         state = self._added_up(given.learner, prior, learner)
-        bound = checked_elbo(state, prior, learner, self.source, self.options, n_laps)
+        bound = course_of(self.options)(setting).checked_elbo(state, prior, n_laps)
         last = given.laps[-1]._replace(elbo_per_token=bound / self.source.n_tokens)
         given = given._replace(learner=state, laps=(*given.laps[:-1], last))
         rival = getattr(given.mover, "rival", None)
@@ -238,7 +233,7 @@ class Training:
     def _added_up(self, state: Any, prior: Parameters, learner: Any) -> Any:
         if not isinstance(state, MemoizedState):
             return state
-        learner.check_parts(state, nothing_under(prior), self.source)
+        learner.check_parts(state, prior.nothing, self.source)
         return state._replace(total=learner.added_up(state, state.total.zeros_like()))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsetopics.inference.moves.rival_plans import plan_cull
+from sparsetopics.inference.moves.rival import plan_cull
 from worlds.moved_collections import WORLDS, grown, table_of
 
 
@@ -17,14 +17,16 @@ def test_half_then_a_quarter_of_the_topics_go_the_smallest(tmp_path, n_topics, n
     for _ in range(n_refusals):
         ledger = ledger.refused("cull", n_topics)
 
-    candidate = plan_cull(standing._replace(ledger=ledger))
+    candidate = plan_cull(standing._replace(ledger=ledger), "cull")
 
     kept = np.sort(np.argsort(-standing.sizes, kind="stable")[:n_left])
-    np.testing.assert_array_equal(candidate.components.table, table_of(standing)[:, kept])
-    weights = standing.allocation.weights
+    table = table_of(standing)[:, kept]  # which stands for all tokens
+    expected = table * (standing.sizes.sum() / table.sum())
+    np.testing.assert_allclose(candidate.state.start.table, expected, rtol=1e-12)
+    weights, allocation = standing.allocation.weights, candidate.parameters.allocation
     expected = weights[kept] * weights.sum() / weights[kept].sum()
-    np.testing.assert_allclose(candidate.allocation.weights, expected, rtol=1e-6)
-    assert candidate.allocation.tail == pytest.approx(standing.allocation.tail, rel=1e-5)
+    np.testing.assert_allclose(allocation.weights, expected, rtol=1e-6)
+    assert allocation.tail == pytest.approx(standing.allocation.tail, rel=1e-5)
     assert [n for n in range(1, 15) if candidate.course.allows(n)] == list(range(1, n_topics))
 
 
@@ -35,4 +37,4 @@ def test_where_no_topic_would_go_there_is_no_plan(tmp_path, n_topics, n_refusals
     for _ in range(n_refusals):
         ledger = ledger.refused("cull", n_topics)
 
-    assert plan_cull(standing._replace(ledger=ledger)) is None
+    assert plan_cull(standing._replace(ledger=ledger), "cull") is None

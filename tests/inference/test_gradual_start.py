@@ -18,7 +18,6 @@ from sparsetopics.inference.gradual_start import merged_topics, wanted_number
 from sparsetopics.inference.laps import fit_here
 from sparsetopics.inference.merging import FEWEST_TOKENS, SMALL_SHARE, large_counts
 from sparsetopics.inference.training import train
-from sparsetopics.inference.training_state import nothing_under
 from sparsetopics.options.table import OPTION
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from worlds.bars import ten_bars
@@ -200,13 +199,13 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
         assert set(new_topics) == set(range(n_topics))
         assert after.total.components.sizes.sum() == tokens
         learner = learners[-1]
-        again = learner.added_up(after, nothing_under(parameters))
+        again = learner.added_up(after, parameters.nothing)
         np.testing.assert_array_equal(again.components.table, after.total.components.table)
         for batch_id in after.per_batch:
             before, now = state.doc_topics(batch_id), after.doc_topics(batch_id)
             if before is not None:
-                now.check(n_topics)
-                assert now.counts.sum() == pytest.approx(before.counts.sum(), rel=1e-5)
+                now.check_topics(n_topics)
+                assert now.shares.sum() == pytest.approx(before.shares.sum(), rel=1e-5)
         checked.append(n_topics)
         return after, parameters
 

@@ -3,8 +3,7 @@
 import pytest
 
 from sparsetopics.inference.mover import Mover
-from sparsetopics.inference.moves.rival import Rival
-from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
+from sparsetopics.inference.moves.rival import plan_birth, plan_cull
 from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.options import registry
 from sparsetopics.options.registry import imported
@@ -25,7 +24,7 @@ def test_a_rival_comes_back_as_it_was(tmp_path, kind):
     setting = setting_of(source, tmp_path, 8, MoveOptions())
     before, after = Mover(setting), Mover(setting)
     before.prepare(standing.parameters)
-    rival = Rival.entered(standing, kind, RIVALS[kind](standing))._replace(n_laps=2)
+    rival = RIVALS[kind](standing, kind)._replace(n_laps=2)
     before.rival = rival
     before.ledger = before.ledger.refused("merge", 8)
 

@@ -13,7 +13,7 @@ from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.mover import is_exhausted, make_moves
 from sparsetopics.inference.moves import trimming
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.rival import Phase, Rival, RivalPlan, RivalRules
+from sparsetopics.inference.moves.rival import Phase, Rival, RivalRules
 from sparsetopics.inference.moves.standing import MoveTally, Standing
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.options.registry import RIVALS, TRIMS
@@ -147,11 +147,12 @@ def scene(tmp_path, monkeypatch):
         return move
 
     def planned(name):
-        def plan(standing):
+        def plan(standing, move):
             made.append(f"plan {name}")
-            allocation = standing.allocation
             course = RivalRules(1, None, trimmed_from=4, judged_from=4)
-            return RivalPlan(standing.evidence.components, allocation, course)
+            return Rival.of(
+                standing, move, standing.evidence.components, standing.allocation, course
+            )
 
         return plan
 
@@ -192,7 +193,7 @@ class Scene:
         return list(self.made)
 
     def refuse_plan(self, name):
-        self.plans[RIVALS[name].where] = lambda standing: self.made.append(f"no {name}")
+        self.plans[RIVALS[name].where] = lambda *given: self.made.append(f"no {name}")
 
     def shrink_once(self, name, n_gone):
         """The next ``name`` loses topics."""

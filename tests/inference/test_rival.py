@@ -7,8 +7,7 @@ import pytest
 
 from sparsetopics.inference.moves import rival as rivals
 from sparsetopics.inference.moves import trimming
-from sparsetopics.inference.moves.rival import REACH, Rival, RivalRules
-from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
+from sparsetopics.inference.moves.rival import REACH, RivalRules, plan_birth, plan_cull
 from sparsetopics.inference.moves.standing import MoveTally, Standing
 from sparsetopics.model.memo import Memo
 from sparsetopics.options.table import DEFAULT_MOVES
@@ -26,7 +25,7 @@ def challenged(folder, kind, local=None, n_topics=None, world="bars", **others):
     """A collection, and a rival before its first lap."""
     plan, few_or_many = PLANS[kind]
     standing = grown(folder, WORLDS[world](), n_topics or few_or_many, local, **others)
-    return standing, Rival.entered(standing, kind, plan(standing))
+    return standing, plan(standing, kind)
 
 
 def is_adopted(verdict):
@@ -89,7 +88,7 @@ def test_a_worse_rival_leaves_no_trace(tmp_path, kind, update, criterion):
         tmp_path, kind, LocalOptions(update), n_topics, "simulated", laps=9, criterion=criterion
     )
     standing = trimming.trim_topics(standing, DEFAULT_MOVES)[0]  # no more than are of use
-    rival = Rival.entered(standing, kind, PLANS[kind][0](standing))
+    rival = PLANS[kind][0](standing, kind)
     before = bytes_of(standing)
     for _ in range(20):
         verdict = rival.advanced(standing)
@@ -115,9 +114,8 @@ def scripted(monkeypatch, folder, own, others, maturing_laps=1, wanted=True):
     standing = grown(folder, WORLDS["simulated"](), 5)
     most = None if wanted else 1
     course = RivalRules(1, most, trimmed_from=maturing_laps + 1, judged_from=maturing_laps + 1)
-    candidate = plan_cull(standing)._replace(course=course)
-    rival = Rival.entered(standing, "cull", candidate)
-    rival = rival._replace(score=own[0], opponent=others[0])
+    rival = plan_cull(standing, "cull")
+    rival = rival._replace(course=course, score=own[0], opponent=others[0])
     scores = {}
     monkeypatch.setattr(Standing, "score", property(lambda self: scores[self.n_topics]))
     monkeypatch.setattr(trimming, "TRIMS", {})
@@ -191,7 +189,7 @@ def test_topics_form_before_they_are_judged(tmp_path, monkeypatch, maturing_laps
 def test_topics_form_before_they_are_trimmed(tmp_path, monkeypatch):
     standing = grown(tmp_path, WORLDS["simulated"](), 5)
     course = RivalRules(1, None, trimmed_from=3, judged_from=9)
-    rival = Rival.entered(standing, "cull", plan_cull(standing)._replace(course=course))
+    rival = plan_cull(standing, "cull")._replace(course=course)
     made = []
     monkeypatch.setattr(rivals, "trim_topics", lambda grown, _: made.append("trim") or (grown, {}))
     for lap in range(1, 6):
@@ -211,10 +209,10 @@ def test_merges_and_deletes_leave_the_fewest(tmp_path, fewest):
     """Of one true topic, all ten children but one are superfluous."""
     source = as_source(simulate(np.random.default_rng(0), n_topics=1), 30, 4)
     standing = grown(tmp_path, source, 1)
-    plan = plan_birth(standing)
-    course = plan.course._replace(fewest=fewest, trimmed_from=1)
+    rival = plan_birth(standing, "birth")
+    course = rival.course._replace(fewest=fewest, trimmed_from=1)
 
-    trimmed = Rival.entered(standing, "birth", plan._replace(course=course))._grown(standing)
+    trimmed = rival._replace(course=course)._grown(standing)
 
     assert trimmed.n_topics == fewest
     assert trimmed.tools == standing.tools

@@ -166,8 +166,8 @@ def test_responsibilities_that_kernels_cannot_read_are_refused(edit):
 
 @pytest.mark.parametrize("edit", [{"topics": (2, 2, 1)}, {"topics": (0, 9, 1)}])
 def test_topics_of_documents_are_there_once(edit):
-    rows(DocumentTopics).check(3)
-    rows(DocumentTopics, topics=(0, 2, 2)).check(3)  # in two documents
+    rows(DocumentTopics).check_topics(3)
+    rows(DocumentTopics, topics=(0, 2, 2)).check_topics(3)  # in two documents
 
     with pytest.raises(ValueError, match="topics of documents"):
-        rows(DocumentTopics, **edit).check(3)
+        rows(DocumentTopics, **edit).check_topics(3)

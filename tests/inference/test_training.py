@@ -12,11 +12,19 @@ from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference import document_step, training
-from sparsetopics.inference.course import QUIET_GAIN, QUIET_LAPS, Hooks, has_settled
+from sparsetopics.inference.course import (
+    QUIET_GAIN,
+    QUIET_LAPS,
+    Hooks,
+    Setting,
+    course_of,
+    has_settled,
+)
 from sparsetopics.inference.document_step import fit_documents
-from sparsetopics.inference.training import train
+from sparsetopics.inference.training import follow, train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model import word_counts
+from sparsetopics.model.memo import Memo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, TopicPrior, TrainingOptions
 from worlds.dense_responsibilities import lda_globals
@@ -230,7 +238,7 @@ def test_the_trace_tells_how_it_went(fit, source):
     assert trace[-1].doc_concentration == pytest.approx(model.doc_concentration.sum())
 
 
-def course_of(bounds, n_topics):
+def infos_of(bounds, n_topics):
     """A trace that says no more than the rule of stopping reads."""
     rest = dict.fromkeys(LapInfo._fields, 0)
     return [
@@ -262,7 +270,7 @@ def test_training_has_settled_after_some_quiet_laps(changes, n_topics, settled):
     bounds = -7.0 + np.cumsum([0.0, *changes])
     sizes = n_topics if isinstance(n_topics, list) else [n_topics] * len(bounds)
 
-    assert has_settled(course_of(bounds, sizes), QUIET_GAIN) == settled
+    assert has_settled(infos_of(bounds, sizes), QUIET_GAIN) == settled
 
 
 def test_documents_are_reported_as_they_are_done(tmp_path, source):
@@ -326,15 +334,14 @@ def test_scratch_files_do_not_change_the_result(monkeypatch, fit, source, tmp_pa
 
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
 def test_the_end_tells_what_learning_can_go_on_from(tmp_path, source, learner):
-    told = []
-    hooks = Hooks(on_end=lambda *standing: told.append(standing))
-
     with open_executor(1) as executor:
         options, rng = TrainingOptions(4, 3, learner), np.random.default_rng(0)
-        model = train(source, options, tmp_path, executor, rng, hooks=hooks)
+        setting = Setting(source, source, options, executor, Memo(tmp_path), rng, Hooks())
+        course = course_of(options)(setting)
+        model = follow(course, None, None)
 
-    [(statistics, prior, kept)] = told
-    assert (kept(0) is None) == (learner != "memoized")
+    statistics, prior = course.learned, course.parameters
+    assert (course.kept_of(0) is None) == (learner != "memoized")
     posterior = np.sort(statistics.components.table.sum(axis=0))[::-1] + N_WORDS * 0.1
     np.testing.assert_allclose(model.topic_word_posterior.sum(axis=1), posterior)
     np.testing.assert_array_equal(prior.allocation.doc_concentration, np.full(4, 0.5 / 4))

@@ -111,7 +111,7 @@ def test_what_is_kept_of_documents_goes_when_a_cold_lap_follows(budget, tmp_path
     source = bars()
     batch, start = source.read(0), np.ones((source.n_columns, 4))
     memo = Memo(tmp_path, budget)
-    learner = MemoizedLearner(memo, Executor(), False, False, False, cold_every=2)
+    learner = MemoizedLearner(memo, Executor(), False, False, cold_every=2)
     current = lda_globals(start, np.full(4, 0.1), 0.1)
     state = learner.init(start_of(start))
     for lap in range(4):

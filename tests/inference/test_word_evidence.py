@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from sparsetopics.base.batches import pairs_of
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.moves.word_evidence import SAMPLING, CountVariances, WordEvidence
 from sparsetopics.model.assignments import Assignments, Patch, overlaid
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.responsibilities import pairs_of
 from sparsetopics.model.word_counts import WordCounts
 from worlds.sparse_worlds import make_world
 

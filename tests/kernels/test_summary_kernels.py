@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsetopics.base import batches
+from sparsetopics.base.batches import pairs_of
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.item_step import _without_zeros
 from sparsetopics.kernels.summaries import add_topic_terms, doc_topic_counts
 from sparsetopics.kernels.types import SparseShares
 from sparsetopics.kernels.words import exchange_pairs
 from sparsetopics.model.allocations.documents import sum_terms
-from sparsetopics.model.responsibilities import Responsibilities, pairs_of
+from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.word_counts import number_rows
 from worlds.dense_responsibilities import dense_of
 from worlds.sparse_worlds import worlds

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparsetopics.base.batches import pairs_of
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
-from sparsetopics.model.responsibilities import pairs_of
 from sparsetopics.model.statistics import DocumentTerms, Summary
 from sparsetopics.model.word_counts import PairCounts
 from worlds.dense_responsibilities import dense_of, memoized

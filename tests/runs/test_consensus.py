@@ -14,7 +14,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.gradual_start import GradualStart
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs import consensus, training_folder
+from sparsetopics.runs import training_folder
 from sparsetopics.runs.callbacks import RunHooks
 from sparsetopics.runs.consensus import each_run, seeds_of
 from sparsetopics.runs.plan import RunPlan, plan_run
@@ -243,17 +243,15 @@ def test_runs_share_the_workers(n_runs, workers, threads):
 
 def test_the_number_of_topics_is_the_middle_one(plan_of, monkeypatch):
     sizes = iter([5, 2, 3])
-    made = consensus.Member
 
-    def smaller(model, trace, scores):
-        n_topics = next(sizes)
-        rows = np.vstack([model.topic_word_posterior] * 2)[:n_topics]
-        model = replace(
-            model, topic_word_posterior=rows, doc_concentration=np.full(n_topics, 0.5 / n_topics)
-        )
-        return made(model, trace, scores)
+    def smaller(path, kind):
+        run, n_topics = load_run(path, kind), next(sizes)
+        rows = np.vstack([run.model.topic_word_posterior] * 2)[:n_topics]
+        alpha = np.full(n_topics, 0.5 / n_topics)
+        model = replace(run.model, topic_word_posterior=rows, doc_concentration=alpha)
+        return replace(run, model=model)
 
-    monkeypatch.setattr("sparsetopics.runs.train.Member", smaller)
+    monkeypatch.setattr("sparsetopics.runs.train.load_run", smaller)
     result = train_run(plan_of())
 
     assert result.n_topics == 3

@@ -286,7 +286,7 @@ def test_the_environment_names_a_scheduler(cluster, monkeypatch):
     monkeypatch.setenv(SCHEDULER_VARIABLE, cluster.scheduler_address)
 
     with open_cluster(Workplace("dask")) as workers:
-        (pid,) = workers.map(lambda _: os.getpid(), [0])  # workers cannot import this module
+        (pid,) = workers.map(lambda _: os.getpid(), [0], ["0"])  # workers cannot import this module
 
     assert pid in {nanny.pid for nanny in cluster.workers.values()}
 
@@ -383,7 +383,7 @@ def test_what_is_refused_is_tried_again_only_where_a_disk_refused(
         open_cluster(place) as workers,
         pytest.raises(OptionError, match="laps: must be 1, but is 0"),
     ):
-        list(workers.map(refused, [0]))
+        list(workers.map(refused, [0], ["0"]))
 
     assert len((tmp_path / "tries").read_text()) == n_tries
 

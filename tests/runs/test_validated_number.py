@@ -180,9 +180,9 @@ def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
     judge, ends = Recorder(n_accepted), []
     settle = ValidatedNumber.polished
 
-    def polishing(course, laps, counts):
+    def polishing(course, counts):
         course.setting = course.setting._replace(judge=judge)
-        found = settle(course, laps, counts)
+        found = settle(course, counts)
         ends.append((counts.shape[1], found.shape[1]))
         raise Stop
 
@@ -300,7 +300,15 @@ class StandIn:
         self.is_discarded = True
 
 
-LAPS = SimpleNamespace(learner=SimpleNamespace(components=lambda state: state))
+class StandInCourse(SimpleNamespace):
+    """A course without laps."""
+
+    @property
+    def current(self):
+        return SimpleNamespace(components=self.state)
+
+    def _model(self):
+        return None
 
 
 @pytest.mark.parametrize(
@@ -317,14 +325,14 @@ LAPS = SimpleNamespace(learner=SimpleNamespace(components=lambda state: state))
 def test_rivals_go_on_while_they_win_clearly(begins, wins_by, expected):
     made, left = [], list(wins_by)
 
-    def rival(laps, n_topics):
+    def rival(n_topics):
         made.append(n_topics)
-        return StandIn(np.ones((10, n_topics + 1))), None
+        course.state = StandIn(np.ones((10, n_topics + 1)))
 
     judge = SimpleNamespace(prefers=lambda model: left.pop(0))
-    course = SimpleNamespace(judge=judge, _rival=rival, _model=lambda *_: None)
+    course = StandInCourse(judge=judge, _grow_rival=rival)
 
-    found = ValidatedNumber.challenged(course, LAPS, np.ones((10, begins)))
+    found = ValidatedNumber.challenged(course, np.ones((10, begins)))
 
     assert found.shape[1] == expected
     assert (len(made), left) == (len(wins_by), [])
@@ -337,15 +345,15 @@ def test_rivals_go_on_while_they_win_clearly(begins, wins_by, expected):
 def test_the_largest_topic_goes_if_that_predicts_better(n_topics, wins_by, expected):
     tried = []
 
-    def fitted(laps, counts):
-        tried.append(StandIn(counts + 0.5))
-        return tried[-1], None
+    def fit(counts):
+        course.state = StandIn(counts + 0.5)
+        tried.append(course.state)
 
     judge = SimpleNamespace(prefers=lambda model: wins_by)
-    course = SimpleNamespace(judge=judge, _fitted=fitted, _model=lambda *_: None)
+    course = StandInCourse(judge=judge, _fit=fit)
     counts = np.arange(2.0 * n_topics).reshape(2, n_topics)
 
-    found = ValidatedNumber.without_shared(course, LAPS, counts)
+    found = ValidatedNumber.without_shared(course, counts)
 
     assert len(tried) == (wins_by is not None)
     for state in tried:
@@ -400,7 +408,7 @@ def test_workers_do_not_change_a_byte(made, whole):
 N_PATH = 39  # laps of the path
 
 
-STEPS = ("polished", "challenged", "without_shared", "begun")
+STEPS = ("polished", "challenged", "without_shared", "_begin_from")
 STOPS = [2, PATH_LAPS, 15, N_PATH - 1, N_PATH, N_PATH + 1, N_PATH + 7, *STEPS]
 
 

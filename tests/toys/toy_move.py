@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.inference.moves.rival import RivalPlan, RivalRules
+from sparsetopics.inference.moves.rival import Rival, RivalRules
 from sparsetopics.inference.moves.standing import MoveTally, Standing
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.statistics import renumbered
 
 
-def plan_drop(standing: Standing) -> RivalPlan | None:
+def plan_drop(standing: Standing, move: str) -> Rival | None:
     """A rival: the collection without its smallest topic."""
     n_topics = standing.n_topics
     if n_topics == 1:
@@ -18,7 +18,7 @@ def plan_drop(standing: Standing) -> RivalPlan | None:
     kept = np.delete(np.arange(n_topics), np.argmin(standing.sizes))
     course = RivalRules(1, n_topics - 1, trimmed_from=1, judged_from=1)
     components = standing.evidence.take(kept).components
-    return RivalPlan(components, standing.allocation.restricted(kept), course)
+    return Rival.of(standing, move, components, standing.allocation.restricted(kept), course)
 
 
 def swap_neighbours(standing: Standing) -> tuple[Standing, MoveTally]:

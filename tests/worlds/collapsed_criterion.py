@@ -3,11 +3,12 @@
 import numpy as np
 
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.course import Hooks
+from sparsetopics.inference.course import Hooks, Setting, course_of
 from sparsetopics.inference.moves.word_evidence import CountVariances, WordEvidence
-from sparsetopics.inference.training import train
+from sparsetopics.inference.training import follow
 from sparsetopics.model.allocations import documents
 from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import added
 from sparsetopics.options.training import MoveOptions, TrainingOptions
 
@@ -16,15 +17,13 @@ ALL = ("merge", "delete", "birth")
 
 def trained_with_criterion(source, folder, options, seed):
     """The model, and the criterion in nats per token."""
-    found = []
-
-    def at_end(statistics, parameters, kept):
-        visits = [kept(batch_id) for batch_id in range(source.n_batches)]
-        found.append(_criterion(statistics.components, parameters, visits) / source.n_tokens)
-
     rng = np.random.default_rng(seed)
-    model = train(source, options, folder, Executor(), rng, hooks=Hooks(on_end=at_end))
-    return model, found[0]
+    setting = Setting(source, source, options, Executor(), Memo(folder), rng, Hooks())
+    course = course_of(options)(setting)
+    model = follow(course, None, None)
+    visits = [course.kept_of(batch_id) for batch_id in range(source.n_batches)]
+    found = _criterion(course.learned.components, course.parameters, visits)
+    return model, found / source.n_tokens
 
 
 def without_moves(model, n_topics):

@@ -50,6 +50,6 @@ def visit_of(batch_id, documents, current, options):
     return Visit(batch_id, found.summary, documents, found.responsibilities)
 
 
-def memoized(folder, keep_better, *, budget=None, whole_first_lap=False, keep_assignments=False):
+def memoized(folder, keep_better, *, budget=None, keep_assignments=False):
     memo = Memo(folder) if budget is None else Memo(folder, budget)
-    return MemoizedLearner(memo, Executor(), keep_better, whole_first_lap, keep_assignments)
+    return MemoizedLearner(memo, Executor(), keep_better, keep_assignments)

@@ -31,11 +31,12 @@ WORLDS = {
 def trained(folder, source, n_topics, local, seed, laps=2, *, budget=None):
     """A learner and its state after some memoized laps; the weights follow."""
     rng = np.random.default_rng(seed)
-    learner = memoized(folder, False, budget=budget, whole_first_lap=True, keep_assignments=True)
+    learner = memoized(folder, False, budget=budget, keep_assignments=True)
     state = learner.init(start_of(rng.gamma(0.3, 10.0, (source.n_columns, n_topics))))
     allocation = HDPAllocation.first(n_topics, source.n_docs, TopicPrior())
-    for _ in range(laps):
-        for batch_ids in learner.rounds(state, source.n_batches, rng):
+    for lap in range(laps):
+        every = [np.arange(source.n_batches)]  # whose documents decide together what topics become
+        for batch_ids in learner.rounds(state, source.n_batches, rng) if lap else every:
             counts = learner.components(state).table
             current = globals_of(counts, allocation, ETA)
             visits = [visit_of(n, source.read(n), current, local) for n in batch_ids.tolist()]

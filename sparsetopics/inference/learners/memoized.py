@@ -13,25 +13,15 @@ from typing import Generic, NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.base.batches import Arrays, Batch, IntArray, Source
+from sparsetopics.base.batches import Arrays, Batch, IntArray, Source, documents_in
 from sparsetopics.base.soundness import check_close, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, Visit
 from sparsetopics.inference.local_step import Globals, batch_bound
-from sparsetopics.model.assignments import Assignments, TopicChange, documents_in
+from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.memo import Memo, StoredArrays
 from sparsetopics.model.responsibilities import DocumentTopics
-from sparsetopics.model.statistics import (
-    B,
-    C,
-    P,
-    Statistics,
-    Summary,
-    T,
-    added,
-    check_terms,
-    scaled,
-)
+from sparsetopics.model.statistics import B, C, P, Statistics, Summary, T, added, check_terms
 
 
 class KeptBatch(NamedTuple, Generic[B, T]):
@@ -96,14 +86,14 @@ class MemoizedState(NamedTuple, Generic[B, C, T]):
         stored = self.per_batch[batch_id].doc_topics
         if stored is None:
             return None
-        found = DocumentTopics(**stored.load(partial(self.check_topics, batch_id)))
+        found = DocumentTopics.from_arrays(stored.load(partial(self.check_topics, batch_id)))
         for change in self.pending(batch_id):
             found = found.renumbered(change.new_topics)
         return found
 
     def check_topics(self, batch_id: int, arrays: Arrays) -> None:
         """ValueError unless a file's arrays are sound for ``doc_topics``."""
-        DocumentTopics(**arrays).check(self.n_topics_then(batch_id))
+        DocumentTopics.from_arrays(arrays).check_topics(self.n_topics_then(batch_id))
 
     def assignments(self, batch_id: int) -> Assignments[B]:
         """The assignments of a batch, with the moves that were made since its visit."""
@@ -132,15 +122,13 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
 
     A document that starts cold may find a worse local optimum than before. With ``keep_better``,
     the better of the batch's new and old summaries stays. The whole-data ELBO then rises from step
-    to step, although nothing is stored per document.
+    to step, although nothing is stored per document. The first lap is then one round: all batches
+    are fitted under the start's parameters, and one update follows. Otherwise the few documents of
+    the first batches would decide what topics become; mean-field does not recover from that.
 
     Documents start cold in the first lap and in every ``cold_every``-th after it. In the other laps
     they begin with the topics of their last visit, and with no others. This takes a fraction of the
     time, and topics hardly change from one lap to the next.
-
-    With ``whole_first_lap`` the first lap is one round: all batches are fitted under the start's
-    parameters, then one update follows. Otherwise the few documents of the first batches would
-    decide what topics become; mean-field does not recover from that.
 
     With ``keep_assignments`` batches keep their responsibilities instead of the sums that follow
     from them.
@@ -149,7 +137,6 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
     memo: Memo
     executor: Executor
     keep_better: bool
-    whole_first_lap: bool
     keep_assignments: bool
     batches_per_round: int = 1
     cold_every: int = 1
@@ -160,7 +147,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
     def rounds(
         self, state: MemoizedState[B, C, T], n_batches: int, rng: np.random.Generator
     ) -> list[IntArray]:
-        if self.whole_first_lap and state.start is not None:
+        if self.keep_better and state.start is not None:
             return [np.arange(n_batches)]
         return Learner.rounds(self, state, n_batches, rng)
 
@@ -194,14 +181,10 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
 
     def end_lap(self, state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
         """Use the sum of the lap's batches as the total, so that rounding does not accumulate."""
-        renewed, components = state.renewed, state.total.components
-        if components.is_exact:  # but terms are rounded
-            kept = (state.per_batch[batch_id].terms for batch_id in sorted(state.per_batch))
-            total = Statistics(components, reduce(added, kept, scaled(state.total.terms, 0.0)))
-        elif renewed is not None and renewed.terms.n_docs == state.total.terms.n_docs:
-            total = renewed  # of all batches
-        else:
-            total = self.added_up(state, state.total.zeros_like())
+        total = state.renewed
+        if total is None:  # components are exact, but terms are rounded
+            terms = {batch_id: kept.terms for batch_id, kept in state.per_batch.items()}
+            total = state.with_terms(terms, state.total.components).total
         # Forget the changes that the stored arrays of all batches contain.
         seen = min((kept.n_changes for kept in state.per_batch.values()), default=0)
         per_batch = {
@@ -237,7 +220,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         documents = visit.documents if visit.is_resident else None
         doc_topics = None
         if visit.doc_topics is not None and self._is_warm(state.n_laps + 1):
-            doc_topics = self.memo.keep(visit.doc_topics._asdict())
+            doc_topics = self.memo.keep(visit.doc_topics.to_arrays())
         arrays: Arrays
         if not self.keep_assignments:
             arrays = visit.summary.components._asdict()
@@ -288,7 +271,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         """The components of the data seen and, in the first lap, of the start for the rest."""
         is_first = state.start is not None
         components = state.total.components
-        if self.batches_per_round > 1 or (is_first and self.whole_first_lap):
+        if self.batches_per_round > 1 or (is_first and self.keep_better):
             # A copy, since steps change the counts in place, unseen by the round's later batches.
             components = components.accumulator()
         if state.start is None:
@@ -321,7 +304,6 @@ def make(inputs: LearnerInputs[B, C, P]) -> MemoizedLearner[B, C, P, T]:
         inputs.memo,
         inputs.executor,
         options.keeps_better,
-        whole_first_lap=options.keeps_better,
         keep_assignments=options.keeps_assignments,
         batches_per_round=options.batches_per_round,
         cold_every=options.laps_per_cold,

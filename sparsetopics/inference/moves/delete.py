@@ -44,7 +44,7 @@ def delete_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     targets, documents = choose_targets(standing)
     if len(targets) == 0:
         return standing, MoveTally(0, 0)
-    trial, ledger = Trial.begun(standing, fetch(standing, documents)), standing.ledger
+    trial, ledger = Trial.begun(standing, documents), standing.ledger
     use = TopicUse.of(trial.assignments, standing.n_topics)
     n_tokens, left, at_once = standing.terms.n_tokens, targets.tolist(), 1
     refused, n_tried = 0.0, 0
@@ -104,29 +104,17 @@ def _affordable(standing: Standing[B, C, P, T], candidates: IntArray, used: Floa
     return targets[np.cumsum(used[targets]) <= room]
 
 
-# --- their documents ------------------------------------------------------------------------------
-class Sample(NamedTuple, Generic[B]):
-    """Documents of several batches as one batch, and where they come from."""
-
-    assignments: Assignments[B]
-    batch_ids: IntArray  # (n_docs,)
-    positions: IntArray  # (n_docs,)  in their batch
-
-
-def fetch(standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Sample[B]:
-    """Fetch documents; ``wanted`` has their positions in every batch in order, perhaps none."""
-    parts = [own.take(wanted[batch_id]) for batch_id, own in standing.assignments()]
-    positions = list(wanted.values())
-    batch_ids = np.repeat(list(wanted), [len(chosen) for chosen in positions])
-    return Sample(Assignments.joined(parts), batch_ids, np.concatenate(positions))
-
-
-# --- fitting them again ---------------------------------------------------------------------------
+# --- fitting their documents again ----------------------------------------------------------------
 class Trial(NamedTuple, Generic[B, C, P, T]):
-    """The whole collection while topics are taken from it, one after the other."""
+    """The whole collection while topics are taken from it, one after the other.
+
+    Their documents, from several batches, are one sample.
+    """
 
     before: Standing[B, C, P, T]  # with all topics
-    sample: Sample[B]
+    sample: Assignments[B]  # of the documents before
+    batch_ids: IntArray  # (n_docs,)  of the documents
+    positions: IntArray  # (n_docs,)  of the documents in their batch
     evidence: Evidence[B, C]  # with the topics before
     terms: T
     allocation: MovableAllocation[B, T]
@@ -137,17 +125,24 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
     score: float
 
     @classmethod
-    def begun(cls, standing: Standing[B, C, P, T], sample: Sample[B]) -> Self:
-        """The collection before anything was tried."""
+    def begun(cls, standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Self:
+        """The collection before anything was tried.
+
+        ``wanted`` has the positions of the documents in every batch in order, perhaps none.
+        """
+        parts = [own.take(wanted[batch_id]) for batch_id, own in standing.assignments()]
+        sample, positions = Assignments.joined(parts), np.concatenate([*wanted.values()])
         return cls(
             standing,
             sample,
+            np.repeat([*wanted], [*map(len, wanted.values())]),
+            positions,
             standing.evidence,
             standing.terms,
             standing.allocation,
             standing.reference,
-            sample.assignments.responsibilities,
-            np.zeros(len(sample.positions), bool),
+            sample.responsibilities,
+            np.zeros(len(positions), bool),
             np.arange(standing.n_topics),
             standing.score,
         )
@@ -164,7 +159,7 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
     @property
     def assignments(self) -> Assignments[B]:
         """The sample's documents as they are assigned now, with the topics before."""
-        return self.sample.assignments._replace(responsibilities=self.found)
+        return self.sample._replace(responsibilities=self.found)
 
     def renumbered(self, assignments: Assignments[B]) -> Assignments[B]:
         """The topics before become those that are left."""
@@ -222,18 +217,17 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
 
     def committed(self, standing: Standing[B, C, P, T]) -> Standing[B, C, P, T]:
         """What becomes of the ``standing`` before, whose ledger may be newer."""
-        sample, executor = self.sample, standing.executor
+        executor, patches = standing.executor, {}
         terms = standing.renumbered_terms(self.new_topics, self.n_topics)
-        patches = {}
-        for batch_id in np.unique(sample.batch_ids[self.is_refitted]).tolist():
-            chosen = np.flatnonzero((sample.batch_ids == batch_id) & self.is_refitted)
-            old = sample.assignments.take(chosen)
+        for batch_id in np.unique(self.batch_ids[self.is_refitted]).tolist():
+            chosen = np.flatnonzero((self.batch_ids == batch_id) & self.is_refitted)
+            old = self.sample.take(chosen)
             new = self.renumbered(self.assignments.take(chosen))
             taken = standing.allocation.sum_terms(old, standing.reference, executor)
             rest = subtracted(standing.state.per_batch[batch_id].terms, taken)
             put = self.allocation.sum_terms(new, self.reference, executor)
             terms[batch_id] = added(renumbered(rest, self.new_topics, self.n_topics), put)
-            patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
+            patches[batch_id] = Patch(self.positions[chosen], new.responsibilities)
         change = TopicChange(self.new_topics, patches, self.n_topics)
         evidence = self.evidence.take(self.topics)
         after = standing.committed(change, terms, self.allocation, self.reference, evidence)

@@ -1,18 +1,15 @@
-"""Components as plain normal distributions, sampling from them, and densities of mixtures."""
+"""Components as plain normal distributions, and sampling from them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.showing import short_repr
-from sparsetopics.model.likelihoods.scorers import Scorer, V
 
-BLOCK_ITEMS = 1024
 LOG_TWO_PI = float(np.log(2.0 * np.pi))
 
 
@@ -39,20 +36,6 @@ class Normals(NamedTuple):
                 values[own] = values[own] @ np.linalg.cholesky(self.covariances[k]).T
             values[own] += self.means[k]
         return values, topics
-
-
-def mixture_log_densities(
-    scorer: Scorer[V],
-    weights: FloatArray,  # (n_topics,)  w_k
-    values: V,  # rows of numbers (n_items, n_columns), or documents
-) -> FloatArray:
-    """log Σ_k w_k p(x_n|k), (n_items,)."""
-    totals = np.empty(len(values))
-    for low in range(0, len(values), BLOCK_ITEMS):
-        block = slice(low, low + BLOCK_ITEMS)
-        logs = scorer(values[block]).astype(np.float64)
-        totals[block] = logsumexp(logs, b=weights, axis=1)
-    return totals
 
 
 def cholesky_factors(matrices: FloatArray) -> FloatArray:
