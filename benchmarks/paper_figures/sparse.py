@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -332,10 +332,7 @@ def compile_laps(setting: Setting) -> None:
 def scored(
     documents: tuple[Prepared, Source[DocumentBatch]], options: TrainingOptions, seed: int
 ) -> Row:
-    """Train once; the ELBO and the score of all held-out documents, in nats per token.
-
-    The ELBO falls if a lap ends lower than the one before it.
-    """
+    """Train once; the ELBO and the score of all held-out documents, in nats per token."""
     (data, source), bounds = documents, list[float]()
     done = train_scored(
         source,
@@ -346,15 +343,20 @@ def scored(
         ("", ""),
         lambda info, *lap: bounds.append(info.elbo_per_token),
     )
-    falls = -np.diff(bounds)
     return {
         "laps": done.last.lap,
         "elbo": round(done.last.elbo_per_token, 4),
-        "falls": int((falls > LEAST_FALL).sum()),
-        "largest_fall": round(max(0.0, float(falls.max(initial=0.0))), 6),
+        **falls_of(bounds),
         "heldout": round(mean_score(done.scored[-1].scores).mean, 4),
         "cpu_s": round(done.cpu, 2),
     }
+
+
+def falls_of(bounds: Sequence[float]) -> Row:
+    """How often the ELBO of a lap is below that of the one before, and the largest difference."""
+    falls = -np.diff(bounds)
+    n_falls, largest = int((falls > LEAST_FALL).sum()), float(falls.max(initial=0.0))
+    return {"falls": n_falls, "largest_fall": round(largest, 6)}
 
 
 FIGURES: dict[str, Figure] = {
