@@ -284,7 +284,7 @@ def scores_of_topics(setting: Setting) -> Iterator[Row]:
 
 def starts_of_documents(setting: Setting) -> Iterator[Row]:
     """Cold and warm documents with and without restarts, by our learners and as published."""
-    n_topics, laps = (20, 4) if setting.is_quick else (100, 30)
+    n_topics, laps = (20, 4) if setting.is_quick else (100, 20)
     compile_laps(setting)
     documents = collection(setting, 10)
     for (learner, start), options in start_options(n_topics, laps).items():
