@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 from results import Cell, over_runs
 
 Row = dict[str, str | int | float | None]
@@ -17,8 +18,18 @@ class Setting(NamedTuple):
     """How a figure is measured."""
 
     is_quick: bool  # fewer items, seeds and numbers, so that all figures take ten minutes
-    shared: Path  # with ``data`` and ``peers``
+    shared_folder: Path  # which may be missing: some figures draw their own data
     folder: Path  # for what is prepared once and used by several figures
+
+    @property
+    def shared(self) -> Path:
+        """The folder with ``data`` and ``peers``; click.UsageError if it is not there."""
+        if not self.shared_folder.is_dir():
+            raise click.UsageError(
+                f"--shared: {self.shared_folder} is not there, but this figure reads data from it. "
+                "docs/papers.md says what it must hold."
+            )
+        return self.shared_folder
 
 
 class Figure(NamedTuple):

@@ -85,6 +85,10 @@ class Items(NamedTuple):
         """The size of a batch by default: ten batches, or fewer with at least 64 items in each."""
         return len(self.values) // min(10, max(1, len(self.values) // 64))
 
+    def first(self, n: int, name: str | None = None) -> Items:
+        """The first ``n`` items, with batches of their own."""
+        return Items(name or self.name, self.values[:n], self.labels[:n], {})
+
 
 def load(name: str, shared: Path) -> Items:
     """Read a set of ``SETS``, or MNIST."""
@@ -124,6 +128,7 @@ def variance_of(items: Items, options: TrainingOptions) -> float:
 def one_run(items: Items, options: TrainingOptions, n_batches: int, seed: int) -> Row:
     """Train once, and score the components of the training items."""
     (source, rng), executor = _batches(items, options, n_batches, seed), ClockedExecutor()
+    assert source.n_docs == len(items.values), "batches of other items"
     course: list[LapInfo] = []
     hooks = Hooks(on_lap=lambda info, model: course.append(info))
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
@@ -217,15 +222,12 @@ def large_set(setting: Setting) -> Iterator[Row]:
     """MNIST: MM on all items and on a fixed sample, and SGA in one lap of minibatches."""
     items = load("mnist", setting.shared)
     if setting.is_quick:
-        items = items._replace(values=items.values[:6000], labels=items.labels[:6000], sources={})
+        items = items.first(6000)
     n = 1 if setting.is_quick else 5
     _compile(items)
     for method in RULES:
         yield from points(items, method, LARGE_MINIBATCH, n)
-    sample = items._replace(
-        name="mnist:5000", values=items.values[:5000], labels=items.labels[:5000]
-    )
-    yield from points(sample, "MM", 0, n)
+    yield from points(items.first(5000, "mnist:5000"), "MM", 0, n)
 
 
 def other_variances(setting: Setting) -> Iterator[Row]:
@@ -284,7 +286,7 @@ def k_means(items: Items, n_clusters: int, seed: int) -> Row:
 
 def _compile(items: Items) -> None:
     """Run each learner once, so that no time of compiling counts."""
-    few = items._replace(values=items.values[:200], labels=items.labels[:200], sources={})
+    few = items.first(200)
     for method in RULES:
         one_run(few, options_of(method, few, 1, 1.0), 1 if method == "MM" else 2, 0)
 
