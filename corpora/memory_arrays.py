@@ -52,8 +52,7 @@ def numbers_of(values: ArrayLike, where: str) -> Numbers:
         problem = f"expected rows of equally many numbers, but is {shown(values)}"
         raise ShapeError(where, problem) from error
     if array.ndim == 0:
-        hint = _TEXTS if isinstance(values, Iterable) else ""
-        raise ShapeError(where, f"expected a matrix of numbers, but is {shown(values)}", hint)
+        raise ShapeError(where, f"expected a matrix of numbers, but is {shown(values)}", _TEXTS)
     if array.dtype == object:
         array = _floats(array, where)
     check_numbers(array.dtype, where)
@@ -83,7 +82,8 @@ def _floats(objects: AnyArray, where: str) -> AnyArray:
                 float(value)
             except (TypeError, ValueError, OverflowError) as error:
                 kind = ElementError if isinstance(error, TypeError) else ShapeError
-                hint = _TEXTS if isinstance(value, Iterable) else f"{error}."
+                is_words = is_list(value) or isinstance(value, str | bytes | Set)
+                hint = _TEXTS if is_words else f"{error}."
                 raise kind(_place(where, place), problem, hint) from error
         raise ShapeError(where, "expected numbers", f"{all_errors}.") from all_errors
 
