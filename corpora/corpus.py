@@ -196,6 +196,9 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         words are used as they are and nothing is pruned; without an option for tokens, text is cut
         as it was for that vocabulary. ``keep=["text"]`` keeps the texts. Raises SourceError if no
         word or no document is left, OptionError or VocabularyError for options that cannot be used.
+
+        By default, words of one document only and of more than half of the documents are left out,
+        unless there are fewer than 100 documents. ``min_df=1, max_df=1.0`` keeps them.
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_texts
 
@@ -220,7 +223,8 @@ class Corpus(Documents, RowCorpus[DocumentBatch]):
         """Make a corpus in memory from documents that are lists of words in running order, which
         are taken as they are. None is an empty document, and empty words are left out.
 
-        Options and ids are as for ``from_texts``; ``keep=["text"]`` joins the words by spaces.
+        Rare and frequent words are left out as by ``from_texts``: ``min_df=1, max_df=1.0`` keeps
+        all. Options and ids are as for ``from_texts``; ``keep=["text"]`` joins the words by spaces.
         Raises what ``from_texts`` raises, and SourceError for anything but lists of strings.
         """
         from sparsetopics.corpora.memory_corpus import corpus_of_texts

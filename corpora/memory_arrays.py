@@ -26,8 +26,8 @@ AnyMatrix: TypeAlias = sparray | spmatrix
 T = TypeVar("T")
 
 _TEXTS = (
-    "Models of documents, such as LDA, take texts, such as df['text'], lists of words, or a "
-    "Corpus; fit(df, text='text') takes a table."
+    "Models of documents, such as LDA, take a list of texts or of lists of words, a column such as "
+    "df['text'], or a Corpus, such as Corpus.from_tokens(lists); fit(df, text='text') reads tables."
 )
 
 _COMPRESSED = {"csr": csr_array, "csc": csc_array, "bsr": bsr_array}
@@ -52,7 +52,7 @@ def numbers_of(values: ArrayLike, where: str) -> Numbers:
         problem = f"expected rows of equally many numbers, but is {shown(values)}"
         raise ShapeError(where, problem) from error
     if array.ndim == 0:
-        raise ShapeError(where, f"expected a matrix of numbers, but is {shown(values)}")
+        raise ShapeError(where, f"expected a matrix of numbers, but is {shown(values)}", _TEXTS)
     if array.dtype == object:
         array = _floats(array, where)
     check_numbers(array.dtype, where)
@@ -82,7 +82,8 @@ def _floats(objects: AnyArray, where: str) -> AnyArray:
                 float(value)
             except (TypeError, ValueError, OverflowError) as error:
                 kind = ElementError if isinstance(error, TypeError) else ShapeError
-                hint = _TEXTS if is_list(value) or isinstance(value, str | bytes) else f"{error}."
+                is_words = is_list(value) or isinstance(value, str | bytes | Set)
+                hint = _TEXTS if is_words else f"{error}."
                 raise kind(_place(where, place), problem, hint) from error
         raise ShapeError(where, "expected numbers", f"{all_errors}.") from all_errors
 

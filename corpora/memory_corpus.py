@@ -51,7 +51,7 @@ _ROWS_AT_ONCE = 1_024
 # What the documents are at doors that take either texts or lists, and the other door.
 _EITHER = {
     FROM_TEXTS: (False, "Corpus.from_tokens takes lists of words."),
-    FROM_TOKENS: (True, "Corpus.from_texts takes texts."),
+    FROM_TOKENS: (True, "Corpus.from_texts takes texts; for one document, pass [words]."),
 }
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sparsetopics.answers.themes import opened
-from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.base.errors import OptionError, ShapeError, VocabularyError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.ingest_options import IngestOptions
+from sparsetopics.corpora.known_words import begin_alike
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, read_topics
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
@@ -63,8 +64,11 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     heldout = corpus_at(plan.heldout, SWAPPED)
     models = [_opened(path, plan, heldout) for path in plan.models]
     _check_options(plan, models, heldout)
-    other, texts = plan.coherence_corpus, None
-    counted_in = heldout if other is None else Corpus.open(other)
+    counted_in, other, texts = heldout, plan.coherence_corpus, None
+    if other is not None and isinstance(heldout, Corpus):
+        counted_in = Corpus.open(other)
+        if not begin_alike(heldout.vocabulary, counted_in.vocabulary):
+            raise VocabularyError(str(other), f"its words are not those of {plan.heldout}")
     if plan.texts:
         assert isinstance(heldout, Corpus), "refused by _check_options"
         texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.reading, say)

@@ -291,7 +291,7 @@ def _cut(texts: pa.StringArray, options: TokenizerOptions) -> Tokens:
     lowercase, pattern = options.lowercase, options.token_pattern
     if options.from_lists:
         problem = "it was made from lists of words, so there is no rule for splitting texts"
-        hint = "Pass lists of words, or a function with --tokenizer."
+        hint = "Pass lists of words ([words] for one document), or a function with --tokenizer."
         raise VocabularyError("vocabulary", f"{problem} into words", hint)
     if pattern is None and options.function is None:
         if options.rule != FIRST_RULE:

@@ -25,6 +25,7 @@ from sparsetopics.corpora.lookup import documents_at, spread_evenly
 from sparsetopics.measures.estimates import holm_adjusted
 from sparsetopics.model.statistics import in_use, tokens_of_documents
 from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.option import check_type
 from sparsetopics.runs.run import TopicRun, knowing
 
 MOST_SAMPLED = 2_000  # old documents, and new ones
@@ -62,8 +63,10 @@ def new_documents(run: TopicRun, corpus: Corpus, where: str, workers: int) -> Ne
     """The documents of ``corpus``, at ``where``, since those of ``run``; None if there are none.
 
     Raises CorpusError if it does not begin with these, VocabularyError if its words do not begin
-    with those of the run.
+    with those of the run, and OptionError for anything but a Corpus, such as lists of words.
     """
+    noun = "a Corpus of the old documents and, after these, the new ones"
+    check_type("corpus", corpus, Corpus, noun, "partial_fit learns new documents alone.")
     known, later = knowing(run, corpus, where), documents_after(run, corpus, where)
     if not later.row_groups:
         return None

@@ -94,8 +94,9 @@ class EditableTopics(FittedEstimator):
 
         ``corpus`` has the documents that the model was fitted to, and after these new ones; its
         vocabulary may have grown, too. An HDP gets new topics of documents that its topics explain
-        badly, if they pay; ``changes`` says what has changed. Raises CorpusError or VocabularyError
-        for another corpus.
+        badly, if they pay; ``changes`` says what has changed. A corpus in memory must be made with
+        ``vocabulary=model.vocabulary_``, and has no new words. Raises CorpusError or
+        VocabularyError for another corpus, and OptionError for what is no Corpus.
         """
         from sparsetopics.answers.updating import updated
 

@@ -198,29 +198,36 @@ class FittedEstimator(Estimator):
 
     @naming_parameters()
     def evaluate(
-        self, X: Data, *, texts: Iterable[str | Iterable[str] | None] | None = None
+        self,
+        X: Data,
+        *,
+        texts: Iterable[str | Iterable[str] | None] | None = None,
+        coherence_corpus: Data | None = None,
     ) -> Record:
         """Return the scores of held-out documents or items that ``sparsetopics evaluate`` prints.
 
         X is as for ``fit``, with the fitted columns; if it is what was fitted, there is a warning.
         The coherence scores c_v and c_npmi are counted in ``texts``, which are cut into words as
-        the training texts were. Keys are those of ``evaluate --json``. For topics they include the
+        the training texts were; NPMI and u_mass are counted in ``coherence_corpus`` or, without
+        it, in X. Keys are those of ``evaluate --json``. For topics they include the
         held-out likelihood, its standard error, coherence and diversity; for mixtures the mean log
         density and, if a corpus has labels, the agreement with them.
         Raises ShapeError or VocabularyError for other columns, CorpusError without a document to
-        score, and OptionError for ``texts`` if there are no topics.
+        score, and OptionError for ``texts`` and ``coherence_corpus`` of a mixture.
         """
         from sparsetopics.evaluation.evaluate import score_model
         from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
         from sparsetopics.evaluation.scoring.topic_scores import Scoring
 
         run = self._run()
-        if texts is not None and MODELS[run.model.name].of_items:
-            refuse("texts", f"is for topic models, but {type(self).__name__} is a mixture")
+        for option, value in (("texts", texts), ("coherence_corpus", coherence_corpus)):
+            if value is not None and MODELS[run.model.name].of_items:
+                refuse(option, f"is for topic models, but {type(self).__name__} is a mixture")
         heldout = self._more_rows(X)
+        counted_in = heldout if coherence_corpus is None else self._more_rows(coherence_corpus)
         running = None if texts is None else TokenizedTexts.of(self._texts_of(texts), run.words)
         how = Scoring(texts=running, crew=Crew(self._n_threads))
-        card = score_model(run, heldout, heldout, how)
+        card = score_model(run, heldout, counted_in, how)
         for remark in card.remarks:
             warn_user(f"{card.name}{remark}")
         return card.as_dict()

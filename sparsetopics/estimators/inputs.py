@@ -74,8 +74,8 @@ def more_rows(
         if not every.row_groups:
             return every
         ids = list(chain.from_iterable(every.doc_ids()))
-        counts, words = every.to_csr(), vocabulary.words
-        return Corpus(**vars(corpus_of_csr(counts, words, ids, may_be_empty=True)))
+        known = corpus_of_csr(every.to_csr(), vocabulary.words, ids, may_be_empty=True)
+        return Corpus(**{**vars(known), "n_unknown_tokens": every.n_unknown_tokens})
     names = feature_names_of(X)
     if fitted is not None and names is not None:
         _check_names(fitted, names)
@@ -88,7 +88,8 @@ def more_rows(
             raise VocabularyError("X", problem)
     if corpus.width != n_columns:
         expects = f"{estimator} is expecting {n_columns} features as input"
-        raise ShapeError(estimator, f"X has {corpus.width} features, but {expects}")
+        hint = "Make X with vocabulary=model.vocabulary_." if isinstance(X, Corpus) else ""
+        raise ShapeError(estimator, f"X has {corpus.width} features, but {expects}", hint)
     # Names may be the fitted words, which may come from a corpus or a run folder.
     fitted_words = None if vocabulary is None else vocabulary.words
     are_words = names is not None and tuple(names) == fitted_words

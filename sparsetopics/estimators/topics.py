@@ -210,7 +210,9 @@ class HDP(TopicEstimator, EditableTopics):
     with another.
 
     Args:
-        n_components: The number of topics that training starts from, 100 by default.
+        n_components: The number of topics that training starts from where moves change it, 100 by
+            default. Where documents choose the number, as they do by default from 300 documents on,
+            a number up to 400 has no effect. For a model of exactly so many topics, use ``LDA``.
         doc_concentration: α, the total over the topics, 0.5 by default.
         top_concentration: γ, 10 by default.
         moves: Some of "merge", "delete" and "birth". None stands for all of them with the memoized

@@ -97,12 +97,14 @@ def test_pyldavis_prepares_what_was_written(tmp_path, run_folder, model, documen
     text_formats.write_pyldavis(tmp_path / "vis.json", load_run(run_folder), documents)
 
     prepared = tool.prepare(**json.loads((tmp_path / "vis.json").read_text()), n_jobs=1)
-    assert prepared.topic_order == prepared.to_dict()["topic.order"] == [0, 1, 2, 3]
+    # Its page takes 0 for "no topic", so numbers begin with 1; the order stays.
+    assert prepared.topic_order == prepared.to_dict()["topic.order"] == [1, 2, 3, 4]
     numbers = prepared.topic_coordinates["topics"]
-    assert numbers.index.tolist() == numbers.tolist() == [0, 1, 2, 3]
+    assert numbers.index.tolist() == [0, 1, 2, 3]
+    assert numbers.tolist() == [1, 2, 3, 4]
     frequencies = documents_weights(model, documents)
     np.testing.assert_allclose(prepared.topic_coordinates["Freq"], 100 * frequencies)
-    assert set(prepared.token_table["Topic"]) <= {0, 1, 2, 3}
+    assert set(prepared.token_table["Topic"]) <= {1, 2, 3, 4}
     assert set(prepared.topic_info["Term"]) <= set(vocabulary.words)
 
 
@@ -141,6 +143,7 @@ def test_pyldavis_input_describes_the_documents(
     assert found["doc_lengths"] == [40] * 60
     assert found["vocab"] == list(vocabulary.words)
     assert found["term_frequency"] == vocabulary.term_frequency.tolist()
+    assert (found["sort_topics"], found["start_index"]) == (False, 1)
 
 
 @pytest.mark.parametrize("target", WORD_TARGETS)

@@ -341,6 +341,12 @@ def test_evaluate_can_count_coherence_elsewhere(run_folder, heldout, tmp_path):
     assert elsewhere | counted == usual | counted
 
 
+def test_coherence_is_not_counted_among_other_words(run_folder, heldout, other_corpus):
+    said = fail("evaluate", run_folder, heldout, "--coherence-corpus", other_corpus)
+
+    assert f"{other_corpus}: its words are not those of {heldout}" in said
+
+
 def test_export_writes_what_gensim_loads(run_folder, tmp_path, model):
     out = tmp_path / "lda.gensim"
 

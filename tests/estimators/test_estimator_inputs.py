@@ -228,8 +228,8 @@ def test_odd_counts_are_shown(container, value, message):
         (sparse.csr_array(COUNTS * 1j), "Complex data not supported"),
         (
             np.array([["a", "b"]]),
-            r"X: expected real numbers, but found texts\. .* take texts, such as df\['text'\], "
-            r"lists of words, or a Corpus; fit\(df, text='text'\) takes a table\.",
+            r"X: expected real numbers, but found texts\. .* such as df\['text'\], "
+            r"or a Corpus, such as .*from_tokens\(lists\); fit\(df, text='text'\) reads tables\.",
         ),
         (np.zeros((4, 3)), "X: has no count above zero."),
         (VectorCorpus.from_array(np.eye(3)), "X: expected a Corpus, but found a VectorCorpus."),
@@ -392,8 +392,10 @@ def test_unusual_matrices_are_read_as_any_other(form):
         (np.ma.array([[1, 2]], mask=[[0, 1]]), "X, row 0, column 1: is masked. Replace it"),
         (
             np.array([["one text", "another"]]),
-            r"take texts, such as df\['text'\], lists of words, or a Corpus",
+            r"take a list of texts or of lists of words, a column such as df\['text'\], or a C",
         ),
+        ((words for words in [["owl"], ["cat"]]), "but is <generator.* a list of texts or of list"),
+        ([{"owl", "cat"}, {"dog"}], "expected a number, but is {.* a list of texts or of lists"),
         (None, "X: expected a matrix of numbers, but is None"),
         ({"a": [1]}, "X: expected a matrix of numbers, but is {'a': "),
     ],

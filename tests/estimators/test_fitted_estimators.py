@@ -161,6 +161,38 @@ def test_scores_are_those_of_the_command(model, saved, corpus, tmp_path):
     assert found["in_sample"] is True
 
 
+def test_coherence_is_counted_in_another_corpus_as_by_the_command(models, corpus, tmp_path):
+    model, new = models["topics"], Corpus.from_texts(TEXTS[:8], vocabulary=corpus.vocabulary)
+    model.save(tmp_path / "run")
+    new.save(tmp_path / "new")
+    corpus.save(tmp_path / "c")
+    command = ("evaluate", tmp_path / "run", tmp_path / "new", "--coherence-corpus", tmp_path / "c")
+    (expected,) = said(*command, "--json")
+
+    for counted_in in (corpus, TEXTS):
+        found = model.evaluate(new, coherence_corpus=counted_in)
+        scores = [found["npmi"], found["u_mass"]]
+        assert scores == pytest.approx([expected["npmi"], expected["u_mass"]])
+        assert scores != pytest.approx([model.evaluate(new)[name] for name in ("npmi", "u_mass")])
+
+
+def test_unknown_words_are_counted_in_texts_as_in_a_corpus(models):
+    texts = ["cats chase zebras", "zebras and gnus", None]
+    lists = [["cats", "chase", "zebras"], ["zebras", "gnus"], []]
+    of_lists = LDA(2, max_iter=2).fit([["cats", "chase"], ["chase", "dogs"]])
+
+    assert models["topics"].evaluate(texts)["n_unknown_tokens"] == 3
+    assert of_lists.evaluate(lists)["n_unknown_tokens"] == 3
+
+
+def test_a_corpus_of_other_words_is_refused_with_advice(models):
+    other = Corpus.from_texts(["owls and newts", "owls"])
+
+    for ask in (models["topics"].score, models["topics"].evaluate):
+        with pytest.raises(ShapeError, match=r"X has .* Make X with vocabulary=model\.vocabulary_"):
+            ask(other)
+
+
 def test_a_corpus_is_known_after_it_was_saved(model, corpus, tmp_path):
     corpus.save(tmp_path / "saved")
     with pytest.warns(SparsetopicsWarning, match="was trained with this corpus"):
@@ -271,8 +303,9 @@ def test_components_of_vectors_have_scores_and_pages_but_no_words(vectors, tmp_p
         found = model.evaluate(values)
     assert found["log_likelihood_per_item"] == pytest.approx(model.score(values))
     assert model.evaluate(values[1:])["in_sample"] is False
-    with pytest.raises(OptionError, match=r"^texts: is for topic models, but GaussianMixture is a"):
-        model.evaluate(values, texts=["a"])
+    for option in ("texts", "coherence_corpus"):
+        with pytest.raises(OptionError, match=f"^{option}: is for topic models, but GaussianMixtu"):
+            model.evaluate(values, **{option: ["a"]})
     model.report(tmp_path / "r.html", corpus=values)
     model.export(tmp_path / "t.csv", to="csv")
     assert "Components" in (tmp_path / "r.html").read_text()

@@ -159,7 +159,7 @@ def test_a_table_for_a_model_of_a_corpus_is_told_to_be_texts():
     frame = frame_of("pandas", {"id": ["a"] * 20, "body": TEXTS})
     model = LDA(2, max_iter=2).fit(Corpus.from_texts(TEXTS))
 
-    with pytest.raises(ShapeError, match=r"LDA, take texts, such as df\['text'\], .* a Corpus"):
+    with pytest.raises(ShapeError, match=r"LDA, take a list of .* such as df\['text'\], or a C"):
         model.transform(frame)
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import sparsetopics
 from sparsetopics import HDP, LDA, Corpus, MultinomialMixture
-from sparsetopics.base.errors import CorpusError, UnfittedError, VocabularyError
+from sparsetopics.base.errors import CorpusError, OptionError, UnfittedError, VocabularyError
 from sparsetopics.cli.main import main
 from worlds.streams import around_event, corpora_of, draw_stream
 
@@ -179,6 +179,12 @@ def test_other_corpora_are_refused(fitted, updated, corpora):
         for act in (fitted.update, lambda corpus: fitted.changes(updated, corpus)):
             with pytest.raises(VocabularyError):
                 act(corpus)
+
+
+def test_data_that_are_no_corpus_are_refused(fitted, updated):
+    for act in (fitted.update, lambda lists: fitted.changes(updated, lists)):
+        with pytest.raises(OptionError, match=r"^corpus: must be a Corpus of the old"):
+            act([["owl", "cat"], ["dog"]])
 
 
 def test_mixtures_and_models_before_fit_are_refused(fitted, corpora):

@@ -120,8 +120,8 @@ def write_pyldavis(path: Path, run: AnyRun, documents: Corpus) -> None:
             "doc_lengths": doc_lengths,
             "vocab": run.words.words,
             "term_frequency": term_frequency.tolist(),
-            "sort_topics": False,  # topics keep their numbers
-            "start_index": 0,
+            "sort_topics": False,  # topics keep their order
+            "start_index": 1,  # its page shows a topic with the number 0 as if none were selected
         }
         file.writelines(f',\n"{name}": {json.dumps(values)}' for name, values in rest.items())
         file.write("}\n")
