@@ -53,7 +53,7 @@ def test_texts_get_their_topics_and_an_unknown_one_gets_none(client, run_folder,
     assert unknown == empty == []
     model = sparsetopics.load(run_folder)
     names = model.topics()["name"].to_pylist()
-    expected = model.infer([texts[0]], top=5).select(["topic", "proportion"]).to_pylist()
+    expected = model.infer([texts[0]], top=5).select(["topic", "id", "proportion"]).to_pylist()
     assert first == [{"name": names[each["topic"]], **each} for each in expected]
     assert ask(client, []) == []
 

@@ -147,7 +147,7 @@ def test_append_says_what_is_left_out_and_what_has_no_label(tmp_path):
     assert "Read 3 tokens and kept 1, but not 2 that the vocabulary lacks.\n" in again.stdout
     problem = "1 of 1 new document without a label, but the corpus has labels."
     read = "Read 1 file as csv (b.csv).\n"
-    assert told.stderr == f"{out}: {problem} --label-field names their field.\n{read}"
+    assert told.stderr == f"Warning: {out}: {problem} --label-field names their field.\n{read}"
     assert again.stderr == read
 
 

@@ -476,6 +476,25 @@ def test_a_saved_corpus_knows_that_it_has_ids(write, tmp_path):
 
 
 # --- an append of no documents --------------------------------------------------------------------
+@pytest.mark.parametrize("policy", ["refuse", "keep", "skip"])
+def test_an_append_whose_ids_are_in_another_field_is_noticed(policy, write, tmp_path):
+    corpus = tmp_path / "corpus"
+    ingest([write("a", rows_of(["1x", "2x"]))], corpus, options())
+    renamed = [{"doc_id": row["id"], "text": row["text"]} for row in rows_of(["1x", "3x"])]
+    new, before = write("b", renamed), bytes_of(corpus)
+    said = ("ingest", new, "--append", corpus, "--duplicate-ids", policy)
+    remark = "no document has an id, but the corpus has ids. --id-field names their field.\n"
+
+    if policy == "skip":
+        assert run(*said, status=1).stderr.endswith(f"Error: {new}: {remark}")
+        assert bytes_of(corpus) == before
+        run(*said, "--id-field", "doc_id")
+        assert ids_of(corpus) == ["1x", "2x", "3x"]
+    else:
+        assert f"Warning: {corpus}: {remark}" in run(*said).stderr
+        assert ids_of(corpus) == ["1x", "2x", "no-id-2", "no-id-3"]
+
+
 @pytest.mark.parametrize(
     "kind", ["csv", "csv without a header", "jsonl", "lines", "parquet", "arrow"]
 )
