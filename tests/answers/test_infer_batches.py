@@ -109,8 +109,9 @@ def test_top_lists_what_infer_writes_as_rows(run_folder, table, written):
 
     found = pa.Table.from_batches(answer(table.to_batches(max_chunksize=7)))
 
-    assert long(found["topics"]) == rows_of(written(3))
-    ids = dict(zip(*(column.to_pylist() for column in written(3).columns[1:3]), strict=True))
+    expected = written(3)
+    assert long(found["topics"]) == rows_of(expected)
+    ids = dict(zip(*(expected[name].to_pylist() for name in ("topic", "id")), strict=True))
     listed = [each for own in found["topics"].to_pylist() for each in own or []]
     assert all(each["id"] == ids[each["topic"]] for each in listed)
     assert [*listed[0]] == ["topic", "id", "proportion"]

@@ -134,6 +134,7 @@ def test_append_tells_what_is_new(corpus, source, tmp_path):
     assert f"{3 * n_before} documents, {n_before} of them new, " in sentence
 
 
+@pytest.mark.filterwarnings("default")
 def test_append_says_what_is_left_out_and_what_has_no_label(tmp_path):
     (tmp_path / "a.csv").write_text("text,venue\nowl,ACL\nowl,\n")
     (tmp_path / "b.csv").write_text("text,venue\nowl cat,ACL\ncat,ACL\n")
