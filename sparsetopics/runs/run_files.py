@@ -53,7 +53,7 @@ LISTED_FILES = (ARRAYS_FILE, TRACE_FILE, THEMES_FILE, VOCABULARY_FILE)  # users 
 RUN_FILES = (SETTINGS_FILE, CONFIG_FILE, EDITS_FILE, *LISTED_FILES)
 PLAN_FILE = "plan.json"
 PLAN_VERSION = 3  # 2 knew no topic paths
-DAMAGE = Refusal(RunError, "If the run has just been replaced, try again. Otherwise train again")
+DAMAGE = Refusal(RunError, "Train again")
 STATE_DAMAGE = Refusal(RunError, "Train again with --overwrite")
 LIBRARIES = ("sparsetopics", "numpy", "scipy", "numba", "pyarrow")
 

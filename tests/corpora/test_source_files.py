@@ -172,6 +172,7 @@ def test_links_on_the_command_line(tmp_path):
     assert result.stderr.startswith("Skipped 3 links")
 
 
+@pytest.mark.filterwarnings("ignore:.*new documents without a label")
 @pytest.mark.usefixtures("folder")
 def test_appended_documents_come_from_links_too(tmp_path):
     ingest([tmp_path / "in"], tmp_path / "corpus")
