@@ -157,6 +157,7 @@ def test_links_are_followed_if_that_is_wanted(tmp_path):
     assert said == []
 
 
+@pytest.mark.filterwarnings("ignore:.*new documents without a label")
 @pytest.mark.usefixtures("folder")
 def test_links_on_the_command_line(tmp_path):
     said = ("ingest", tmp_path / "in", "--out", tmp_path / "corpus")
