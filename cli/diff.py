@@ -101,7 +101,7 @@ def change_lines(found: Sequence[Change]) -> Iterator[str]:
         words = ", ".join(change.words)
         shares = ""
         if change.share is not None and change.share_before is not None:
-            shares = f"; {change.share_before:.1%} of the documents before, {change.share:.1%} now"
+            shares = f"; {change.share_before:.1%} of old documents, {change.share:.1%} of new ones"
         former = [f"from {topic}" for topic in change.former if topic != change.topic]
         names = " ".join(filter(None, (change.topic, *former)))
         kind = change.kind.capitalize()

@@ -104,7 +104,8 @@ def command(
         say(str(files))
     if account := made.get("account"):
         made["account"] = account._asdict()
-        for sentence in account.doubts():
+        all_skipped = [] if account.n_kept else [account.said_of_skipped]
+        for sentence in (*all_skipped, *account.doubts()):
             say(f"Warning: {sentence}", "WARNING")
     show({**made, **files.as_dict()}, lines)
 
@@ -203,7 +204,7 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
         sentences.append(f"Kept {described(summary.fields, summary.notes)}.")
         sentences += filter(None, [said_of_unkept(summary.fields, summary.notes)])
     if (account := summary.account) is not None:
-        sentences += [account.said_of_skipped] if account.skipped else []
+        sentences += [account.said_of_skipped] if account.skipped and account.n_kept else []
         sentences.append(str(account))
     return sentences
 

@@ -22,10 +22,11 @@ def command(run: Path, corpus: Path, out: Path, overwrite: bool, workers: int) -
     """Learn the documents by which CORPUS has grown since RUN, in one lap, and say what changed.
 
     CORPUS is that of RUN, to which `sparsetopics ingest --append` has added documents, and perhaps
-    words with --grow-vocabulary. The lap begins with the topics of RUN, which keep their ids and
-    names. An HDP gets new topics of documents that its topics explain badly, if these topics
-    predict others of the new documents. LDA keeps its number of topics; documents that no topic
-    fits are named. RUN stays as it is. If there are no new documents, OUT is the same as RUN.
+    words with --grow-vocabulary. The lap begins with the topics of RUN, which keep their ids, and
+    the names that you gave them; other names are their best words. An HDP gets new topics of
+    documents that its topics explain badly, if these topics predict others of the new documents.
+    LDA keeps its number of topics; documents that no topic fits are named. RUN stays as it is. If
+    there are no new documents, OUT is the same as RUN.
 
     Repeating the command changes nothing: if OUT is the update of RUN to this CORPUS, it stays.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from sparsetopics.base.errors import OptionError, OutputError
+from sparsetopics.base.errors import OptionError, OutputError, SourceError, warn_user
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.staging import refusing
 from sparsetopics.base.transactions import APPEND_FOLDER, Workspace
@@ -31,7 +31,7 @@ from sparsetopics.corpora.ingest import (
 from sparsetopics.corpora.ingest_options import IngestOptions, job_of
 from sparsetopics.corpora.readers.fields import as_asked
 from sparsetopics.corpora.readers.formats import TextCollection
-from sparsetopics.corpora.repeated_ids import SKIP, Extended
+from sparsetopics.corpora.repeated_ids import SKIP, Extended, GivenIds
 from sparsetopics.corpora.sources.source_files import (
     FileAccount,
     local_paths,
@@ -100,14 +100,19 @@ def append(
         workspace.new.mkdir()
         options = _keeping(options, before, collection)
         reading = Reading(collection, options, cluster_map or here, here, on_progress, opened)
-        longer, written, n_repeated = _write(workspace, reading, folder, before, job_hash, say)
-        if n_repeated:
+        longer, written, ids = _write(workspace, reading, folder, before, job_hash, say)
+        if before.has_ids and (written.shards or written.skipped) and not ids.are_new:
+            _tell_of_missing_ids(folder, collection, is_choosy=options.read.duplicate_ids == SKIP)
+        if n_repeated := ids.n_skipped:
             say(f"{folder}: left out {quantity(n_repeated, 'document')} with an id that is taken.")
         if not written.shards:
             if written.n_unknown_tokens and not n_repeated:
                 raise written.error
             say(f"{folder}: there were no documents to add.")
-            return 0, IngestSummary.of(before, collection.account)._replace(n_repeated=n_repeated)
+            words = Corpus.open(folder).vocabulary
+            account = written.account_of(words, None) if written.skipped else None
+            summary = IngestSummary.of(before, collection.account)
+            return 0, summary._replace(n_repeated=n_repeated, account=account)
         if DocumentManifest.load(folder) != before:
             raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")
         longer.save(workspace.new)
@@ -119,8 +124,9 @@ def append(
     n_added = longer.sizes.n_docs - before.sizes.n_docs
     extended = Corpus.open(folder)
     if lacks_labels:
-        problem = f"{written.n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
-        say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
+        few = f"{written.n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
+        hint = "--label-field names their field."
+        warn_user(f"{folder}: {few}, but the corpus has labels. {hint}")
     new_words = extended.vocabulary.shown[before.n_words :]
     summary = IngestSummary.of(longer, collection.account)._replace(
         account=written.account_of(extended.vocabulary, None),
@@ -150,9 +156,9 @@ def _write(
     before: DocumentManifest,
     job_hash: str,
     say: Callable[[str], None],
-) -> tuple[DocumentManifest, WrittenShards, int]:
+) -> tuple[DocumentManifest, WrittenShards, GivenIds]:
     """Write the new shards and the words; return the longer manifest, which names the job, what was
-    written, and the number of documents that were left out because of their ids."""
+    written, and the ids of the new documents."""
     corpus = Corpus.open(folder)
     vocabulary = corpus.vocabulary
     tokenizer = settle_tokenizer(reading, vocabulary)
@@ -195,7 +201,18 @@ def _write(
         n_unknown_tokens=before.n_unknown_tokens + written.n_unknown_tokens,
         has_ids=ids.are_given,
     )
-    return longer, written, ids.n_skipped
+    return longer, written, ids
+
+
+def _tell_of_missing_ids(folder: Path, collection: TextCollection, *, is_choosy: bool) -> None:
+    """Warn that no new document has an id, although those of the corpus do; SourceError if repeated
+    ids are to be skipped, since nothing could be."""
+    if not collection.format.gives_ids:
+        return
+    problem, hint = "no document has an id, but the corpus has ids", "--id-field names their field."
+    if is_choosy:
+        raise SourceError(names_of(collection.files), problem, hint)
+    warn_user(f"{folder}: {problem}. {hint}")
 
 
 def _are_positions(ids: Sequence[str], n_names: int) -> bool:

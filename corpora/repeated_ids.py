@@ -93,7 +93,12 @@ class GivenIds:
     @property
     def are_given(self) -> bool:
         """Whether any document has an id, in the sources that were read or in the corpus."""
-        return self._first_given is not None or self._before.has_ids
+        return self.are_new or self._before.has_ids
+
+    @property
+    def are_new(self) -> bool:
+        """Whether any document of the sources that were read has an id."""
+        return self._first_given is not None
 
     def watch(self, blocks: Iterable[CountedBlock]) -> Iterator[CountedBlock]:
         """The blocks, whose documents have no names yet. After the last one, raises SourceError for

@@ -127,7 +127,7 @@ class ShareColumns(NamedTuple):
         row_id = ("doc_id" if self.labels else "item_id", pa.string())
         if self.top is None:
             return pa.schema([row_id, (self.values_name, pa.list_(pa.float32(), len(self.prior)))])
-        topic, share = self.values_type.value_type
+        topic, *_, share = self.values_type.value_type
         labels = LABELS.items() if self.labels else ()
         return pa.schema([row_id, topic, *labels, share])
 
@@ -141,7 +141,8 @@ class ShareColumns(NamedTuple):
         """The type of ``values``: lists without a fixed size, as Spark has no others."""
         if self.top is None:
             return pa.list_(pa.float32())
-        return pa.list_(pa.struct([("topic", pa.int64()), (self.share, pa.float32())]))
+        fields = {"topic": pa.int64(), "id": pa.string(), self.share: pa.float32()}
+        return pa.list_(pa.struct(fields))
 
     def table(self, ids: Sequence[str], shares: FloatArray, sizes: FloatArray) -> pa.Table:
         """The rows of ``ids`` (n_rows,) with ``shares`` (n_rows, n_topics).
@@ -159,15 +160,17 @@ class ShareColumns(NamedTuple):
         return pa.table([names.take(arrow_numbers(rows)), *columns], schema=self.schema)
 
     def values(self, shares: FloatArray, sizes: FloatArray) -> pa.Array:
-        """One value for each row, (n_rows,): a list of numbers, or with ``top`` of structs; null
-        without a known word."""
+        """One value for each document, (n_docs,): a list of numbers, or with ``top`` of structs;
+        null without a known word."""
         n_rows, n_topics = shares.shape
         if self.top is None:
             items = arrow_numbers(shares.astype(np.float32).ravel())
             starts = np.arange(n_rows + 1) * n_topics
         else:
-            rows, *own = self._largest(shares, sizes)
-            items = pa.StructArray.from_arrays(own, fields=[*self.values_type.value_type])
+            rows, topics, largest = self._largest(shares, sizes)
+            ids = arrow_strings([topic_id for topic_id, _ in self.labels]).take(topics)
+            fields = [*self.values_type.value_type]
+            items = pa.StructArray.from_arrays([topics, ids, largest], fields=fields)
             starts = np.searchsorted(rows, np.arange(n_rows + 1))
         offsets, is_unknown = starts.astype(np.int32), pc.equal(arrow_numbers(sizes), 0)
         return pa.ListArray.from_arrays(

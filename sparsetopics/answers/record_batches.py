@@ -47,8 +47,8 @@ def infer_batches(
 
     The rows get a column ``proportions`` (``responsibilities`` of a mixture) with one number for
     each topic, or with ``top`` a column ``topics`` with a list of the largest topics: structs of
-    ``topic`` and ``proportion`` (``responsibility``). The values are those that ``sparsetopics
-    infer`` writes. A text without a known word has a null.
+    ``topic``, ``id`` and ``proportion`` (``responsibility``). The values are those that
+    ``sparsetopics infer`` writes. A text without a known word has a null.
 
     Args:
         run: The folder of a run that was trained with documents.

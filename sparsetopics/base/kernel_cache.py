@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -76,6 +76,11 @@ def _temporary_folder() -> str:
     except OSError as error:
         raise OutputError("compiled kernels", "no folder for them was found", HINT) from error
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    # Numba does not read kernels where it cannot write, such as those that root has compiled.
+    for kernel in Path(os.environ.get(VARIABLE) or folder).glob("*/*.nb[ic]"):
+        with suppress(OSError):
+            Path(folder, kernel.parent.name).mkdir(exist_ok=True)
+            shutil.copyfile(kernel, Path(folder, kernel.parent.name, kernel.name))
     said = "Compiled kernels are kept in a temporary folder until this process ends, because no "
     said += f"other folder for them can be written to. {HINT}"
     warn_user(said)

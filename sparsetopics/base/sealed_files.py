@@ -94,7 +94,8 @@ class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
             check_own(path)
             n_bytes = path.stat().st_size
         if n_bytes != self.n_bytes:
-            raise refusal.of(path, f"expected {self.n_bytes:,} bytes, but found {n_bytes:,}")
+            found = f"{n_bytes:,} (if the file has just been replaced, try again)"
+            raise refusal.of(path, f"expected {self.n_bytes:,} bytes, but found {found}")
 
     def check(self, folder: Path, refusal: Refusal) -> None:
         """Raise the error of ``refusal`` unless the file is there as it was written."""

@@ -109,7 +109,12 @@ def test_top_lists_what_infer_writes_as_rows(run_folder, table, written):
 
     found = pa.Table.from_batches(answer(table.to_batches(max_chunksize=7)))
 
-    assert long(found["topics"]) == rows_of(written(3))
+    expected = written(3)
+    assert long(found["topics"]) == rows_of(expected)
+    ids = dict(zip(*(expected[name].to_pylist() for name in ("topic", "id")), strict=True))
+    listed = [each for own in found["topics"].to_pylist() for each in own or []]
+    assert all(each["id"] == ids[each["topic"]] for each in listed)
+    assert [*listed[0]] == ["topic", "id", "proportion"]
 
 
 def test_tables_and_columns_are_answered_in_kind(run_folder, table):
@@ -173,7 +178,7 @@ def test_a_batch_is_taken_when_the_one_before_has_been_answered(run_folder, tabl
 def test_duckdb_lists_the_topics_of_a_column(run_folder, table, written):
     duckdb = pytest.importorskip("duckdb")
     answer = sparsetopics.infer_batches(run_folder, top=3)
-    kind = "STRUCT(topic BIGINT, proportion FLOAT)[]"
+    kind = "STRUCT(topic BIGINT, id VARCHAR, proportion FLOAT)[]"
     with duckdb.connect() as base:
         base.register("posts", table)
         base.create_function("topics", answer, ["VARCHAR"], kind, **ARROW)

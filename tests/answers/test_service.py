@@ -23,7 +23,10 @@ UNKNOWN = "zebra of nowhere"
 @pytest.fixture
 def client(run_folder, monkeypatch):
     """The service as it is printed, in the folder of the run."""
-    monkeypatch.chdir(run_folder.parent)
+    folder = run_folder.parent / "served"
+    folder.mkdir()
+    (folder / "run").symlink_to(run_folder)
+    monkeypatch.chdir(folder)
     module = type(sys)("service")
     monkeypatch.setitem(sys.modules, "service", module)
     exec(compile(SERVICE, "service.py", "exec"), vars(module))
@@ -53,9 +56,13 @@ def test_texts_get_their_topics_and_an_unknown_one_gets_none(client, run_folder,
     assert unknown == empty == []
     model = sparsetopics.load(run_folder)
     names = model.topics()["name"].to_pylist()
-    expected = model.infer([texts[0]], top=5).select(["topic", "proportion"]).to_pylist()
+    expected = model.infer([texts[0]], top=5).select(["topic", "id", "proportion"]).to_pylist()
     assert first == [{"name": names[each["topic"]], **each} for each in expected]
     assert ask(client, []) == []
+
+
+def test_its_health_names_the_run(client, run_folder):
+    assert client.get("/health").json() == {"run": run_folder.name}
 
 
 def test_threads_get_what_one_client_gets(client, texts):

@@ -13,6 +13,7 @@ import pytest
 
 import sparsetopics
 from code_sizes import source_files
+from sparsetopics.base import kernel_cache
 from sparsetopics.base.errors import OutputError, SparsetopicsWarning
 from sparsetopics.base.kernel_cache import choose_cache_folder
 from sparsetopics.cli import warmup
@@ -58,6 +59,23 @@ def test_without_a_home_kernels_go_to_a_private_temporary_folder(module, tmp_pat
 
     assert [str(each.message) for each in said] == [SAID]
     assert os.stat(os.environ["NUMBA_CACHE_DIR"]).st_mode & 0o077 == 0
+
+
+def test_kernels_in_a_folder_that_cannot_be_written_are_read(module, monkeypatch, tmp_path):
+    (tmp_path / "cache").touch()
+    compiled = tmp_path / "chosen" / "kernels_1"
+    compiled.mkdir(parents=True)
+    for name in ("step-1.py311.nbi", "step-1.py311.1.nbc", "else.txt"):
+        (compiled / name).write_text(name)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
+    monkeypatch.setattr(kernel_cache, "_is_writable", lambda folder: False)
+
+    with pytest.warns(SparsetopicsWarning):
+        choose_cache_folder(module)
+
+    copied = {path.name: path.read_text() for path in Path(numba.config.CACHE_DIR).glob("*/*")}
+    assert copied == {name: name for name in ("step-1.py311.nbi", "step-1.py311.1.nbc")}
+    assert compiled.name in os.listdir(numba.config.CACHE_DIR)
 
 
 def test_without_any_folder_that_is_an_error(module, monkeypatch, tmp_path):

@@ -134,6 +134,7 @@ def test_append_tells_what_is_new(corpus, source, tmp_path):
     assert f"{3 * n_before} documents, {n_before} of them new, " in sentence
 
 
+@pytest.mark.filterwarnings("default")
 def test_append_says_what_is_left_out_and_what_has_no_label(tmp_path):
     (tmp_path / "a.csv").write_text("text,venue\nowl,ACL\nowl,\n")
     (tmp_path / "b.csv").write_text("text,venue\nowl cat,ACL\ncat,ACL\n")
@@ -147,7 +148,7 @@ def test_append_says_what_is_left_out_and_what_has_no_label(tmp_path):
     assert "Read 3 tokens and kept 1, but not 2 that the vocabulary lacks.\n" in again.stdout
     problem = "1 of 1 new document without a label, but the corpus has labels."
     read = "Read 1 file as csv (b.csv).\n"
-    assert told.stderr == f"{out}: {problem} --label-field names their field.\n{read}"
+    assert told.stderr == f"Warning: {out}: {problem} --label-field names their field.\n{read}"
     assert again.stderr == read
 
 

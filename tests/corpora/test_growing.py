@@ -378,6 +378,11 @@ def test_a_text_file_without_words_is_an_empty_night(corpus, tmp_path):
     before = bytes_of(corpus)
 
     assert append([tmp_path / "a.txt"], corpus, GROW)[0] == 0
+    told = run("ingest", tmp_path / "a.txt", "--append", corpus, "--grow-vocabulary", "--json")
+    assert "Warning: Skipped 1 document without a known word: a.txt.\n" in told.stderr
+    assert json.loads(told.stdout)["account"]["skipped"] == ["a.txt"]
+    said = run("ingest", tmp_path / "a.txt", "--append", corpus, "--grow-vocabulary")
+    assert said.output.count("Skipped 1 document") == 1
 
     assert bytes_of(corpus) == before
 

@@ -437,6 +437,7 @@ def test_a_later_file_with_ids_changes_the_names_of_an_earlier_one(write, tmp_pa
     assert ids_of(tmp_path / "reversed") == ["0", "1", "no-id-2", "no-id-3", "no-id-4"]
 
 
+@pytest.mark.filterwarnings("ignore:.*no document has an id")
 @pytest.mark.parametrize("is_old", [False, True])
 def test_positions_of_an_append_avoid_the_ids_of_the_corpus(is_old, write, tmp_path):
     nobody = write("nobody", rows_of([None] * 3))
@@ -451,6 +452,7 @@ def test_positions_of_an_append_avoid_the_ids_of_the_corpus(is_old, write, tmp_p
     assert ids_of(tmp_path / "corpus") == ["7", "3", "5", "no-id-3", "no-id-4", "no-id-5"]
 
 
+@pytest.mark.filterwarnings("ignore:.*no document has an id")
 def test_an_id_that_a_position_has_taken_is_never_skipped(write, tmp_path):
     ingest([write("a", rows_of([None] * 3))], tmp_path / "corpus", options())
     source = write("b", rows_of(["x", "2"]))
@@ -476,6 +478,26 @@ def test_a_saved_corpus_knows_that_it_has_ids(write, tmp_path):
 
 
 # --- an append of no documents --------------------------------------------------------------------
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("policy", ["refuse", "keep", "skip"])
+def test_an_append_whose_ids_are_in_another_field_is_noticed(policy, write, tmp_path):
+    corpus = tmp_path / "corpus"
+    ingest([write("a", rows_of(["1x", "2x"]))], corpus, options())
+    renamed = [{"doc_id": row["id"], "text": row["text"]} for row in rows_of(["1x", "3x"])]
+    new, before = write("b", renamed), bytes_of(corpus)
+    said = ("ingest", new, "--append", corpus, "--duplicate-ids", policy)
+    remark = "no document has an id, but the corpus has ids. --id-field names their field.\n"
+
+    if policy == "skip":
+        assert run(*said, status=1).stderr.endswith(f"Error: {new}: {remark}")
+        assert bytes_of(corpus) == before
+        run(*said, "--id-field", "doc_id")
+        assert ids_of(corpus) == ["1x", "2x", "3x"]
+    else:
+        assert f"Warning: {corpus}: {remark}" in run(*said).stderr
+        assert ids_of(corpus) == ["1x", "2x", "no-id-2", "no-id-3"]
+
+
 @pytest.mark.parametrize(
     "kind", ["csv", "csv without a header", "jsonl", "lines", "parquet", "arrow"]
 )

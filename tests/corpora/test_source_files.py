@@ -157,6 +157,7 @@ def test_links_are_followed_if_that_is_wanted(tmp_path):
     assert said == []
 
 
+@pytest.mark.filterwarnings("ignore:.*new documents without a label")
 @pytest.mark.usefixtures("folder")
 def test_links_on_the_command_line(tmp_path):
     said = ("ingest", tmp_path / "in", "--out", tmp_path / "corpus")
@@ -172,6 +173,7 @@ def test_links_on_the_command_line(tmp_path):
     assert result.stderr.startswith("Skipped 3 links")
 
 
+@pytest.mark.filterwarnings("ignore:.*new documents without a label")
 @pytest.mark.usefixtures("folder")
 def test_appended_documents_come_from_links_too(tmp_path):
     ingest([tmp_path / "in"], tmp_path / "corpus")

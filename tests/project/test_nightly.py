@@ -20,7 +20,8 @@ from worlds.streams import N_THEMES, around_event, draw_stream, own_word
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "nightly.md"
 if not PAGE.exists():
     pytest.skip("needs docs/, which the source archive leaves out", allow_module_level=True)
-if shutil.which("bash") is None or shutil.which("flock") is None:
+BASH = shutil.which("bash")
+if BASH is None or shutil.which("flock") is None:
     pytest.skip("needs bash and flock", allow_module_level=True)
 STAND_IN = """#!/bin/bash
 # Fails instead if the file `fails` holds its name; then it also leaves the work half done.
@@ -29,13 +30,16 @@ name=$(basename "$0")
 for word in "$@"; do
     case $word in ingest | update | diff) name=$word ;; esac
 done
+for word in "$@"; do
+    if [ "$name" = ingest ] && [[ $word == */taken/bad* ]]; then exit 1; fi
+done
 if [ "$(cat fails)" = "$name" ]; then
     if [ "$name" = update ]; then mkdir -p "${@: -1}/state"; fi
     exit 1
 fi
 echo "$name" >> calls
 case $name in
-    ingest) ls taken >> corpus ;;
+    ingest) basename "${@: -6:1}" >> corpus ;;
     update) mkdir -p "${@: -1}"; touch "${@: -1}/model.json" ;;
     diff) echo "${@: -5:2}"; exit "$(cat says)" ;;
     date) cat today ;;
@@ -49,7 +53,8 @@ def night(tmp_path, monkeypatch):
     """Run the script in a folder with a run of the day before; return its status."""
     monkeypatch.chdir(tmp_path)
     (script,) = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    Path("nightly.sh").write_text(script, encoding="utf-8")
+    waiting = script.replace("flock --wait 60", "flock --wait 0.1")
+    Path("nightly.sh").write_text(waiting, encoding="utf-8")
     Path("bin").mkdir()
     for name in ("sparsetopics", "mail", "date"):
         Path("bin", name).write_text(STAND_IN, encoding="utf-8")
@@ -59,12 +64,12 @@ def night(tmp_path, monkeypatch):
     Path("runs/2026-06-01/model.json").touch()
     Path("new/a.jsonl").touch()
 
-    def run(today="2026-06-02", *, fails="", says=3):
+    def run(today="2026-06-02", *, fails="", says=3, path=os.environ["PATH"]):
         for name, content in {"today": today, "fails": fails, "says": says}.items():
             Path(name).write_text(f"{content}\n")
-        path = f"{tmp_path}/bin:{os.environ['PATH']}"
-        environment = os.environ | {"PATH": path, "TOPICS_HOME": str(tmp_path), "TOPICS_HOOK": ""}
-        return subprocess.run(["bash", "nightly.sh"], env=environment, check=False).returncode
+        places = {"PATH": f"{tmp_path}/bin:{path}", "TOPICS_HOME": str(tmp_path)}
+        environment = os.environ | places | {"TOPICS_HOOK": ""}
+        return subprocess.run([BASH, "nightly.sh"], env=environment, check=False).returncode
 
     return run
 
@@ -100,6 +105,48 @@ def test_a_night_without_documents_makes_no_run(night):
 
     assert night() == 0
     assert lines("calls") == ["date"]
+
+
+@pytest.mark.parametrize("fails", ["", "update", "diff", "mail"])
+def test_a_bad_file_holds_up_no_other_and_is_not_forgotten(night, fails):
+    for name in ("bad.jsonl", "z.csv"):
+        Path("new", name).touch()
+
+    if fails:
+        assert night(fails=fails) == 1
+    assert night() == 1
+    assert night() == 1
+
+    assert os.listdir("refused") == ["bad.jsonl"]
+    assert sorted(os.listdir("done")) == ["a.jsonl", "z.csv"]
+    assert {*lines("corpus")} == {"a.jsonl", "z.csv"}
+    assert lines("mails") == compared("2026-06-01", "2026-06-02")
+
+    assert night("2026-06-03") == 1
+    Path("refused/bad.jsonl").rename("new/mended.jsonl")
+    assert night("2026-06-03") == 0
+    assert sorted(os.listdir("done")) == ["a.jsonl", "mended.jsonl", "z.csv"]
+
+
+def test_if_no_file_can_be_read_all_are_tried_again(night):
+    Path("new/a.jsonl").rename("new/bad.jsonl")
+
+    assert night() == 1
+    assert os.listdir("taken") == ["bad.jsonl"]
+    assert not Path("runs/2026-06-02").exists()
+
+    Path("new/b.jsonl").touch()
+    assert night("2026-06-03") == 1
+    assert (os.listdir("refused"), os.listdir("done")) == (["bad.jsonl"], ["b.jsonl"])
+
+
+def test_a_night_that_can_tell_nobody_does_not_begin(night):
+    Path("bin/mail").unlink()
+    for name in ("bash", "basename", "cat", "flock", "mkdir", "mv"):
+        Path("bin", name).symlink_to(shutil.which(name))
+
+    assert night(path="") == 1
+    assert os.listdir("new") == ["a.jsonl"]
 
 
 @pytest.mark.parametrize("next_day", ["2026-06-02", "2026-06-03"])
@@ -159,6 +206,7 @@ def test_a_real_night_tells_of_a_theme_that_has_arrived(night):
     assert lines("told") == ["2026-06-02"]
     assert sorted(os.listdir("runs")) == ["2026-06-01", "2026-06-02"]
     assert lines("calls").count("mail") == 1
+    assert "From 2026-06-01 to 2026-06-02" in Path("changes.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
