@@ -11,9 +11,9 @@ from sparsetopics.answers.themes import opened
 from sparsetopics.base.errors import OptionError, ShapeError, VocabularyError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
+from sparsetopics.corpora.batching import begin_alike
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.ingest_options import IngestOptions
-from sparsetopics.corpora.known_words import begin_alike
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, read_topics
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts

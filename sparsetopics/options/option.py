@@ -61,10 +61,11 @@ def check_type(
     value: object,  # whatever users' Python code passes
     kinds: type | tuple[type, ...],
     noun: str,
+    hint: str = "",
 ) -> None:
     """Raise OptionError unless an argument is of one of the ``kinds``, which ``noun`` describes."""
     if not isinstance(value, kinds):
-        refuse(name, f"must be {noun}, but is {shown(value)}")
+        refuse(name, f"must be {noun}, but is {shown(value)}", hint)
 
 
 def check_strings(name: str, values: Sequence[str] | Set[str]) -> None:
