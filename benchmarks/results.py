@@ -69,7 +69,7 @@ def keep(name: str, rows: Rows, packages: Sequence[str] = ()) -> None:
     script, *arguments = sys.argv
     changes = _git("status", "--short", "--", ".", ":!benchmarks/results", ":!*.md")
     result = Result(
-        " ".join(["python", f"benchmarks/{Path(script).name}", *arguments]),
+        " ".join(["python", f"benchmarks/{Path(script).name}", *without_places(arguments)]),
         (_git("rev-parse", "--short=8", "HEAD") or "unknown") + (" and changes" if changes else ""),
         date.today().isoformat(),
         f"{_processor()}, {os.cpu_count()} cores",
@@ -92,6 +92,19 @@ def report(name: str, rows: Rows, is_kept: bool, packages: Sequence[str] = ()) -
         print(f"{row}: {', '.join(texts)}")
     if is_kept:
         keep(name, rows, packages)
+
+
+def without_places(arguments: Sequence[str]) -> list[str]:
+    """Arguments without absolute paths after an option, and with names for other such paths."""
+    kept: list[str] = []
+    for argument in arguments:
+        if not os.path.isabs(argument):
+            kept.append(argument)
+        elif kept and kept[-1].startswith("--"):
+            kept.pop()
+        else:
+            kept.append(Path(argument).name)
+    return kept
 
 
 def over_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, float]:

@@ -48,6 +48,22 @@ def test_what_is_kept_says_where_it_is_from(speed, tmp_path):
     assert set(kept) == {"command", "commit", "date", "machine", "versions", "rows"}
 
 
+def test_kept_commands_name_no_places_of_a_machine():
+    given = [
+        "/home/me/corpus",
+        "--keep",
+        "--shared",
+        "/data",
+        "--seeds",
+        "1",
+        "table",
+        "/a/b.jsonl",
+    ]
+
+    kept = ["corpus", "--keep", "--seeds", "1", "table", "b.jsonl"]
+    assert results.without_places(given) == kept
+
+
 def test_what_is_printed_is_kept(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     rows = {"kos": {"cpu": 1.25, "error": None}}
