@@ -39,9 +39,10 @@ CITED = re.compile(
     r"(?P<number>[−-]?\d[\d,]*(?:\.\d+)?)(?P<unit>[^\d<\n]*)"
     r"<!-- (?P<name>[\w-]+) (?P<row>\S+) (?P<column>\S+) -->"
 )
-COLLECTIONS = {
-    "20news": "20 Newsgroups", "acl": "ACL abstracts", "dblp": "DBLP titles", "kos": "KOS",
-    "m10": "M10", "nips": "NIPS", "reddit": "Reddit", "reuters": "Reuters",
+NAMES = {
+    "20news": "20 Newsgroups", "acl": "ACL abstracts", "bertopic": "BERTopic",
+    "dblp": "DBLP titles", "kos": "KOS", "m10": "M10", "nips": "NIPS", "reddit": "Reddit",
+    "reuters": "Reuters",
 }  # fmt: skip
 # Figures that must have a source: numbers with decimals, and shares.
 FIGURE = re.compile(r"\d\.\d|\d\s?%")
@@ -163,7 +164,7 @@ def table_of(name: str, columns: str) -> str:
     ]
     lines = [["", *(title for *_, title in named)], ["---"] * (len(named) + 1)]
     for row, cells in read(name).rows.items():
-        label = ", ".join(COLLECTIONS.get(part, part) for part in row.split("/"))
+        label = ", ".join(NAMES.get(part, part) for part in row.split("/"))
         lines.append([label, *(shown(cells.get(key), form) for key, form, _ in named)])
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
