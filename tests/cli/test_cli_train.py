@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from sparsetopics.cli.main import main
-from sparsetopics.inference import training
+from sparsetopics.model.memo import Memo
 from sparsetopics.runs import session
 from sparsetopics.runs import train as trained_runs
 from sparsetopics.runs.run import load_run
@@ -363,10 +363,7 @@ def refuse(*_, **__):
 
 def test_a_disk_that_is_full_in_the_first_lap_leaves_nothing_behind(monkeypatch, train, tmp_path):
     monkeypatch.setattr("sparsetopics.model.memo.np.savez", refuse)
-    original = training.Memo
-    monkeypatch.setattr(
-        "sparsetopics.inference.training.Memo", lambda folder, **how: original(folder, 0, **how)
-    )
+    monkeypatch.setattr(Memo.__init__, "__defaults__", (0,))
 
     result = train("--quiet", status=1)
 
@@ -408,7 +405,7 @@ def test_an_interrupt_before_a_lap_is_kept_leaves_nothing_behind(monkeypatch, tr
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(session, "train", interrupt)
+    monkeypatch.setattr(session, "follow", interrupt)
 
     result = train("--quiet", status=130)
 

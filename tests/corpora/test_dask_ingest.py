@@ -287,7 +287,7 @@ def test_a_cluster_that_is_lost_costs_nothing_that_was_read(sources, tmp_path, t
 def test_ctrl_c_in_a_terminal_is_for_the_driver(there):
     """Workers belong to the same group of processes, and would each show a traceback."""
     with open_cluster(Workplace(**there)) as workers:
-        (handler,) = workers.map(signal.getsignal, [signal.SIGINT])
+        (handler,) = workers.map(signal.getsignal, [signal.SIGINT], ["0"])
 
     assert handler == signal.SIG_IGN
 

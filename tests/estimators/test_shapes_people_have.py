@@ -218,7 +218,7 @@ def test_texts_for_a_model_of_vectors_name_the_models_that_take_them():
 def test_a_frame_with_texts_says_how_to_name_them():
     frame = frame_of("pandas", {"body": TEXTS})
 
-    with pytest.raises(ShapeError, match=r"fit\(df, text='text'\) takes a table\."):
+    with pytest.raises(ShapeError, match=r"fit\(df, text='text'\) reads tables\."):
         LDA(2).fit(frame)
 
 

@@ -244,13 +244,13 @@ def _entry(info: LapInfo) -> LapEntry:
 @contextmanager
 def _memo_of(budget: int | None) -> Iterator[None]:
     """Training keeps at most so many bytes of batches in memory."""
-    original = training.Memo
+    defaults = Memo.__init__.__defaults__
     if budget is not None:
-        training.Memo = lambda folder, **how: original(folder, budget, **how)
+        Memo.__init__.__defaults__ = (budget,)
     try:
         yield
     finally:
-        training.Memo = original
+        Memo.__init__.__defaults__ = defaults
 
 
 def _resuming(

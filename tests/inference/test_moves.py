@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.inference import training
+from sparsetopics.model.memo import Memo
 from sparsetopics.options.training import LocalOptions, MoveOptions, TopicPrior, TrainingOptions
 from worlds.bars import ten_bars
 from worlds.simulated_documents import as_source, batch_of_counts, simulate
@@ -121,8 +121,7 @@ def test_same_bits_for_two_workers_and_for_files(
     source = simulated()
     given = options(n_topics, ALL, criterion, LocalOptions(update), laps=12)
     first, second = (fit(source, given, workers=workers) for workers in (1, 2))
-    original = training.Memo
-    monkeypatch.setattr(training, "Memo", lambda folder, **how: original(folder, 0, **how))
+    monkeypatch.setattr(Memo.__init__, "__defaults__", (0,))
 
     on_disk = fit(source, given)
 

@@ -29,12 +29,11 @@ from sparsetopics.execution.dask_cluster import (
     open_cluster,
     placed,
 )
-from sparsetopics.inference import training
 from sparsetopics.inference.learners.memoized import MemoizedLearner
 from sparsetopics.model.memo import Memo, OnDisk
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.workplace import Workplace
-from sparsetopics.runs import checkpoints, dask_steps
+from sparsetopics.runs import checkpoints, dask_steps, session
 from sparsetopics.runs.plan import RunPlan, plan_run, plan_topic_path
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.train import train_run
@@ -206,7 +205,7 @@ def small_memo(monkeypatch):
             SmallMemo.n_files += isinstance(stored, OnDisk)
             return stored
 
-    monkeypatch.setattr(training, "Memo", SmallMemo)
+    monkeypatch.setattr(session, "Memo", SmallMemo)
     return SmallMemo
 
 

@@ -26,7 +26,7 @@ from sparsetopics.base.transactions import Workspace
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.inference import training
+from sparsetopics.model.memo import Memo
 from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
@@ -176,10 +176,7 @@ def test_streamed_batches_and_spilled_memos_come_back(
     monkeypatch, plan_of, tmp_path, stop_and_go, world
 ):
     train_run(plan_of(world, out=tmp_path / "whole", resident_pairs=0))
-    original = training.Memo
-    monkeypatch.setattr(
-        "sparsetopics.inference.training.Memo", lambda folder, **how: original(folder, 4_000, **how)
-    )
+    monkeypatch.setattr(Memo.__init__, "__defaults__", (4_000,))
 
     stop_and_go(plan_of(world, resident_pairs=0, checkpoint_every=1))
 
@@ -324,10 +321,7 @@ def dying(monkeypatch):
 @pytest.mark.parametrize("way", [{}, {"overwrite": True, "keep_state": True}])
 def test_dying_before_any_change_of_a_name_loses_no_lap(monkeypatch, dying, plan_of, tmp_path, way):
     """Batches in files, so that those are there too."""
-    original = training.Memo
-    monkeypatch.setattr(
-        "sparsetopics.inference.training.Memo", lambda folder, **how: original(folder, 2_000, **how)
-    )
+    monkeypatch.setattr(Memo.__init__, "__defaults__", (2_000,))
     small = partial(plan_of, replace(WORLDS["lda memoized"], laps=2), n_batches=2)
     train_run(small(out=tmp_path / "whole"))
     with monkeypatch.context() as patch:
@@ -767,10 +761,7 @@ def test_a_checkpoint_without_its_parts_is_refused(interrupted, change, message)
 def test_an_edited_memo_file_is_refused_whenever_it_is_read(
     monkeypatch, interrupted, world, name, place, value, message, is_late
 ):
-    original = training.Memo
-    monkeypatch.setattr(
-        "sparsetopics.inference.training.Memo", lambda at, **how: original(at, 0, **how)
-    )
+    monkeypatch.setattr(Memo.__init__, "__defaults__", (0,))
     monkeypatch.setitem(plan_vector_batches.__kwdefaults__, "resident_bytes", 0)
     run = interrupted(world, resident_pairs=0)
     left = list((run / "state" / "memo").iterdir())
@@ -825,7 +816,7 @@ def test_a_model_that_memory_cannot_hold_is_told(plan_of, monkeypatch, tmp_path)
     def train(*given, **named):
         raise MemoryError("Unable to allocate 32.0 GiB")
 
-    monkeypatch.setattr(session, "train", train)
+    monkeypatch.setattr(session, "follow", train)
 
     with pytest.raises(OptionError, match=r"topics: 4 need more memory than there is .*32\.0 GiB"):
         train_run(plan_of("lda memoized"))

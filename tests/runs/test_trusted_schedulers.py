@@ -114,7 +114,7 @@ def listening():
 def test_a_cluster_of_its_own_listens_to_this_machine_alone():
     before = listening()
     with open_cluster(Workplace("dask", 1)) as workers:
-        list(workers.map(lambda item: item, [0, 1]))
+        list(workers.map(lambda item: item, [0, 1], ["0", "1"]))
         found = listening() - before
 
     assert len(found) >= 2
