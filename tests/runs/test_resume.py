@@ -284,7 +284,7 @@ def test_one_process_trains_until_ctrl_c(plan_of, start, train_command, tmp_path
 
     last = interrupted_by_ctrl_c(process)
 
-    assert process.returncode == 130
+    assert process.returncode == 130, last
     assert last.startswith("Error: interrupted. Lap ")
     assert last.endswith(f"continue with `sparsetopics resume {tmp_path / 'run'}`.\n")
     assert resume_run(tmp_path / "run").result.laps == 14
