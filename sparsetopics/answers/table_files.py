@@ -66,8 +66,8 @@ def write_tables(
     With ``spreadsheet_safe``, CSV cells of text that begin like a formula get an apostrophe in
     front; numbers stay as they are.
     """
-    changes = [*CHANGES.get(suffix, ()), *[_without_formulas] * spreadsheet_safe]
-    for change in changes:
+    safe = (_without_formulas,) if spreadsheet_safe else ()
+    for change in (*CHANGES.get(suffix, ()), *safe):
         schema, tables = change(schema.empty_table()).schema, map(change, tables)
     FORMATS[suffix](path, schema, tables)
 
