@@ -55,10 +55,20 @@ PLAN_FILE = "plan.json"
 PLAN_VERSION = 3  # 2 knew no topic paths
 DAMAGE = Refusal(RunError, "Train again")
 STATE_DAMAGE = Refusal(RunError, "Train again with --overwrite")
-LIBRARIES = ("sparsetopics", "numpy", "scipy", "numba", "pyarrow")
 
 Plain = str | int | float | bool | None | list[str]
 Nested = dict[str, Plain | dict[str, Plain]]  # options of training, or how vectors were made
+
+
+class Versions(TypedDict):
+    """Of what a model was trained with."""
+
+    python: str
+    sparsetopics: str
+    numpy: str
+    scipy: str
+    numba: str
+    pyarrow: str
 
 
 class CorpusFacts(TypedDict, total=False):
@@ -134,7 +144,7 @@ class Provenance(KeptEntries):
 class RunSettings(ModelSettings, Provenance):
     """What ``model.json`` holds, except most hyperparameters: the model has those."""
 
-    versions: dict[str, str]  # of Python and ``LIBRARIES``, this one among them
+    versions: Versions
     files: tuple[FileEntry, ...]
     vocabulary_fingerprint: NotRequired[str]  # where data are words
     smoothing: NotRequired[float]  # of topics
@@ -163,11 +173,12 @@ def run_record(
     stored: Stored, provenance: Provenance, listed: Sequence[FileEntry] = ()
 ) -> dict[str, Json]:
     """Return the JSON of ``model.json`` beside the files that are ``listed``."""
-    libraries = {library: version(library) for library in LIBRARIES}
+    python, *libraries = Versions.__annotations__
+    versions = {library: version(library) for library in libraries}
     facts = {
         "format_version": FORMAT_VERSION,
         **stored.settings,
-        "versions": {"python": platform.python_version()} | libraries,
+        "versions": {python: platform.python_version()} | versions,
         "files": [entry.to_json() for entry in listed],
     }
     # The facts decide both the order of entries and their values.

@@ -175,6 +175,7 @@ def test_an_unknown_model_is_refused(run_folder, edit_settings):
         ("n_topics", "many"),
         ("corpus", 3),
         ("corpus", {}),
+        ("versions", {"python": "3.11.0"}),
     ],
 )
 def test_a_setting_that_training_never_writes_is_named(run_folder, edit_settings, name, value):
