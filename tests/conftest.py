@@ -50,6 +50,7 @@ settings.register_profile(
 settings.load_profile("sparsetopics")
 
 let_children_import_the_same()
+os.fsync = os.fstat  # no test loses power, and waiting for a disk takes long
 
 N_WORDS = 30
 COMPILER = pytest.StashKey[KernelCompiler]()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, NotRequired, TypedDict
@@ -173,17 +174,21 @@ def run_record(
     stored: Stored, provenance: Provenance, listed: Sequence[FileEntry] = ()
 ) -> dict[str, Json]:
     """Return the JSON of ``model.json`` beside the files that are ``listed``."""
-    python, *libraries = Versions.__annotations__
-    versions = {library: version(library) for library in libraries}
     facts = {
         "format_version": FORMAT_VERSION,
         **stored.settings,
-        "versions": {python: platform.python_version()} | versions,
+        "versions": _versions(),
         "files": [entry.to_json() for entry in listed],
     }
     # The facts decide both the order of entries and their values.
     record: dict[str, Json] = facts | msgspec.to_builtins(provenance) | facts
     return record
+
+
+@cache  # looking them up takes longer than writing a small run
+def _versions() -> dict[str, str]:
+    python, *libraries = Versions.__annotations__
+    return {python: platform.python_version()} | {name: version(name) for name in libraries}
 
 
 def write_themes(folder: Path, topics: Sequence[TopicIdentity], merges: Sequence[Merge]) -> None:
