@@ -75,8 +75,7 @@ def validate(corpus: Path) -> None:
     from sparsetopics.corpora.validate import validate as find_problems
 
     problems = find_problems(corpus)
-    record = {"n_problems": len(problems), "problems": problems}
-    show(record, problems or [f"{corpus}: sound."])
+    show({"n_problems": len(problems), "problems": problems}, problems or [f"{corpus}: sound."])
     if problems:
         hint = "Ingest the sources again, or restore the files."
         raise CorpusFormatError(str(corpus), f"has {quantity(len(problems), 'problem')}", hint)

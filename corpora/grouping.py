@@ -148,11 +148,6 @@ class Grouping:
         period = None if self.over is None or start is None else self.over.named(start)
         return " ".join(part for part in (name, period) if part is not None)
 
-    def check_comparable(self) -> None:
-        """OptionError if all documents are one group."""
-        if not self.columns:
-            refuse("differences", "needs --by or --over")
-
     def check(self, fields: Mapping[str, FieldType]) -> None:
         """OptionError unless documents with labels and kept ``fields`` can be divided so."""
         for option, column in self.columns.items():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from typing import IO, TypeAlias
 
 import numpy as np
@@ -49,19 +48,17 @@ OpenTable: TypeAlias = Callable[[Place], AbstractContextManager[tuple[pa.Schema,
 def open_parquet_table(path: Place) -> Iterator[tuple[pa.Schema, Read]]:
     """Open a Parquet file, as an ``OpenTable``."""
     with arrow_errors(path), open_native(path) as source, open_parquet(source) as table:
-        yield table.schema_arrow, partial(_parquet_pieces, source, table)
 
+        def read(columns: Sequence[str], n_rows: int) -> Iterator[Piece]:
+            # Words of lists stay encoded, because the lists may repeat a long word at no cost.
+            lists = [n for n in columns if is_list_of_texts(type_of(table.schema_arrow, n))]
+            paths = [table.schema.column(n).path for n in range(len(table.schema))] if lists else []
+            encoded = [path for path in paths if path.startswith(tuple(f"{n}." for n in lists))]
+            with open_parquet(source, dictionary_columns=encoded) as own:
+                batches = parquet_batches(source, own, columns, n_rows)
+                yield from pieces(batches, source.size(), columns)
 
-def _parquet_pieces(
-    source: pa.NativeFile, table: pq.ParquetFile, columns: Sequence[str], n_rows: int
-) -> Iterator[Piece]:
-    # Words of lists stay encoded, because the lists may repeat a long word at no cost.
-    lists = [n for n in columns if is_list_of_texts(type_of(table.schema_arrow, n))]
-    paths = [table.schema.column(n).path for n in range(len(table.schema))] if lists else []
-    encoded = [path for path in paths if path.startswith(tuple(f"{n}." for n in lists))]
-    with open_parquet(source, dictionary_columns=encoded) as table:
-        batches = parquet_batches(source, table, columns, n_rows)
-        yield from pieces(batches, source.size(), columns)
+        yield table.schema_arrow, read
 
 
 def parquet_batches(

@@ -166,29 +166,23 @@ def average_patches(
     n_down, n_across = windows.shape[:2]
     n_rows = max(1, BLOCK_PATCHES // n_across)
 
-    def restore_rows(top: int) -> FloatArray:
+    def restored_strip(top: int) -> FloatArray:
+        """Add up overlapping patches where they lie."""
         block = windows[top : top + n_rows]
-        return _summed(restore(block.reshape(-1, side * side)).reshape(block.shape))
+        patches = restore(block.reshape(-1, side * side)).reshape(block.shape)
+        strip = np.zeros((len(block) + side - 1, width))
+        for row in range(side):
+            for column in range(side):
+                own = patches[:, :, row, column]
+                strip[row : row + len(block), column : column + n_across] += own
+        return strip
 
     tops = range(0, n_down, n_rows)
     total = np.zeros((height, width))
     # Strips overlap. They are added from top to bottom, so that sums do not depend on the executor.
-    for top, strip in zip(tops, executor.map(restore_rows, tops), strict=True):
+    for top, strip in zip(tops, executor.map(restored_strip, tops), strict=True):
         total[top : top + len(strip)] += strip
-    covered = np.outer(_cover(height, side), _cover(width, side))
-    return total / covered
-
-
-def _summed(
-    patches: FloatArray,  # (n_down, n_across, side, side)
-) -> FloatArray:
-    """Add up overlapping patches where they lie, (n_down + side − 1, n_across + side − 1)."""
-    n_down, n_across, side, _ = patches.shape
-    total = np.zeros((n_down + side - 1, n_across + side - 1))
-    for row in range(side):
-        for column in range(side):
-            total[row : row + n_down, column : column + n_across] += patches[:, :, row, column]
-    return total
+    return total / np.outer(_cover(height, side), _cover(width, side))
 
 
 def _cover(length: int, side: int) -> FloatArray:

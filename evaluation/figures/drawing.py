@@ -112,8 +112,7 @@ def _adjusted(
     if grouping.over is not None and grouping.over != Over(grouping.over.column):
         refuse("over", "must be a field of the formula, without a unit")
     assert isinstance(corpus, Corpus), "components of vectors were refused"
-    crew = Crew(workers)
-    found = compared_shares(themes, corpus, formula=formula, others=others, crew=crew)
+    found = compared_shares(themes, corpus, formula=formula, others=others, crew=Crew(workers))
     assert isinstance(found, Effects), "there is a formula"
     fields = list(grouping.columns.values())
     chosen = [n for n, point in enumerate(found.design.points) if set(point) == set(fields)]

@@ -77,8 +77,7 @@ def topic_subject(
     if run is None:
         seen = plain_overview("topics", shown)
     else:
-        examples = [topic.examples for topic in shown]
-        seen = overview(run, topic_path, examples)
+        seen = overview(run, topic_path, [topic.examples for topic in shown])
     diversity = topic_diversity(top_words(topic_word, DISTINCT_WORDS))
     tiles, columns = _topic_scores(npmi, diversity, card)
     kind = "topic-word matrix" if run is None else MODELS[run.model.name].title

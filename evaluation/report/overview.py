@@ -109,5 +109,4 @@ def _tree(
         return tree_of_path(topic_path.tree, run.model.n_topics, given, len(themes), marks)
     if run.model.n_topics == 1:
         return None
-    names = [name for _, name in labels_of(run)]
-    return tree_of_themes(run, names, len(themes), marks)
+    return tree_of_themes(run, [name for _, name in labels_of(run)], len(themes), marks)

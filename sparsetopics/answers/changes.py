@@ -148,8 +148,7 @@ def _by_words(change: Change, place: int, likeness: FloatArray, before: TopicRun
     least = _least_same(before, place)
     kind = MOVED if similarity >= LEAST_KEPT else TAKEN_OVER
     kind = SAME if similarity >= least else kind
-    former = (before.topics[place].id,)
-    return change._replace(kind=kind, former=former, similarity=similarity)
+    return change._replace(kind=kind, former=(before.topics[place].id,), similarity=similarity)
 
 
 def _least_same(run: TopicRun, topic: int) -> float:

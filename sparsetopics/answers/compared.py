@@ -68,8 +68,8 @@ def compared_shares(
             refuse("formula", f"cannot stand beside --{option}", "Name the field in the formula.")
         design = design_of(formula, corpus)
         return formula_effects(run.model, corpus, design, beside, places, crew)
-    if differences:
-        grouping.check_comparable()
+    if differences and not grouping.columns:
+        refuse("differences", "needs --by or --over")
     groups = prevalence.grouped_documents(run.model, corpus, run.words.shown, grouping, crew)
     return groups.prevalence(n_words, beside, places)
 
@@ -87,8 +87,7 @@ def topics_like(run: AnyRun, others: Sequence[AnyRun]) -> list[prevalence.Topics
     for other, model in zip(others, models, strict=True):
         if other.words.words != run.words.words:
             refuse("runs", f"{other.path} has other words than {run.path}")
-        counts = [own.exact_counts[numbers], model.exact_counts]
-        matched = matched_topics(counts, 0)[1]
+        matched = matched_topics([own.exact_counts[numbers], model.exact_counts], 0)[1]
         rank = np.cumsum(in_use(model.sizes)) - 1
         is_there = (matched != NONE) & in_use(model.sizes)[matched]
         found.append(prevalence.topics_in_use(model, np.where(is_there, rank[matched], NONE)))

@@ -46,8 +46,7 @@ def named_by(
     best, apart = topic_rows(run, NAME_WORDS), topic_rows(run, NAME_WORDS, NAME_BALANCE)
     documents: list[list[str]] = [[] for _ in used]
     if corpus is not None:
-        shown = TopicsToShow.of_run(run, workers=workers)
-        found = representatives(shown, corpus, N_DOCUMENTS)
+        found = representatives(TopicsToShow.of_run(run, workers=workers), corpus, N_DOCUMENTS)
         documents = [[each.text or " ".join(each.words) for each in own] for own in found.of_topics]
     themes, ids = themes_to_read(run), [topic.id for topic in run.topics]
     theme_of = names_of_themes(themes) if themes else {}

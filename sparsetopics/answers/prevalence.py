@@ -46,7 +46,6 @@ NO_LABELS = "Was it made with labels?"
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
 Labels = Sequence[tuple[str, str]]  # id and name of each topic of the model
 ALL = slice(None)  # topics
-NewKeys = Callable[[GroupKey], Collection[GroupKey]]
 
 
 class TopicsInUse(NamedTuple):
@@ -184,7 +183,7 @@ class GroupedDocuments(NamedTuple):
     totals: Mapping[GroupKey, GroupTotal]  # ordered by name and time
     n_left_out: int  # documents without a value to divide by
 
-    def joined(self, new_keys: NewKeys) -> GroupedDocuments:
+    def joined(self, new_keys: Callable[[GroupKey], Collection[GroupKey]]) -> GroupedDocuments:
         """The same documents in other groups: each group becomes a part of those of ``new_keys``.
 
         Estimates are those of documents that had been divided so from the start.

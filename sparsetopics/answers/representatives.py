@@ -163,8 +163,7 @@ def _choose_from_part(
     names = [*(key.name for key in keys), None]  # the code −1, of no value, is the last one's
     groups = [names[code] for code in codes[rows][has_words].tolist()]
     places = (first + np.arange(group.n_docs)[rows][has_words]).tolist()
-    shares = shares_of_batch(batch)
-    return choose_from_batch(batch, shares, groups, topics, core, n_kept, places)
+    return choose_from_batch(batch, shares_of_batch(batch), groups, topics, core, n_kept, places)
 
 
 def _read_names(

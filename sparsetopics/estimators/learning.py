@@ -104,8 +104,7 @@ def learn(
     if options.n_runs == 1:
         found = once(None, options)
     else:
-        members = each_run(member, options.n_runs, n_jobs, hooks)
-        found = consensus_of(members, options, once)
+        found = consensus_of(each_run(member, options.n_runs, n_jobs, hooks), options, once)
     return found._replace(models=models)
 
 

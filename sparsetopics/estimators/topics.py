@@ -62,8 +62,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         from sparsetopics.answers.proportions import shares_of
 
         documents, prior = self._documents_of(X), self.model_.doc_concentration
-        shares = shares_of(self.model_, workers=self._n_threads)
-        parts = map(shares, documents.batches())
+        parts = map(shares_of(self.model_, workers=self._n_threads), documents.batches())
         found = answers_for(X, documents, parts, prior / prior.sum())
         if isinstance(X, Corpus) and _get_output_config("transform", self)["dense"] == "pandas":
             pandas = check_library_installed("pandas")

@@ -35,7 +35,6 @@ LARGEST_PRUNED_SHARE = 0.02  # of a document; topics with a larger share are nev
 DENSE_STEP = LocalOptions(update="mean-field", max_iterations=100, tolerance=0.01, restarts=0)
 
 TopicGlobals = Globals[WordCounts, PairCounts, DocumentTerms]
-TopicSummary = Summary[PairCounts, DocumentTerms]
 
 
 def fit_documents(
@@ -77,7 +76,7 @@ def _check_rows(noun: str, wanted: int, found: int) -> None:
 
 def summarize(
     batch: DocumentBatch, found: Responsibilities, current: TopicGlobals, executor: Executor
-) -> TopicSummary:
+) -> Summary[PairCounts, DocumentTerms]:
     """What responsibilities say about the global parameters, with θ_d at its optimum."""
     allocation = _of_documents(current)
     terms = sum_terms(batch, found, allocation.doc_concentration, allocation.tail, executor)

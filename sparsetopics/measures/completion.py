@@ -109,8 +109,7 @@ def _score_part(
     observed, scored = map(DocumentBatch.joined, zip(*cuts, strict=True))
     proportions = topic_proportions(observed, word_topic.T, doc_concentration, workers=workers)
     log_probability = predicted_log_probability(scored, proportions, word_topic)
-    ones = np.ones(scored.n_pairs)
-    values = np.stack([log_probability, log_unigram[scored.word_ids], ones])
+    values = np.stack([log_probability, log_unigram[scored.word_ids], np.ones(scored.n_pairs)])
     # No document is empty, so each sum ends where the next begins.
     by_cut = np.add.reduceat(scored.word_counts * values, scored.indptr[:-1], axis=1)
     sums: FloatArray = by_cut.reshape(3, n_cuts, -1).sum(axis=1)

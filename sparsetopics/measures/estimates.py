@@ -37,8 +37,7 @@ class Estimates(NamedTuple):
         t = unskewed(ratio, self.skewness)
         p_value = 2.0 * stdtr(self.freedom, -np.abs(t))
         adjusted = holm_adjusted(p_value.ravel()).reshape(p_value.shape)
-        ends = self.interval(-most, most)
-        return Differences(self.value, error, *ends, t, p_value, adjusted)
+        return Differences(self.value, error, *self.interval(-most, most), t, p_value, adjusted)
 
     def over_runs(self, of_runs: FloatArray) -> Estimates:
         """Add to the errors how far the estimates of other runs are from these.

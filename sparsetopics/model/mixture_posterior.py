@@ -159,8 +159,7 @@ class MixturePosterior:
         """Draw items (n_items, n_columns) and the component of each (n_items,)."""
         own = self.likelihood
         assert isinstance(own, VectorLikelihood), "a mixture of vectors"
-        standard = own.standard_normals(self.posterior)
-        values, topics = standard.sample(self.weights, n_items, rng)
+        values, topics = own.standard_normals(self.posterior).sample(self.weights, n_items, rng)
         return own.coordinates.points_of(values), topics
 
     def stored(self) -> Stored:

@@ -109,8 +109,7 @@ class TopicPosterior:
 
     def with_words(self, n_words: int) -> TopicPosterior:
         """The same topics over ``n_words``, of which those that are new have no tokens yet."""
-        n_more = n_words - self.n_words
-        filler = np.full((self.n_topics, n_more), self.word_concentration)
+        filler = np.full((self.n_topics, n_words - self.n_words), self.word_concentration)
         return replace(self, topic_word_posterior=np.hstack([self.topic_word_posterior, filler]))
 
     @property

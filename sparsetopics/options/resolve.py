@@ -41,8 +41,7 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     learner = str(said.get("learner", DEFAULT_LEARNER))
     for name in said:
         OPTION[name].check_learner(learner)
-    has_points = LEARNERS[learner].at_modes
-    usual = DEFAULT_TRUNCATION if has_points else MODELS[model].n_topics
+    usual = DEFAULT_TRUNCATION if LEARNERS[learner].at_modes else MODELS[model].n_topics
     own = fields_by_part(OPTION, said)
     if "criterion" in said and "moves" not in said:
         OPTION["criterion"].check_model(model)

@@ -140,8 +140,7 @@ class RunKeeper:
             return
         began = time.monotonic()
         scores = tuple(entry[HELDOUT_SCORE] for entry in self.trace)
-        without = with_documents(progress, lambda batch_id: None)
-        kept = Kept(without, scores, tuple(self.rungs))
+        kept = Kept(with_documents(progress, lambda batch_id: None), scores, tuple(self.rungs))
         memo.sync()  # before the checkpoint names its files
         self._folder.keep(lap, lambda path: write_checkpoint(path, kept, self._tie))
         memo.sweep()

@@ -235,9 +235,7 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     settings.pop("themes", None)  # a tree that is not in its file is not checked
     if "number_of_topics" in settings:
         settings["number_of_topics"].check(file, DAMAGE)
-    posteriors: dict[str, type[Model]] = {
-        name: imported(each.posterior) for name, each in MODELS.items()
-    }
+    posteriors = {name: imported(each.posterior) for name, each in MODELS.items()}
     known = [name for name, own in posteriors.items() if kind is None or issubclass(own, kind)]
     name = settings["model"]
     if name not in known:
@@ -245,7 +243,7 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
         raise RunError(str(file), problem)
     arrays = run_files.check_file(path, settings, run_files.ARRAYS_FILE)
     reader = StoredReader(file, content, settings, arrays, DAMAGE)
-    model = posteriors[name].from_stored(name, reader)
+    model: Model = posteriors[name].from_stored(name, reader)
     ids = [topic.id for topic in settings.get("topics", ())]
     if "topics" in settings and not len(ids) == len(set(ids)) == model.n_topics:
         raise DAMAGE.of(f"{file}, topics", f"expected {model.n_topics:,} different ids")

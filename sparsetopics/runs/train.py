@@ -277,8 +277,7 @@ def task_of(plan: RunPlan, before: AnyRun | None = None) -> tuple[RunPlan, Task]
         raise OptionError("start", problem, f"Give one of {', '.join(get_args(StartName))}.")
     corpus = corpus_of(plan)
     plan, start = _started(plan, corpus)
-    n_rows = corpus.sizes.n_docs
-    options, share = with_validation(plan.options, plan.validation_share, n_rows)
+    options, share = with_validation(plan.options, plan.validation_share, corpus.sizes.n_docs)
     plan = replace(plan, options=options, validation_share=share)
     batches: Nested = {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs}
     facts: CorpusFacts = {"path": os.fspath(plan.corpus), **facts_of(corpus)}

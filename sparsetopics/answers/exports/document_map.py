@@ -73,8 +73,7 @@ def write_map(path: Path, run: AnyRun, documents: Corpus) -> dict[str, float]:
 
 
 def _refuse_few() -> NoReturn:
-    hint = f"A map needs {FEWEST} or more."
-    refuse("corpus", "has too few documents with known words", hint)
+    refuse("corpus", "has too few documents with known words", f"A map needs {FEWEST} or more.")
 
 
 def _spread(n_docs: int, offset: float = 0.0) -> IntArray:

@@ -156,8 +156,7 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         record, state = kept.mover, kept.learner
         if not isinstance(record, GrowerRecord):
             raise ValueError("no record of growth")
-        is_finite = np.isfinite(record.enough) and record.enough >= 0.0
-        require(bool(is_finite), "a refinement that may leave no number of nats")
+        require(0.0 <= record.enough < np.inf, "a refinement that may leave no number of nats")
         may_have_tree = self.options.tree_tolerance != 0.0
         require(may_have_tree or record.nodes is None, "a tree, contrary to the options")
         if state.found is not None:
@@ -292,8 +291,7 @@ class Grower(Course[GrownState, Nodes, Moments, Moments, ItemTerms]):
         """Divide the nodes that are worth it; return how many."""
         if not isinstance(self._source, NodeSource):
             return 0
-        worth = self._worth(state, parameters)
-        positions = plan_refinement(self._source, worth, self.enough)
+        positions = plan_refinement(self._source, self._worth(state, parameters), self.enough)
         if len(positions):
             self._source.refine(self._source.outer[positions])
         return len(positions)

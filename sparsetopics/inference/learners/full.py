@@ -36,8 +36,7 @@ class FullLearner(Learner[FullState[C, T], D, C, P, T], Generic[D, C, P, T]):
         self, state: FullState[C, T], visits: Iterable[Visit[D, P, T]], current: Globals[C, P, T]
     ) -> tuple[FullState[C, T], bool]:
         """See ``Learner``; each summary is added as it comes, and none is kept."""
-        summaries = (visit.summary for visit in visits)
-        total = Statistics.sum(summaries, state.total.zeros_like())
+        total = Statistics.sum((visit.summary for visit in visits), state.total.zeros_like())
         may_keep = self.keep_better and not state.is_start
         if may_keep and elbo(state.total, current) > elbo(total, current):
             return state, True

@@ -146,8 +146,7 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
 
     def components(self, state: GradientState) -> Moments:
         """Components of the last lap's sizes whose modes would be the means."""
-        means = state.points.means
-        sums = (self.prior.mean_precision + state.sizes)[:, None] * means
+        sums = (self.prior.mean_precision + state.sizes)[:, None] * state.points.means
         return Moments(state.sizes, sums, np.zeros_like(sums))
 
     def terms(self, state: GradientState) -> ItemTerms:

@@ -173,8 +173,7 @@ def plan_birth(standing: Standing[B, C, P, T], move: str) -> Rival[B, C, P, T] |
         n_children = 3
     n_split = max(1, MOST_BORN // (n_children - 1))
     samples = _sample(standing, np.argsort(-standing.sizes, kind="stable")[:n_split])
-    rng = standing.tools.laps.rng
-    children, parents = standing.evidence.families(samples, n_children, rng)
+    children, parents = standing.evidence.families(samples, n_children, standing.tools.laps.rng)
     if len(parents) == n_topics:  # nothing was split
         return None
     course = RivalRules(n_topics + 1, None, FIRST_BIRTH_TRIM, judged_from=FIRST_BIRTH_TRIM)

@@ -106,8 +106,7 @@ class DiagonalGaussian(VectorLikelihood):
     def components_of(self, posterior: Posterior) -> Moments:
         shapes, rates, means, mean_precisions = posterior
         squares = 2.0 * (rates - self.rates) + mean_precisions[:, None] * means**2
-        sums = mean_precisions[:, None] * means
-        return Moments(2.0 * (shapes - self.shape), sums, squares)
+        return Moments(2.0 * (shapes - self.shape), mean_precisions[:, None] * means, squares)
 
     def log_evidence(self, moments: Moments) -> FloatArray:
         """log M(s_k), (n_topics,), a sum over columns d of
@@ -130,8 +129,7 @@ class DiagonalGaussian(VectorLikelihood):
     def prepare(self, moments: Moments) -> scorers.Scorer[Vectors]:
         posterior = self.posterior(moments)
         precisions = posterior.shapes[:, None] / posterior.rates
-        constants = self._constants(posterior)
-        return scorers.diagonal_scorer(posterior.means, precisions, constants)
+        return scorers.diagonal_scorer(posterior.means, precisions, self._constants(posterior))
 
     def predictive(self, components: Moments) -> scorers.Scorer[Vectors]:
         shapes, rates, means, mean_precisions = self.posterior(components)
@@ -250,8 +248,7 @@ class IsotropicGaussian(VectorLikelihood):
 
     def expected_log_evidence(self, batch: Moments, components: Moments) -> float:
         posterior = self.posterior(components)
-        scatter = batch.scatter(posterior.means)
-        distances = 0.5 * scatter.sum(axis=1) / self.standard_variance
+        distances = 0.5 * batch.scatter(posterior.means).sum(axis=1) / self.standard_variance
         return float((batch.counts * self._constants(posterior) - distances).sum())
 
     def prepare(self, moments: Moments) -> scorers.SphereScorer:

@@ -167,8 +167,7 @@ class WishartLikelihood(VectorLikelihood):
         """Means m_k, or zero if they are known, and covariances E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
         dof, scale_matrices, *of_means = posterior
         means = of_means[0] if of_means else np.zeros((len(dof), self.n_columns))
-        shrunk = dof - self.n_columns - 1.0
-        return Normals(means, scale_matrices / shrunk[:, None, None])
+        return Normals(means, scale_matrices / (dof - self.n_columns - 1.0)[:, None, None])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -213,8 +212,7 @@ class Gaussian(WishartLikelihood):
         dof, scale_matrices, means, mean_precisions = posterior
         squares = scale_matrices - self.scale_matrix
         squares += mean_precisions[:, None, None] * outer_products(means)
-        sums = mean_precisions[:, None] * means
-        return Moments(dof - self.degrees_of_freedom, sums, squares)
+        return Moments(dof - self.degrees_of_freedom, mean_precisions[:, None] * means, squares)
 
     def log_evidence(self, moments: Moments) -> FloatArray:
         """−ND/2 log 2π + D/2 log(κ/κ_k) + log Z(ν_k, B_k) − log Z(ν, B), (n_topics,)."""

@@ -58,8 +58,7 @@ class TriangularScorer(NamedTuple):
 
     def __call__(self, values: Vectors) -> Float32Array:
         """(n_items, n_topics), computed in blocks of items."""
-        n_topics = len(self.constants)
-        out = np.zeros((len(values), n_topics), np.float32)
+        out = np.zeros((len(values), len(self.constants)), np.float32)
         widest = max(len(offsets) for offsets in self.offsets)
         n_rows = max(PRODUCT_ENTRIES // widest, FEWEST_ROWS)
         buffer = np.empty(min(n_rows, len(values)) * widest, np.float32)

@@ -85,8 +85,7 @@ class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments]):
         bound = self.log_evidence(posterior).sum()
         bound -= self.coordinates.log_volume * components.counts.sum()
         if components is not posterior:
-            difference = components.minus(posterior)
-            bound += self.expected_log_evidence(difference, posterior)
+            bound += self.expected_log_evidence(components.minus(posterior), posterior)
         return float(bound)
 
     def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
