@@ -90,12 +90,7 @@ def design_of(text: str, corpus: Corpus) -> Design:
     spec, matrix = _columns(formula, known)
     rows = np.full((len(frame), matrix.shape[1]), np.nan)
     rows[frame.index.isin(known.index)] = matrix
-    # The values of each field, then of the fields of each term that no larger term has
-    sets = dict.fromkeys(frozenset(term) for term in terms if len(term) > 1)
-    largest = [own for own in sets if not any(own < other for other in sets)]
-    chosen = [[name] for name in known.columns]
-    chosen += [[name for name in known.columns if name in own] for own in largest]
-    grids = [_grid(each, known, factors) for each in chosen]
+    grids = _grids(terms, known, factors)
     points = [point for grid in grids for point in grid]
     if len(points) > MOST_POINTS:
         refuse("formula", f"has {len(points):,} combinations of values, at most {MOST_POINTS:,}")
@@ -233,6 +228,17 @@ def _matrix(columns: Formula | ModelSpec, frame: pd.DataFrame) -> ModelMatrix:
 
     context = {"s": stateful_transform(natural_spline)}
     return columns.get_model_matrix(frame, context=context, na_action="ignore")
+
+
+def _grids(
+    terms: Sequence[Sequence[str]], known: pd.DataFrame, factors: set[str]
+) -> list[list[Point]]:
+    """The values of each field, then of the fields of each term that no larger term has."""
+    sets = dict.fromkeys(frozenset(term) for term in terms if len(term) > 1)
+    largest = [own for own in sets if not any(own < other for other in sets)]
+    chosen = [[name] for name in known.columns]
+    chosen += [[name for name in known.columns if name in own] for own in largest]
+    return [_grid(each, known, factors) for each in chosen]
 
 
 def _grid(chosen: Sequence[str], known: pd.DataFrame, factors: set[str]) -> list[Point]:
