@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from dask_processes import import_before_forks
+from dask_processes import forked_workers
 from processes import (
     AT_COLLECTION,
     KernelCompiler,
@@ -106,11 +106,7 @@ def example_world(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two Dask workers, processes of this machine.
-
-    They, and those that follow killed ones, are forked from a process that has imported what they
-    need. Otherwise each would take seconds of a processor to do so.
-    """
+    """Two Dask workers, processes of this machine; those that follow killed ones are forked too."""
     dask = pytest.importorskip("dask")
     distributed = pytest.importorskip("distributed")
     local_cluster = partial(
@@ -120,11 +116,12 @@ def cluster():
         dashboard_address=":0",
         silence_logs="CRITICAL",
     )
-    forked = {"distributed.worker.multiprocessing-method": "forkserver"}
-    with dask.config.set(dask_cluster.LOCAL_SETTINGS | forked):
-        import_before_forks()
-        with dask_cluster.started(local_cluster) as workers:
-            yield workers
+    with (
+        dask.config.set(dask_cluster.LOCAL_SETTINGS),
+        forked_workers(),
+        dask_cluster.started(local_cluster) as workers,
+    ):
+        yield workers
 
 
 @pytest.fixture

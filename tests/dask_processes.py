@@ -26,6 +26,18 @@ def import_before_forks():
 
 
 @contextmanager
+def forked_workers():
+    """Have clusters that are started within fork their workers from a process that has imported
+    what they need. Otherwise each worker would take seconds of a processor to do so.
+    """
+    import dask
+
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        import_before_forks()
+        yield
+
+
+@contextmanager
 def dask_processes(folder, *options):
     """Yield the address of a scheduler and its process; ``options`` are of both commands."""
     file = folder / "scheduler.json"

@@ -79,15 +79,18 @@ def assert_topics_finite(model, documents):
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_topics_of_extreme_documents_are_finite(name, update):
     documents = DOCUMENTS[name]
-    for n_topics in (1, 3, 40):
+    for n_topics in (1, 40):
         assert_topics_finite(LDA(n_topics, local_update=update, max_iter=3), documents)
-    for n_topics in (1, 6):
-        assert_topics_finite(HDP(n_topics, local_update=update, max_iter=6), documents)
+    assert_topics_finite(HDP(6, local_update=update, max_iter=6), documents)
 
 
-@pytest.mark.parametrize("learn", [False, True])
-@pytest.mark.parametrize("update", UPDATES)
-@pytest.mark.parametrize(("alpha", "eta"), [*itertools.product([1e-6, 1e3], repeat=2)])
+@pytest.mark.parametrize(
+    ("alpha", "eta", "update", "learn"),
+    [
+        (alpha, eta, update, (alpha == eta) == (update == "collapsed"))
+        for alpha, eta, update in itertools.product([1e-6, 1e3], [1e-6, 1e3], UPDATES)
+    ],
+)
 def test_topics_of_extreme_priors_are_finite(alpha, eta, update, learn):
     given = {
         "doc_concentration": alpha,

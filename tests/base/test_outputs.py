@@ -216,7 +216,7 @@ def test_killed_at_any_change_of_a_file_the_next_command_repairs(given, tmp_path
     beside = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
 
     found = subprocess.run(
-        [*program, *(f"--scenario={name}" for name in sample), "--every", "17"],
+        [*program, *(f"--scenario={name}" for name in sample), "--every", "23"],
         env=os.environ | {"PYTHONPATH": beside},
         capture_output=True,
         text=True,

@@ -36,6 +36,7 @@ from worlds.collections_on_disk import make_texts, write_jsonl
 from worlds.vectors_on_disk import make_grey, make_vectors
 
 TEXTS = make_texts(300)
+N_FILES = 40  # each is a task
 BLOCK_BYTES = 3_000  # so that a small collection is many blocks
 
 
@@ -64,7 +65,7 @@ def sources(tmp_path_factory):
     quoted = (text.replace('"', '""') for text in TEXTS)
     (folder / "news.csv").write_text("\n".join(["text", *(f'"{text}"' for text in quoted)]))
     with zipfile.ZipFile(folder / "news.zip", "w") as archive:
-        for number, text in enumerate(TEXTS):
+        for number, text in enumerate(TEXTS[:N_FILES]):
             archive.writestr(f"{number % 3}/{number}.txt", text)
     with zipfile.ZipFile(folder / "news.zip") as archive:
         archive.extractall(folder / "files")
@@ -109,7 +110,8 @@ def test_documents_are_the_same_bytes_wherever_they_are_counted(
     }
 
     serial = files_of(tmp_path / "serial")
-    assert made["serial"].n_documents >= 300 - 5
+    n_texts = N_FILES if case in ("files", "an archive") else len(TEXTS)
+    assert made["serial"].n_documents >= n_texts - 5
     assert made["threads"] == made["dask"] == made["serial"]
     assert files_of(tmp_path / "threads") == serial
     assert files_of(tmp_path / "dask") == serial

@@ -4,6 +4,7 @@ import csv
 import datetime
 import json
 import random
+import shutil
 from dataclasses import replace
 from itertools import chain
 
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparsetopics import Corpus
@@ -300,7 +301,8 @@ RECORDS = st.fixed_dictionaries(
 )
 
 
-@given(rows=st.lists(RECORDS, min_size=1, max_size=8), n_first=st.integers(1, 9))
+@settings(max_examples=25)
+@given(rows=st.lists(RECORDS, min_size=1, max_size=6), n_first=st.integers(1, 7))
 @example(rows=[{"text": "an owl", "b": 1}, {"text": "an owl", "a": None}], n_first=1)
 def test_lines_read_by_arrow_and_one_by_one_are_the_same(rows, n_first):
     options = ReadOptions(keep=("all",))
@@ -422,10 +424,19 @@ def test_counts_have_no_texts_to_keep(tmp_path):
 
 
 # --- documents go on ------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory):
+    """Where the corpus is that tests have copies of."""
+    return tmp_path_factory.mktemp("ingested") / "whole"
+
+
 @pytest.fixture
-def whole(tmp_path):
-    ingest([write(tmp_path, "jsonl")], tmp_path / "whole", keeping("all"))
-    return tmp_path / "whole"
+def whole(ingested, tmp_path):
+    """A corpus with all fields, beside its source."""
+    source = write(tmp_path, "jsonl")
+    if not ingested.exists():
+        ingest([source], ingested, keeping("all"))
+    return shutil.copytree(ingested, tmp_path / "whole")
 
 
 def files_of(folder):

@@ -38,10 +38,9 @@ def run(*words):
 @pytest.mark.parametrize(
     ("language", "text", "words"),
     [
-        ("en", "Owls went through houses in Texas with Jones", "owl go through house texas jones"),
-        ("de", "Häuser, Bücher und schönes in Berlin", "haus buch und schön berlin"),
         ("es", "Las casas de los niños en Madrid", "casa niño madrid"),
         ("nl", "De huizen en boeken van Amsterdam", "huis boek van amsterdam"),
+        ("en", "Owls went through houses in Texas with Jones", "owl go through house texas jones"),
     ],
 )
 def test_words_become_their_lemmas_and_names_stay(language, text, words):
@@ -54,9 +53,9 @@ def test_words_become_their_lemmas_and_names_stay(language, text, words):
     ("language", "text", "words"),
     [
         ("en", "They met Mr. Brooks at the\nWaters. Brooks flow", "brooks waters brook"),
-        ("es", "Vino Dolores. Dolores fuertes, y las casas de Dolores", "dolores dolor casa"),
         ("en", "He saw Brooks and Waters at the brooks. WATERS RISE", "brooks waters brook water"),
-        ("de", "Die Häuser der Weber sah ich; er webte", "haus weber weben"),
+        ("es", "Vino Dolores. Dolores fuertes, y las casas de Dolores", "dolores dolor casa"),
+        ("de", "Die Häuser der Weber sah ich schön; er webte", "haus weber weben schön"),
     ],
 )
 def test_capitals_inside_a_sentence_tell_names_from_words(language, text, words):

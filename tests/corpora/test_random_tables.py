@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from worlds.random_tables import ENCODINGS, WRITERS, fault, fault_in_memory, tables
 
-N_CASES = 200
+N_CASES = 110
 
 
 @pytest.mark.parametrize(("writer", "extension"), WRITERS, ids=lambda x: getattr(x, "__name__", x))

@@ -68,7 +68,8 @@ def test_laps_of_each_run_are_told(corpus):
     ]  # fmt: skip
 
 
-def test_an_hdp_has_the_middle_of_the_numbers(corpus):
+def test_an_hdp_has_the_middle_of_the_numbers():
+    corpus = Corpus.from_texts(texts(n_docs=300))
     model = HDP(n_runs=3, random_state=0).fit(corpus)
     alone = [HDP(random_state=seed).fit(corpus) for seed in seeds_of(0, 3)]
 

@@ -97,7 +97,7 @@ def test_a_run_of_train_learns_as_the_estimator_does(tmp_path, model, learner):
 
 
 def test_an_hdp_that_found_its_number_goes_on_with_it(tmp_path):
-    corpus = ten_bars(np.random.default_rng(0), 400, 60).corpus()
+    corpus = ten_bars(np.random.default_rng(0), 150, 60).corpus()
     corpus.save(tmp_path / "corpus")
     options = resolve("hdp", {})
     train_run(RunPlan(tmp_path / "corpus", tmp_path / "run", options))

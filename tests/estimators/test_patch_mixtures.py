@@ -17,7 +17,7 @@ def textured_patches(folder, seed, width=1.0, contrast=1.0):
     """As many of fine noise as of one that is ``width`` as wide and of ``contrast`` as much."""
     rng = np.random.default_rng(seed)
     for name, across, strength in (("plain", 1.0, 30.0), ("other", width, 30.0 * contrast)):
-        field = gaussian_filter(rng.standard_normal((400, 400)), (1.0, across))
+        field = gaussian_filter(rng.standard_normal((300, 300)), (1.0, across))
         pixels = np.clip(128.0 + strength * field / field.std(), 0, 255).astype(np.uint8)
         (folder / "photos" / name).mkdir(parents=True)
         Image.fromarray(pixels).save(folder / "photos" / name / "a.png")

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
@@ -41,7 +40,7 @@ def texts_of(figure):
     figure.set_dpi(72)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Text, "draw", noted)
-        FigureCanvasAgg(figure).draw()
+        figure.draw_without_rendering()
     return found
 
 
@@ -166,12 +165,16 @@ CASES = {
 }  # fmt: skip
 
 
+NARROW = (2.0, NASTY)
+USUAL = (DEFAULT_WIDTH, ("court, judge, appeal",))
+USUAL_CASES = ("themes", "one topic", "tree", "one group", "time by group", "numbers")
+
+
 @pytest.mark.parametrize(
-    ("width", "names"),
-    [(2.0, NASTY), (DEFAULT_WIDTH, ("court, judge, appeal",))],
-    ids=["narrow and nasty", "usual"],
+    ("case", "width", "names"),
+    [*((case, *NARROW) for case in CASES), *((case, *USUAL) for case in USUAL_CASES)],
+    ids=[*(f"{case}-narrow and nasty" for case in CASES), *USUAL_CASES],
 )
-@pytest.mark.parametrize("case", CASES)
 def test_texts_are_large_enough_and_do_not_overlap(case, width, names):
     kind, report = CASES[case]
 

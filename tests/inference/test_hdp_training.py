@@ -214,9 +214,10 @@ EXTREMES = [(1e-6, 1e-6), (1e-3, 1e3), (1e3, 1e-6), (1e3, 1e3), (0.5, 0.1)]
 @UPDATES
 @LEARNERS
 def test_odd_input_gives_finite_results(fit, documents, update, learner):
+    """Each prior with two of the numbers of topics, and with both gammas."""
     source = as_source(batch_of_counts(documents), len(documents[0]))
-    gammas = itertools.cycle((1e-3, 1e3))  # every other prior has the other one
-    for n_topics, (alpha, eta) in itertools.product((1, 3, 20), EXTREMES):
+    gammas = itertools.cycle((1e-3, 1e3))
+    for n_topics, (alpha, eta) in zip(itertools.cycle((1, 3, 20)), 2 * EXTREMES):
         prior = TopicPrior(alpha, eta, next(gammas))
 
         model, trace = fit(source, options(n_topics, 2, learner, LocalOptions(update), prior=prior))

@@ -62,7 +62,8 @@ def test_a_model_mapped_from_a_file_compiles_nothing_more(batch, topic_word, alp
 
 def test_documents_of_a_corpus_on_disk_compile_nothing_more(batch, topic_word, alpha):
     """Arrow owns their arrays, which are read-only."""
-    current = globals_of(1000.0 * topic_word.T, LDAAllocation(alpha), 0.1)
+    counts = np.ascontiguousarray(1000.0 * topic_word.T)
+    current = globals_of(counts, LDAAllocation(alpha), 0.1)
     expected = fit_documents(batch, current, LocalOptions(), Executor()).responsibilities
     n_compiled = len(document_kernels.fit_block.signatures)
     read_only(batch.word_ids, batch.word_counts)

@@ -89,7 +89,7 @@ def test_no_lap_lowers_the_bound(seed, likelihood, model, n_components, sparsity
 
 
 @pytest.mark.parametrize("likelihood", OF_ALL_DATA)
-@pytest.mark.parametrize(("start", "sparsity"), [(1, None), (1, 1), (12, 2), (25, None)])
+@pytest.mark.parametrize(("start", "sparsity"), [(1, None), (12, 1), (25, 2)])
 def test_every_move_keeps_its_promises(likelihood, start, sparsity):
     """Verified: everything is recomputed after each, and the score never falls."""
     moves = MoveOptions(verify=True)
@@ -161,20 +161,19 @@ def greedily_merged(values, model, number):
     return merged[number]
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_merges_judged_by_single_batches_would_lose_most_components(seed):
+def test_merges_judged_by_single_batches_would_lose_most_components():
     """Why moves are judged by the whole collection (Hughes & Sudderth 2013, section 4.1)."""
-    patches = edge_patches(np.random.default_rng(seed), 6_000)
+    patches = edge_patches(np.random.default_rng(0), 6_000)
     options = options_of(1, likelihood="zero-mean-gaussian")
-    model, _ = fit(patches.values, options, seed=seed)
+    model, _ = fit(patches.values, options)
     everything = np.arange(N_EDGES)
     number = everything
-    for batch in np.split(patches.values, 100)[:20]:
+    for batch in np.split(patches.values, 100)[:15]:
         number = greedily_merged(batch, model, number)
 
-    assert number.max() + 1 <= N_EDGES / 2, f"seed {seed}"
+    assert number.max() + 1 <= N_EDGES / 2
     whole = greedily_merged(patches.values, model, everything)
-    np.testing.assert_array_equal(whole, everything, f"seed {seed}")
+    np.testing.assert_array_equal(whole, everything)
 
 
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])

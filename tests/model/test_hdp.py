@@ -268,7 +268,7 @@ def test_the_bound_never_exceeds_the_exact_evidence(counts, update, n_topics, pr
         n_topics, batch.n_docs, TopicPrior(prior.alpha, top_concentration=prior.gamma)
     )
     of_words = rng.gamma(1.0, 1.0, (3, n_topics))
-    for _ in range(10):
+    for _ in range(5):
         current = globals_of(of_words, allocation, prior.eta)
         found = fit_documents(batch, current, LocalOptions(update), Executor())
         statistics = Statistics.sum([found.summary], zero_statistics(3, n_topics))

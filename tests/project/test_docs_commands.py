@@ -5,11 +5,13 @@ The tutorials and the gallery have their own tests, in ``test_docs`` and ``test_
 
 import re
 import shlex
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dask_processes import forked_workers
 from sparsetopics.evaluation import quickstart
 from worlds.clumped_mixtures import draw_clumps
 from worlds.example_world import run, take
@@ -100,9 +102,10 @@ def test_the_commands_of_a_page_run(example_world, tmp_path, monkeypatch, page):
     for language, text in blocks(page):
         if language == "toml":
             (tmp_path / "run.toml").write_text(text, encoding="utf-8")
-    for language, text in blocks(page):
-        for words in commands(text) if language == "sh" else ():
-            run(*words)
+    with forked_workers() if page.endswith("clusters.md") else nullcontext():
+        for language, text in blocks(page):
+            for words in commands(text) if language == "sh" else ():
+                run(*words)
 
 
 @pytest.mark.parametrize("page", [page for page in THINGS if page != "README.md"])

@@ -18,7 +18,7 @@ from sparsetopics.execution.executors import open_local_map
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.options.workplace import Workplace
 
-N_PROCESSES = int(os.environ.get("FAILING_PROCESSES", "7"))
+N_PROCESSES = int(os.environ.get("FAILING_PROCESSES", "5"))
 SECONDS_TO_END = 300  # for a thread that is told to
 
 

@@ -41,10 +41,17 @@ def plan_of(corpora, tmp_path):
     return make
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Where the run is that tests have copies of."""
+    return tmp_path_factory.mktemp("trained") / "whole"
+
+
 @pytest.fixture
-def whole(plan_of, tmp_path):
-    train_run(plan := plan_of(out=tmp_path / "whole", keep_state=True))
-    return plan.out
+def whole(trained, plan_of, tmp_path):
+    if not trained.exists():
+        train_run(plan_of(out=trained, keep_state=True))
+    return shutil.copytree(trained, tmp_path / "whole")
 
 
 def members_of(run):

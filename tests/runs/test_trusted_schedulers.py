@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("distributed")
 
+from dask_processes import forked_workers
 from sparsetopics.base.errors import ClusterError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.ingest import ingest
@@ -69,7 +70,8 @@ def test_resume_never_asks_the_scheduler_of_a_plan(plan, stranger, monkeypatch, 
 
     monkeypatch.setattr(training_folder, "read_plan", read)
 
-    resumed = resume_run(plan.out, laps=2)
+    with forked_workers():
+        resumed = resume_run(plan.out, laps=2)
 
     assert resumed.result.laps == 2
     # A cluster of another test may still be closing.

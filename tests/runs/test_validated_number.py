@@ -108,8 +108,8 @@ def test_training_goes_down_the_ladder_and_ends_with_all_documents(whole, docume
 
 
 def test_ten_bars_give_ten_topics():
-    """Of a thousand documents, a hundred are kept out by default."""
-    found = HDP(random_state=0).fit(bars_corpus(1000, 200))
+    """A tenth of the documents is kept out by default."""
+    found = HDP(random_state=0).fit(bars_corpus(700, 150))
     assert found.scores_ is not None
     assert found.n_components_ == 10, found.scores_
     assert match(found.model_.topic_word_mean, bar_topics(10, 30)).max() < 0.1
@@ -173,7 +173,7 @@ class Stop(Exception):
     """Ends training as a kill would, as far as a test can."""
 
 
-@pytest.mark.parametrize("n_accepted", [1, 2, 100])
+@pytest.mark.parametrize("n_accepted", [2, 100])
 def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
     documents, monkeypatch, n_accepted
 ):
@@ -370,7 +370,7 @@ def test_a_topic_of_shared_words_goes():
         [np.repeat(np.eye(n_topics), 8, axis=1) * 0.7 / 8, np.full((n_topics, 6), 0.05)]
     )
     rows = []
-    for _ in range(2400):
+    for _ in range(1600):
         pair, share = rng.choice(n_topics, 2, replace=False), rng.beta(0.5, 0.5)
         rows.append(rng.multinomial(14, share * own[pair[0]] + (1.0 - share) * own[pair[1]]))
     corpus = Corpus.from_csr(np.array(rows), [f"w{n}" for n in range(own.shape[1])])
@@ -409,7 +409,7 @@ N_PATH = 39  # laps of the path
 
 
 STEPS = ("polished", "challenged", "without_shared", "_begin_from")
-STOPS = [2, PATH_LAPS, 15, N_PATH - 1, N_PATH, N_PATH + 1, N_PATH + 7, *STEPS]
+STOPS = [PATH_LAPS, N_PATH, N_PATH + 7, *STEPS]
 
 
 def copies_of(documents, folder, **options):
@@ -529,7 +529,7 @@ def test_training_for_reading_ends_with_the_number_to_read(whole, read, document
 
 
 def test_ten_bars_are_read_as_ten_topics_at_most():
-    found = HDP(random_state=0, purpose="reading").fit(bars_corpus(500, 100))
+    found = HDP(random_state=0, purpose="reading").fit(bars_corpus(300, 80))
     assert found.n_components_ == found.scores_.to_read <= 10
     assert found.as_good_ == (found.scores_.as_good_from, found.scores_.as_good_to)
 
