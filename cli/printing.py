@@ -90,6 +90,11 @@ def _is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def show_help(ctx: click.Context) -> None:
+    """Print the help of a command."""
+    click.echo(ctx.get_help(), color=ctx.color)
+
+
 # --- messages and the log file --------------------------------------------------------------------
 @contextmanager
 def obeying(asked: dict[str, int]) -> Iterator[None]:

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, TextType, type_of, typed_name
-from sparsetopics.cli.printing import JSON
+from sparsetopics.cli.printing import JSON, show_help
 from sparsetopics.options.option import (
     NO_NAMES,
     Interval,
@@ -295,5 +295,5 @@ class TableCommand(click.Command):
 def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         ctx.meta[SHOWS_ALL] = True
-        click.echo(ctx.get_help(), color=ctx.color)
+        show_help(ctx)
         ctx.exit()
