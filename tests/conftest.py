@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from compiled_templates import compile_templates_once
 from dask_processes import forked_workers
 from processes import (
     AT_COLLECTION,
@@ -50,6 +51,7 @@ settings.register_profile(
 settings.load_profile("sparsetopics")
 
 let_children_import_the_same()
+compile_templates_once()
 os.fsync = os.fstat  # no test loses power, and waiting for a disk takes long
 
 N_WORDS = 30

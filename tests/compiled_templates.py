@@ -1,0 +1,30 @@
+"""Templates of pages, which each process of tests compiles once, and not for every page."""
+
+from functools import cache, wraps
+
+from jinja2 import Environment
+
+COMPILED_IN = (  # what the code of a template depends on, beside its text
+    *("autoescape", "finalize", "undefined", "optimized", "is_async"),
+    *("trim_blocks", "lstrip_blocks", "keep_trailing_newline"),
+)
+
+
+def compile_templates_once() -> None:
+    """Keep the code of every template, which takes as long to make as a page takes to write."""
+    plain = Environment.compile
+    environments = {}
+
+    @cache
+    def compiled(settings, source, name, filename):
+        return plain(environments[settings], source, name, filename)
+
+    @wraps(plain)
+    def compile_once(self, source, name=None, filename=None, raw=False, defer_init=False):
+        if raw or defer_init:
+            return plain(self, source, name, filename, raw, defer_init)
+        settings = tuple(getattr(self, each) for each in COMPILED_IN)
+        environments[settings] = self
+        return compiled(settings, source, name, filename)
+
+    Environment.compile = compile_once
