@@ -3,8 +3,6 @@
 import gc
 import os
 import signal
-import subprocess
-import sys
 import zipfile
 
 import numpy as np
@@ -80,40 +78,35 @@ def interrupt(source, out, options=None, *, n_blocks=4):
     return str(stopped.value)
 
 
-KILLED = """
-import os, signal
-from pathlib import Path
-from sparsetopics.corpora import ingest
-from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.store import shards
-from sparsetopics.corpora.store import unfinished
-from sparsetopics.corpora.text.tokens import PhraseOptions
+def killed(owner, name, survives, folder, call):
+    """The exit status of a fork that calls something, and is killed once ``name`` is called more
+    often than ``survives``."""
+    child = os.fork()
+    if child == 0:
+        plain, calls = getattr(owner, name), []
 
-byte_stream.BLOCK_BYTES = {block_bytes}
+        def killing(*arguments):
+            if owner is not os or str(arguments[1]).startswith(str(folder)):  # numba replaces too
+                calls.append(name)
+            if len(calls) > survives:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return plain(*arguments)
 
-def killing(owner, name, survives):
-    plain, calls = getattr(owner, name), []
-    def call(*arguments):
-        if owner is not os or str(arguments[1]).startswith({folder!r}):  # numba replaces files too
-            calls.append(name)
-        if len(calls) > survives:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return plain(*arguments)
-    setattr(owner, name, call)
-
-killing({owner}, {name!r}, {survives})
-options = ingest.IngestOptions(phrases=PhraseOptions(threshold=0.0) if {phrases} else None)
-ingest.ingest([{source!r}], {out!r}, options)
-"""
+        try:
+            setattr(owner, name, killing)
+            call()
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 @pytest.mark.parametrize(
     ("owner", "name", "survives", "n_kept"),
     [
-        ("unfinished.WorkFolder", "keep_tokenizer", 0, 0),
-        ("unfinished.os", "replace", 3, 2),  # after that of the job
-        ("shards.ShardWriter", "append", 1, None),
-        ("unfinished", "publish", 0, None),
+        (unfinished.WorkFolder, "keep_tokenizer", 0, 0),
+        (os, "replace", 3, 2),  # after that of the job
+        (ShardWriter, "append", 1, None),
+        (unfinished, "publish", 0, None),
     ],
 )
 def test_killed_at_any_moment_it_goes_on(
@@ -123,13 +116,12 @@ def test_killed_at_any_moment_it_goes_on(
     options = IngestOptions(phrases=PHRASES if has_phrases else None)
     ingest([source], tmp_path / "whole", options)
     n_all = n_counted()
-    moment = {"owner": owner, "name": name, "survives": survives, "block_bytes": BLOCK_BYTES}
-    paths = {"source": str(source), "out": str(tmp_path / "corpus"), "folder": str(tmp_path)}
-    program = KILLED.format(phrases=has_phrases, **paths, **moment)
 
-    killed = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+    status = killed(
+        owner, name, survives, tmp_path, lambda: ingest([source], tmp_path / "corpus", options)
+    )
 
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert status == -signal.SIGKILL
     assert not (tmp_path / "corpus").exists()
     kept = list((tmp_path / ".corpus.sparsetopics" / "spool").glob("*.arrow"))
     if n_kept is not None:
