@@ -89,6 +89,10 @@ FORGED = {
         lambda: pa.array([LONG * 20] * 90 + [""] * (N_DOCS - 90)), PLAIN,
     ),
 }  # fmt: skip
+ENDLESS = {
+    "topics.csv": "field larger than field limit",
+    "topics.npy.vocab": "topics.npy.vocab has more than 67,108,864 bytes",
+}
 CHILD = """
 import gc, json, resource, sys
 from click.testing import CliRunner
@@ -132,6 +136,35 @@ def outcomes(tmp_path_factory):
     return outcomes_of(commands, folder)
 
 
+@pytest.fixture(scope="module")
+def outcomes_of_sources(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sources")
+    make_corpus(folder, ["a"] * 3)
+    return outcomes_of(of_topics(folder) | of_tables(folder), folder)
+
+
+def of_tables(folder):
+    """Commands that ingest small tables."""
+    lists = pa.ListArray.from_arrays(pa.array([0, 40_000], pa.int32()), shared(LONG, 40_000))
+    # Without Arrow's schema, nothing says that these are dictionaries.
+    pq.write_table(pa.table({"text": lists}), folder / "long-word.parquet", store_schema=False)
+    for column in ("text", "label"):
+        columns = {"text": ["owl"] * 8000, column: ["owl cat " * 7_500] * 8000}
+        path = folder / f"long-{column}.parquet"
+        pq.write_table(pa.table(columns), path, compression="zstd")
+    names = ("long-word", "long-text", "long-label")
+    return {name: f"ingest {name}.parquet --out corpus-of --workers 1" for name in names}
+
+
+def of_topics(folder):
+    """Commands that read topics whose first line never ends; zeros take no space on disk."""
+    np.save(folder / "topics.npy", np.ones((2, 2)))
+    for name in ENDLESS:
+        with (folder / name).open("wb") as file:
+            file.truncate(3 << 30)
+    return {name: f"evaluate {name.removesuffix('.vocab')} corpus" for name in ENDLESS}
+
+
 @pytest.mark.parametrize("name", FORGED)
 def test_what_expands_is_refused_in_one_line(name, outcomes):
     status, output, messages, peak = outcomes[name]
@@ -155,52 +188,29 @@ def test_a_vocabulary_that_expands_is_refused(tmp_path):
         Corpus.open(corpus)
 
 
-def test_a_long_word_that_a_list_repeats_is_refused_before_it_is_held(tmp_path):
-    lists = pa.ListArray.from_arrays(pa.array([0, 40_000], pa.int32()), shared(LONG, 40_000))
-    # Without Arrow's schema, nothing says that these are dictionaries.
-    pq.write_table(pa.table({"text": lists}), tmp_path / "a.parquet", store_schema=False)
-
-    outcomes = outcomes_of({"a": "ingest a.parquet --out corpus --workers 1"}, tmp_path)
-
-    status, _, messages, peak = outcomes["a"]
+def test_a_long_word_that_a_list_repeats_is_refused_before_it_is_held(outcomes_of_sources):
+    status, _, messages, peak = outcomes_of_sources["long-word"]
     assert status == 1
-    assert re.search(r"a\.parquet: .*(unpack to|a row has 2,4)", messages.splitlines()[-1])
+    assert re.search(r"long-word\.parquet: .*(unpack to|a row has 2,4)", messages.splitlines()[-1])
     assert peak << 10 < MOST_MEMORY
 
 
 @pytest.mark.parametrize("column", ["text", "label"])
-def test_a_small_table_that_expands_is_refused_before_it_is_held(column, tmp_path):
-    columns = {"text": ["owl"] * 8000, column: ["owl cat " * 7_500] * 8000}
-    pq.write_table(pa.table(columns), tmp_path / "forged.parquet", compression="zstd")
-
-    outcomes = outcomes_of({column: "ingest forged.parquet --out corpus --workers 1"}, tmp_path)
-
-    status, _, messages, peak = outcomes[column]
+def test_a_small_table_that_expands_is_refused_before_it_is_held(column, outcomes_of_sources):
+    status, _, messages, peak = outcomes_of_sources[f"long-{column}"]
     assert status == 1
-    assert "forged.parquet" in messages.splitlines()[-1]
+    assert f"long-{column}.parquet" in messages.splitlines()[-1]
     assert "unpack to" in messages.splitlines()[-1]
     assert peak << 10 < MOST_MEMORY
 
 
-def test_topics_whose_first_line_never_ends_are_refused(tmp_path):
-    """Zeros take no space on disk."""
-    make_corpus(tmp_path, ["a"] * 3)
-    np.save(tmp_path / "topics.npy", np.ones((2, 2)))
-    endless = ("topics.csv", "topics.npy.vocab")
-    for name in endless:
-        with (tmp_path / name).open("wb") as file:
-            file.truncate(3 << 30)
-
-    outcomes = outcomes_of(
-        {name: f"evaluate {name.removesuffix('.vocab')} corpus" for name in endless}, tmp_path
-    )
-
-    problems = ("field larger than field limit", "topics.npy.vocab has more than 67,108,864 bytes")
-    for (status, _, messages, peak), problem in zip(outcomes.values(), problems, strict=True):
-        assert status == 1
-        assert messages.count("\n") == 1
-        assert problem in messages
-        assert peak << 10 < MOST_MEMORY
+@pytest.mark.parametrize(("name", "problem"), ENDLESS.items())
+def test_topics_whose_first_line_never_ends_are_refused(name, problem, outcomes_of_sources):
+    status, _, messages, peak = outcomes_of_sources[name]
+    assert status == 1
+    assert messages.count("\n") == 1
+    assert problem in messages
+    assert peak << 10 < MOST_MEMORY
 
 
 @pytest.mark.parametrize("kept", [True, False])
