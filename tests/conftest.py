@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from compiled_templates import compile_templates_once
 from dask_processes import forked_workers
+from parts_of_pages import compile_templates_once, draw_traces_once
 from processes import (
     AT_COLLECTION,
     KernelCompiler,
@@ -77,6 +77,7 @@ def pytest_configure_node(node):
 
 def pytest_collection_finish(session):
     session.config.stash[AT_COLLECTION] = kernels_in_use()
+    draw_traces_once()
     gc.enable()  # without freeze: Hypothesis asks which objects refer to its random generators
 
 

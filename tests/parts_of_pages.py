@@ -1,5 +1,6 @@
-"""Templates of pages, which each process of tests compiles once, and not for every page."""
+"""Parts of pages that each process of tests makes once, and not for every page."""
 
+import sys
 from functools import cache, wraps
 
 from jinja2 import Environment
@@ -28,3 +29,23 @@ def compile_templates_once() -> None:
         return compiled(settings, source, name, filename)
 
     Environment.compile = compile_once
+
+
+def draw_traces_once() -> None:
+    """Keep the figures of courses of training: those of the run of most tests are the same.
+
+    Tests that have imported the function itself draw anew, as those of figures do.
+    """
+    figures = sys.modules.get("sparsetopics.evaluation.report.figures")
+    if figures is None:  # no test module has asked for it, nor for matplotlib
+        return
+    plain, drawn = figures.trace_figure, {}
+
+    @wraps(plain)
+    def drawn_once(series, label):
+        key = repr(series), label
+        if key not in drawn:
+            drawn[key] = plain(series, label)
+        return drawn[key]
+
+    figures.trace_figure = drawn_once
