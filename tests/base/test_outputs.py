@@ -52,8 +52,8 @@ def run(command, folder):
 
 @pytest.fixture
 def work(given, tmp_path):
-    """A folder to work in, beside a copy of what is given."""
-    shutil.copytree(given, tmp_path / "given")
+    """A folder to work in, beside links to the files that are given: no command writes into one."""
+    shutil.copytree(given, tmp_path / "given", copy_function=os.link)
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
 
