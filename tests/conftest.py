@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dask_processes import forked_workers
-from parts_of_pages import compile_templates_once, draw_traces_once
 from processes import (
     AT_COLLECTION,
     KernelCompiler,
@@ -51,7 +50,6 @@ settings.register_profile(
 settings.load_profile("sparsetopics")
 
 let_children_import_the_same()
-compile_templates_once()
 os.fsync = os.fstat  # no test loses power, and waiting for a disk takes long
 
 N_WORDS = 30
@@ -77,7 +75,6 @@ def pytest_configure_node(node):
 
 def pytest_collection_finish(session):
     session.config.stash[AT_COLLECTION] = kernels_in_use()
-    draw_traces_once()
     gc.enable()  # without freeze: Hypothesis asks which objects refer to its random generators
 
 

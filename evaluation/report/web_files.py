@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 
@@ -19,6 +20,7 @@ def packaged(name: str) -> str:
     return (files("sparsetopics.evaluation.report") / "web" / name).read_text(encoding="utf-8")
 
 
+@cache  # the code of a template takes as long to make as a page does
 def templates(escape: Callable[[str | float], str] | None = None) -> Environment:
     """Return the templates, with the names that those of all forms use.
 
