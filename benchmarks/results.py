@@ -41,8 +41,10 @@ CITED = re.compile(
 )
 NAMES = {
     "20news": "20 Newsgroups", "acl": "ACL abstracts", "bertopic": "BERTopic",
-    "dblp": "DBLP titles", "kos": "KOS", "m10": "M10", "nips": "NIPS", "reddit": "Reddit",
-    "reuters": "Reuters",
+    "count-vectorizer": "CountVectorizer in a process", "dblp": "DBLP titles",
+    "fit-transform": "its fit_transform alone", "hdp": "HDP", "kos": "KOS", "lda": "LDA",
+    "m10": "M10", "nips": "NIPS", "now": "drawn collections", "reddit": "Reddit",
+    "reddit1m": "Reddit", "reuters": "Reuters",
 }  # fmt: skip
 # Figures that must have a source: numbers with decimals, and shares.
 FIGURE = re.compile(r"\d\.\d|\d\s?%")

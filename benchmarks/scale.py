@@ -1,13 +1,14 @@
 """Measure whether the cost of a document and the memory stay the same in collections of any size.
 
-    OMP_NUM_THREADS=1 python benchmarks/scale.py --documents 100000,1000000,10000000 --keep
-    OMP_NUM_THREADS=1 python benchmarks/scale.py --corpus reddit
+    python benchmarks/scale.py --documents 100000,1000000,10000000,100000:100 --corpus reddit --keep
 
-Short documents are drawn from 100 topics over 50,000 words and written as shards, which are
-removed after their run; ``--corpus`` names a corpus folder. The model is memoized LDA,
-streamed: no documents are held in memory. Each size trains in its own process. CPU seconds are
-those of the last lap, including reading and the global step, and those of the global step alone.
-Peak memory is that of the process.
+Documents are drawn from 100 topics over 50,000 words and written as shards, which are removed after
+their run. They have 12 tokens on average, or as many as stand behind the size. ``--corpus`` names a
+corpus folder. Collections of two lengths also tell what a document and a pair cost.
+
+The model is memoized LDA, streamed: no documents are held in memory. Each size trains in its own
+process. CPU seconds are those of the last lap, including reading and the global step, and those of
+the global step alone. Peak memory is that of the process.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import multiprocessing
 import resource
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -170,8 +172,16 @@ def report(
     return row
 
 
+def costs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Cell]:
+    """Microseconds of local steps for each document and pair, by the least relative errors."""
+    sizes = np.array([[row["documents"], row["pairs"]] for row in rows], float)
+    local = 1e6 * np.array([row["cpu"] * (1.0 - row["global_step"]) for row in rows])
+    found = np.linalg.lstsq(sizes / local[:, None], np.ones(len(rows)), rcond=None)[0]
+    return {"document_us": float(found[0]), "pair_us": float(found[1])}
+
+
 @click.command()
-@click.option("--documents", help="Sizes of drawn collections.")
+@click.option("--documents", help="Sizes of drawn collections, with a mean length: 100000:12,...")
 @click.option(
     "--corpus", type=click.Path(exists=True, path_type=Path), help="Train on this corpus, too."
 )
@@ -202,12 +212,15 @@ def main(
         )
     if corpus is not None:
         rows[corpus.name] = report(corpus, topics, sparsity, laps, cold_every, as_json)
-    for n_docs in map(int, documents.split(",") if documents else ()):
+    for size in documents.split(",") if documents else ():
+        n_docs, _, n_tokens = size.partition(":")
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
-            write_corpus(Path(folder), n_docs)
-            rows[str(n_docs)] = report(Path(folder), topics, sparsity, laps, cold_every, as_json)
+            write_corpus(Path(folder), int(n_docs), Shape(mean_tokens=float(n_tokens or 12)))
+            row = report(Path(folder), topics, sparsity, laps, cold_every, as_json)
+        rows[size.replace(":", "/")] = row
     if is_kept:
         keep("scale", rows)
+        keep("scale-costs", {"document and pair": costs(list(rows.values()))})
 
 
 if __name__ == "__main__":

@@ -120,6 +120,13 @@ def test_figures_in_sentences_are_checked(speed, text, problem):
     assert [each.rpartition(": ")[2] for each in found] == ([problem] if problem else [])
 
 
+def test_results_are_short_and_have_no_figure_without_a_file():
+    text = (results.ROOT / "benchmarks/RESULTS.md").read_text(encoding="utf-8")
+
+    assert len(text.splitlines()) <= 160
+    assert not list(results.figures_without_source(text))
+
+
 def test_figures_without_a_source_are_found(speed):
     text = "Is 4.4 s <!-- speed 20news cpu -->.\nThe share is 12 %.\n`--share 0.5` is K = 100.\n"
 
