@@ -8,11 +8,12 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import stat
 import tomllib
 from pathlib import Path
 from typing import IO, Any
+
+import regex
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import reason_of
@@ -24,7 +25,8 @@ _DEEPEST_TOML = 20  # no option and no name is nested at all
 LARGEST_TEXT = 1 << 26  # bytes; enough for the manifest of ten thousand million documents
 
 # Strings and comments of TOML as a whole, because brackets and dots mean nothing inside them.
-_TOML_MARKS = re.compile(
+# Before Python 3.11.5, re finds wrong ends where something in a possessive group may backtrack.
+_TOML_MARKS = regex.compile(
     r'(?s)"""(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"{3,5}|\Z)|"(?:[^"\\\n]|\\.)*+"?'
     r"|'''(?:[^']|'{1,2}(?!'))*+(?:'{3,5}|\Z)|'[^'\n]*'?|#[^\n]*|[][{}.,=\n]"
 )
