@@ -62,7 +62,7 @@ Nested = dict[str, Plain | dict[str, Plain]]  # options of training, or how vect
 
 
 class Versions(TypedDict):
-    """Of what a model was trained with."""
+    """Versions at training. Runs of today have no others: a new one must be ``NotRequired``."""
 
     python: str
     sparsetopics: str
@@ -177,7 +177,7 @@ def run_record(
     facts = {
         "format_version": FORMAT_VERSION,
         **stored.settings,
-        "versions": _versions(),
+        "versions": {**_versions()},
         "files": [entry.to_json() for entry in listed],
     }
     # The facts decide both the order of entries and their values.
