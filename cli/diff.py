@@ -69,6 +69,7 @@ def command(
     from sparsetopics.model.topic_posterior import TopicPosterior
     from sparsetopics.runs.run import load_run
 
+    shared.check_needs({"overwrite": "out", "workers": "corpus"})
     output = None
     if out is not None:
         output = output_file(out, overwrite=overwrite, inputs=[run, later, corpus])

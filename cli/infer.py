@@ -148,8 +148,7 @@ def command(
         raise click.UsageError("Name the file to write with --out.", ctx)
     if training is not None and (folder is None or top or tokens or n_themes):
         refuse("novelty", "is for a corpus, without --top, --tokens and --themes")
-    if over is not None and training is None:
-        refuse("over", "needs --novelty")
+    shared.check_needs({"over": "training", "overwrite": "out"})
     inputs = [run, folder, training]
     output = table_output(out, inputs, overwrite=overwrite, spreadsheet_safe=spreadsheet_safe)
     if folder is not None:

@@ -55,7 +55,7 @@ SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
     "--words",
     counts_from(0),
     5,
-    "Largest number of words to list for each topic and group.",
+    "(--json and --out) Largest number of words to list for each topic and group.",
     "n_words",
 )
 @shared.shown_topics_options
@@ -124,6 +124,9 @@ def command(
 
     if pairs and any((by, over, formula, differences, topics, runs)):
         refuse("correlations", "are those of all topics, without groups or other runs")
+    if shared.is_given("n_words") and (pairs or formula or differences):
+        refuse("words", "is for the shares of groups")
+    shared.check_needs({"overwrite": "out"})
     output = table_output(
         out, [run, corpus], overwrite=overwrite, spreadsheet_safe=spreadsheet_safe
     )

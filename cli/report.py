@@ -93,10 +93,9 @@ def command(
 
         if len(runs) > 1:
             refuse("methods", f"are those of one run, but {len(runs)} runs are given")
-        given = {"out": out, "by": by, "over": over, "names": names, "themes": n_themes}
-        for option, value in {**given, "title": title}.items():
-            if value is not None:
-                refuse(option, "is for pages, not for --methods")
+        of_pages = ("out", "by", "over", "names", "n_themes", "title", "overwrite", "workers")
+        for name in filter(shared.is_given, of_pages):
+            refuse(name.removeprefix("n_"), "is for pages, not for --methods")
         text = methods_text(runs[0], corpus)
         show({"methods": text}, text.split("\n"))
         return

@@ -356,6 +356,15 @@ texts: evaluate mixture vectors --texts texts.jsonl
 coherence-corpus: evaluate mixture vectors --coherence-corpus documents
 unpickle: evaluate mixture vectors --unpickle
 workers: infer lda documents --out out --workers 2 --executor serial
+overwrite: infer lda --text one --overwrite
+over: infer lda documents --out out --over date:day
+overwrite: prevalence lda documents --overwrite
+words: prevalence lda documents --differences --words 3
+words: prevalence lda documents --formula ~label --words 3
+overwrite: diff lda lda --overwrite
+workers: diff lda lda --workers 2
+overwrite: report lda --methods --overwrite
+workers: report lda --methods --workers 2
 workers: resume lda --workers 2 --executor serial
 scheduler: resume lda --scheduler tcp://localhost:1 --executor threads
 seed: denoise restorer photo.png --out out --seed 1

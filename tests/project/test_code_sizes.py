@@ -53,7 +53,7 @@ def test_the_package_has_few_entries():
 
 
 @pytest.mark.parametrize(
-    ("count", "noun", "most"), [(code_lines, "lines of code", 35_737), (n_classes, "classes", 407)]
+    ("count", "noun", "most"), [(code_lines, "lines of code", 35_739), (n_classes, "classes", 407)]
 )
 def test_there_is_not_more_code_than_needed(count, noun, most):
     """Whoever needs more raises the number here by what is added, and says why in the commit."""
