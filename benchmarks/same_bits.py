@@ -1,4 +1,4 @@
-"""Check whether training gives the same bits here as at another commit, in twelve small runs.
+"""Check whether training gives the same bits here as at another commit, in eleven small runs.
 
     python benchmarks/same_bits.py main
 

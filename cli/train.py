@@ -46,7 +46,7 @@ def command(corpus: Path, out: Path, overwrite: bool, **values: Value | None) ->
     Example:
         sparsetopics train corpus --out run
         sparsetopics train corpus --topics 200 --moves merge,delete --out run
-        sparsetopics train corpus --heldout heldout --keep-state --out run
+        sparsetopics train corpus --heldout heldout --out run
         sparsetopics train corpus --model lda --topics 50 --workers 2 --out run
         sparsetopics train corpus --config run/config.toml --seed 1 --out again
         sparsetopics train vectors --model dp-mixture --likelihood zero-mean-gaussian --out run

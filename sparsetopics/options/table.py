@@ -237,9 +237,9 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "merge topics of two lists.")),
         Option("local-update", OneOf(get_args(LocalUpdate)), None, "local.update", "local_update",
                doors=(TRAIN,), help=(
-            "How the topics of a document are found. mean-field never lowers the ELBO; collapsed "
-            "may, but predicts better. Default: collapsed (lda, hdp), always mean-field "
-            "(mixtures).")),
+            "How the topics of a document are found. mean-field raises the document's part of the "
+            "ELBO; collapsed may lower it, but predicts better. Default: collapsed (lda, hdp), "
+            "always mean-field (mixtures).")),
         Option("sparsity", counts_from(1), None, "local.sparsity", help=(
             "L, the number of topics that a word of a document may use at once. 1 assigns each "
             "word to one topic; with the number of topics, the step is dense. Default: "
@@ -253,10 +253,9 @@ OPTION: Table = in_sections({  # those of the first section are what most people
             "tokens than this and less than 2 % of the document. Default: 3 (collapsed), 1 "
             "(collapsed, while lda has more topics than wanted), next to nothing (mean-field).")),
         Option("cold-every", counts_from(1, "lap"), None, "cold_every", help=(
-            "(memoized learner, without moves) Reconsider all topics for every document only once "
-            "in this many laps. In the others a document uses only the topics of its last visit, "
-            f"which takes half the time. Default: {DEFAULT_COLD_EVERY} (lda with collapsed and the "
-            "memoized learner), 1 (otherwise).")),
+            "(memoized learner, without moves) Reconsider all topics of a document once in this "
+            "many laps. Other laps use those of its last visit and take half the time. Default: "
+            f"{DEFAULT_COLD_EVERY} (lda with collapsed, hdp with validation), 1 (otherwise).")),
         Option("own-counts", OneOf(get_args(OwnCounts)), None, "local.own_counts",
                doors=(TRAIN,), help=(
             f"{_for('own-counts')} In the last {OWN_LAPS} laps, leave a document's own words out "
@@ -332,6 +331,7 @@ PATH_OPTION: Table = in_sections({  # options of ``path`` beside those of LDA
 })
 # fmt: on
 _WORDED_FOR_PATHS = {
+    "start": "Start from documents drawn at random (random) or far from each other (distant).",
     "laps": "Passes over the corpus at the first rung. Each further step makes "
     f"{LAPS_PER_STEP}, or one with fewer than {FEW_TOPICS} topics. Default: {PATH_LAPS}.",
     "heldout": "Held-out corpus to score each rung on. No document is then kept out of CORPUS.",
