@@ -111,7 +111,7 @@ RngState = Mapping[str, Any]  # of numpy's bit generators, each of which has its
 
 
 class TrainingState(NamedTuple):
-    """All that the next lap needs beside data and options: a checkpoint is exactly this.
+    """All that the next lap needs beside data and options. Checkpoints also have scores.
 
     Only the options say which learner and model it is of.
     """

@@ -291,9 +291,9 @@ class TrainingOptions:
     def laps_per_cold(self) -> int:
         """The number of laps in which one starts documents cold, the others from where they stood.
 
-        By default every lap is cold, except for collapsed LDA. A topic that a move adds has to be
-        found in documents that have not had it, and mean-field leaves a poor optimum only by cold
-        starts and restarts.
+        By default every lap is cold, except for collapsed LDA and for an HDP whose number of topics
+        documents choose. A topic that a move adds has to be found in documents that have not had
+        it, and mean-field leaves a poor optimum only by cold starts and restarts.
         """
         if self.cold_every is not None:
             return self.cold_every
