@@ -117,9 +117,9 @@ def code_lines(text: str) -> int:
 
 def escapes(texts: Sequence[str]) -> Escapes:
     """Count what escapes the type checker in the files with these texts."""
-    trees = [ast.parse(text) for text in texts]
-    loose = _names_for_any(trees)
-    places = [_lines_that_read(tree, loose) for tree in trees]
+    files = [list(ast.walk(ast.parse(text))) for text in texts]
+    loose = _names_for_any(files)
+    places = [_lines_that_read(nodes, loose) for nodes in files]
     return Escapes(
         n_any=sum(map(len, places)),
         n_unexplained=sum(
@@ -129,19 +129,19 @@ def escapes(texts: Sequence[str]) -> Escapes:
         ),
         n_casts=sum(
             isinstance(node, ast.Call) and _named(node.func) == "cast"
-            for tree in trees
-            for node in ast.walk(tree)
+            for nodes in files
+            for node in nodes
         ),
-        n_objects=sum(_loose_objects(tree) for tree in trees),
+        n_objects=sum(map(_loose_objects, files)),
         n_ignores=sum(len(TYPE_IGNORE.findall(text)) for text in texts),
     )
 
 
-def _lines_that_read(tree: ast.AST, names: set[str]) -> list[int]:
+def _lines_that_read(nodes: Sequence[ast.AST], names: set[str]) -> list[int]:
     """The line of each use of ``names``, except where a name is bound."""
     return [
         node.lineno
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Name | ast.Attribute)
         and isinstance(node.ctx, ast.Load)
         and _named(node) in names
@@ -156,11 +156,11 @@ def _named(node: ast.AST | None) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _names_for_any(trees: Sequence[ast.AST]) -> set[str]:
+def _names_for_any(files: Sequence[Sequence[ast.AST]]) -> set[str]:
     """``Any`` and its aliases, and aliases of those."""
     names = {"Any"}
     while True:
-        found = {name for tree in trees for node in ast.walk(tree) for name in _bound(node, names)}
+        found = {name for nodes in files for node in nodes for name in _bound(node, names)}
         if found <= names:
             return names
         names |= found
@@ -177,9 +177,8 @@ def _bound(node: ast.AST, names: set[str]) -> list[str]:
     return []
 
 
-def _loose_objects(tree: ast.AST) -> int:
+def _loose_objects(nodes: Sequence[ast.AST]) -> int:
     """Uses of ``object`` other than calls and attributes such as ``object.__setattr__``."""
-    nodes = list(ast.walk(tree))
     strict = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     strict |= {id(node.func) for node in nodes if isinstance(node, ast.Call)}
     return sum(isinstance(n, ast.Name) and n.id == "object" and id(n) not in strict for n in nodes)

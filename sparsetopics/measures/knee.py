@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.measures.paired import Estimate, HeldoutScores, mean_score, paired_difference
@@ -88,6 +87,8 @@ def reading_number(numbers: Sequence[int], shares: Sequence[float]) -> int:
     """
     if numbers[-1] <= MOST_THEMES:
         return numbers[-1]
+    from scipy.optimize import isotonic_regression  # slow to import, and seldom needed
+
     rising = isotonic_regression(shares).x
     # Backwards, since of equal places ``interp`` takes the last, which must be the fewest topics.
     falling, logs = rising[::-1], np.log(numbers)[::-1]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import chain, repeat
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from sparsetopics.base.batches import FloatArray, IntArray
 
@@ -23,6 +22,8 @@ def matched_topics(counts: Sequence[FloatArray], first: int) -> IntArray:
     to the groups so that the sum of the similarities is the largest (Kuhn 1955): Σ √(p q), for the
     words of a topic and those of the other runs' topics in the group (Bhattacharyya 1943).
     """
+    from scipy.optimize import linear_sum_assignment  # slow to import, and seldom needed
+
     n_runs, n_groups = len(counts), len(counts[first])
     found = np.full((n_runs, n_groups), NONE)
     found[first] = np.arange(n_groups)

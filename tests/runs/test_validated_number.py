@@ -144,7 +144,7 @@ def test_few_topics_are_found_where_they_are_plain(n_topics):
     """Each document is about one of them, in words of its own."""
     rng = np.random.default_rng(n_topics)
     groups = np.repeat(np.eye(n_topics), 6, axis=1) / 6.0
-    counts = np.array([rng.multinomial(12, groups[n % n_topics]) for n in range(600)])
+    counts = np.array([rng.multinomial(12, groups[n % n_topics]) for n in range(300)])
     corpus = Corpus.from_csr(counts, [f"w{n}" for n in range(6 * n_topics)])
 
     found = HDP(random_state=0).fit(corpus)
