@@ -31,18 +31,20 @@ USUAL = {
     "resume": {"quiet": True},
     "ingest": {"quiet": True, "overwrite": True},
     "corpus": {"split": OVERWRITE, "export": OVERWRITE},
-    **dict.fromkeys(("infer", "prevalence", "export", "report", "plot", "denoise"), OVERWRITE),
 }
+USUAL_OF_FILES = dict.fromkeys(
+    ("infer", "prevalence", "export", "report", "plot", "denoise"), OVERWRITE
+)
 
 
 def run(*arguments):
     """A command of ours, quick and free to overwrite."""
     words = [str(argument) for argument in arguments]
-    usual = USUAL
+    usual = USUAL | (USUAL_OF_FILES if "--out" in words else {})
     if "--append" in words:  # which has nothing to overwrite
-        usual = USUAL | {"ingest": {"quiet": True}}
+        usual |= {"ingest": {"quiet": True}}
     if "--report" in words:
-        usual = USUAL | {"evaluate": OVERWRITE}
+        usual |= {"evaluate": OVERWRITE}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SparsetopicsWarning)  # more topics than documents
         result = CliRunner().invoke(main, words, default_map=usual)
