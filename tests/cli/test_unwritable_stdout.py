@@ -29,7 +29,8 @@ def talk():
     if sys.argv[1] == "write":
         print(file=open("/dev/full", "w"), flush=True)
     click.get_current_context().meta[JSON] = sys.argv[1] == "json"
-    show("x" * 100_000, ["y" * 80] * 2000) if len(sys.argv) == 2 else show("x", ["y"])
+    length, n_lines = (1, 1) if "few" in sys.argv else (100_000, 2000)
+    show("x" * length, ["y" * 80] * n_lines)
 
 COMMANDS["talk"] = ""
 main.commands["talk"] = click.Command("talk", callback=talk)
